@@ -1,0 +1,98 @@
+"""Every error that graphstore raises on purpose, as one base and its named leaves.
+
+A message says what was wrong, where, and what to do next; the command line prints it as it is.
+A leaf also subclasses the builtin that it specialises, so ``except ValueError`` does what it says.
+"""
+
+from reprlib import Repr
+
+
+class GraphstoreError(Exception):
+    """The base of them all."""
+
+    __str__ = Exception.__str__  # not KeyError's, which would put the message in quotes
+
+
+class GameNameError(GraphstoreError, ValueError):
+    """No such game, or parameters that it cannot have."""
+
+
+class PositionError(GraphstoreError, ValueError):
+    """A text or an integer that is not a position of the game."""
+
+
+class WrongSizeError(PositionError):
+    """A board with too many or too few cells."""
+
+
+class UnknownCharacterError(PositionError):
+    """A character that is neither player's mark nor an empty cell."""
+
+
+class ImpossibleCountsError(PositionError):
+    """Numbers of marks that players who take turns cannot have."""
+
+
+class BothSidesWonError(PositionError):
+    """A line for each side, though the first one ends the game."""
+
+
+class PlayAfterWinError(PositionError):
+    """Marks that were placed after the game was over."""
+
+
+class EncodingError(GraphstoreError, ValueError):
+    """Bits that contradict each other."""
+
+
+class RulesError(GraphstoreError, ValueError):
+    """A rule set that breaks a law every game must keep."""
+
+
+class TooLargeError(GraphstoreError, ValueError):
+    """More states than were allowed."""
+
+
+class StoreError(GraphstoreError, OSError):
+    """A database that cannot be used."""
+
+
+class StoreMissingError(StoreError, FileNotFoundError):
+    """No file of that name."""
+
+
+class StoreExistsError(StoreError, FileExistsError):
+    """A file that would have been overwritten."""
+
+
+class NotAStoreError(StoreError):
+    """A file that graphstore did not write, or that is damaged."""
+
+
+class NewerStoreError(StoreError):
+    """A file from a newer graphstore."""
+
+
+class OlderStoreError(StoreError):
+    """A file that wants ``graphstore upgrade``."""
+
+
+class NotInStoreError(GraphstoreError, KeyError):
+    """A position that the database does not hold."""
+
+
+class QueryError(GraphstoreError, ValueError):
+    """SQL that is wrong, or that would do more than read."""
+
+
+def shown(text: str) -> str:
+    """Return what a person typed, quoted, and cut where it is too long for a message.
+
+    >>> shown("XO."), len(shown("X" * 1000))
+    ("'XO.'", 60)
+    """
+    return _SHORT.repr(text)
+
+
+_SHORT = Repr()
+_SHORT.maxstring = 60

@@ -1,0 +1,126 @@
+"""From the rules to the graph: all states that play can reach, one wave of new ones at a time."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphstore.arrays import distinct, member
+from graphstore.errors import RulesError, TooLargeError
+from graphstore.game import IN_PLAY, Codes, Game, Ints, Progress, quiet
+from graphstore.graph import Edges, GameGraph, States
+
+MAX_STATES = 100_000_000
+CHUNK = 1 << 17  # states expanded at once: bounds the memory of a wave's temporary arrays
+
+
+class _Wave(NamedTuple):
+    """A wave of new states and their moves; moves lead to found[index]."""
+
+    states: Ints
+    outcome: Codes
+    count: NDArray[np.int32]
+    move: NDArray[np.int32]
+    found: Ints
+    index: NDArray[np.int32]
+
+
+def explore(
+    game: Game, *, max_states: int | None = None, progress: Progress = quiet
+) -> GameGraph:
+    """Return the graph of all canonical states that play from the starts can reach.
+
+    Args:
+        game: the rules.
+        max_states: how many states to allow, by default 100 million.
+        progress: called after each wave with the number of states so far.
+
+    Raises:
+        RulesError: a position in play has no move, or a player moves twice in turn.
+        TooLargeError: there are more states than allowed.
+
+    >>> from graphstore.games import find_game
+    >>> graph = explore(find_game("tictactoe"))
+    >>> graph.number_of_nodes(), graph.number_of_moves(), graph.number_of_edges()
+    (765, 2270, 2096)
+    """
+    limit = MAX_STATES if max_states is None else max_states
+    fresh = distinct(game.canonical(game.start_states()))
+    known = fresh
+    waves: list[_Wave] = []
+    while fresh.size:
+        if len(known) > limit:
+            raise TooLargeError(
+                f"{game.name} has more than {limit:,} states ({len(known):,} within "
+                f"{len(waves)} plies); allow more with --max-states (max_states=)"
+            )
+        wave = _expand(game, fresh)
+        waves.append(wave)
+        progress("explore", len(known), None)
+        fresh = wave.found[~member(wave.found, known)]
+        known = np.concatenate((known, fresh))
+        known.sort(kind="stable")  # merges the two sorted runs
+    graph = _assemble(game, known, waves)
+    _check_turns(game, graph)
+    return graph
+
+
+def _expand(game: Game, states: Ints) -> _Wave:
+    outcome = game.outcomes(states)
+    count = np.zeros(len(states), dtype=np.int32)
+    moves, children = [], []
+    open_rows = np.flatnonzero(outcome == IN_PLAY)
+    for begin in range(0, len(open_rows), CHUNK):
+        rows = open_rows[begin : begin + CHUNK]
+        parent, move, child = game.expand(states[rows])
+        count[rows] = np.bincount(parent, minlength=len(rows))
+        moves.append(move)
+        children.append(game.canonical(child))
+    stuck = open_rows[count[open_rows] == 0]
+    if stuck.size:
+        raise RulesError(
+            f"{game.name}: {game.texts(states[stuck[:1]])[0]} has no move and no result; "
+            "the rules must say what it is worth, or give a move (a pass is one)"
+        )
+    move = np.concatenate([np.empty(0, dtype=np.int32), *moves])
+    found, index = np.unique(
+        np.concatenate([np.empty(0, dtype=np.int64), *children]), return_inverse=True
+    )
+    return _Wave(states, outcome, count, move, found, index.astype(np.int32))
+
+
+def _assemble(game: Game, ids: Ints, waves: list[_Wave]) -> GameGraph:
+    """Put the waves, each ascending by id, into arrays that are ascending as a whole."""
+    n, m = len(ids), sum(len(wave.move) for wave in waves)
+    ply = np.empty(n, dtype=np.int32)
+    outcome = np.empty(n, dtype=np.int8)
+    offset = np.zeros(n + 1, dtype=np.int64)
+    move = np.empty(m, dtype=np.int32)
+    child = np.empty(m, dtype=np.int32)
+    rows = [np.searchsorted(ids, wave.states) for wave in waves]
+    for depth, (wave, row) in enumerate(zip(waves, rows, strict=True)):
+        ply[row] = depth
+        outcome[row] = wave.outcome
+        offset[row + 1] = wave.count
+    np.cumsum(offset, out=offset)
+    for row in rows:
+        wave = waves.pop(0)  # let its memory go as soon as it is placed
+        begin = np.cumsum(wave.count) - wave.count
+        to = np.repeat(offset[row] - begin, wave.count) + np.arange(len(wave.move))
+        move[to] = wave.move
+        child[to] = np.searchsorted(ids, wave.found).astype(np.int32)[wave.index]
+    states = States(ids, ply, game.turns(ids), outcome, game.orbits(ids).astype(np.int32))
+    return GameGraph(game.name, states, Edges(offset, move, child), game.texts)
+
+
+def _check_turns(game: Game, graph: GameGraph) -> None:
+    to_move, edges = graph.states.to_move, graph.edges_by_move
+    parent = edges.parent
+    twice = np.flatnonzero((to_move[parent] == to_move[edges.child]) & (to_move[parent] != 0))
+    if twice.size:
+        edge = twice[0]
+        before, after = game.texts(graph.states.id[[parent[edge], edges.child[edge]]])
+        raise RulesError(
+            f"{game.name}: player {to_move[parent[edge]]} moves at {before} and, after move "
+            f"{edges.move[edge]}, again at {after}; turns must alternate: insert a forced pass"
+        )

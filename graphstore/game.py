@@ -1,0 +1,397 @@
+"""What the rules of a game must answer: `Game`, in arrays, and `PlainGame`, for one position.
+
+A *position* is a board as a person sees it; inside the package it is an integer in [0, 2**63).
+Every verb of `Game` takes a whole array of positions, so that a built-in game is explored by
+numpy. `PlainGame` lets a person write the rules for one position and supplies the arrays.
+"""
+
+import ast
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphstore.errors import GraphstoreError, PositionError, RulesError, shown
+
+Ints: TypeAlias = NDArray[np.int64]
+Codes: TypeAlias = NDArray[np.int8]
+Progress: TypeAlias = Callable[[str, int, int | None], None]
+"""Called as ``progress(phase, done, total)`` while work goes on; total is None if unknown."""
+
+WIN: Final = 1
+DRAW: Final = 0
+LOSS: Final = -1
+IN_PLAY: Final = 2
+"""The four answers of `Game.outcomes`; the first three are values for the player to move."""
+
+
+def quiet(phase: str, done: int, total: int | None) -> None:
+    """Report no progress: the default callback."""
+
+
+class Moves(NamedTuple):
+    """All legal moves of an array of positions, ascending by parent, then by move.
+
+    Attributes:
+        parent: int64[m], the index of the position in the array that was expanded.
+        move: int32[m], what was played, as the rules number it.
+        child: int64[m], the position it leads to, in the orientation of its parent.
+    """
+
+    parent: Ints
+    move: NDArray[np.int32]
+    child: Ints
+
+
+@runtime_checkable
+class Game(Protocol):
+    """A two-player game of perfect information without chance, in which turns alternate.
+
+    Arrays of positions are int64[n]. A game with extra turns inserts a forced pass.
+    """
+
+    @property
+    def name(self) -> str:
+        """The text that `graphstore.games.find_game` turns back into this very game."""
+
+    @property
+    def rules(self) -> str:
+        """The version of the rules: it changes whenever a state, an edge or an id would."""
+
+    @property
+    def shape(self) -> tuple[int, int] | None:
+        """(rows, columns) of a board on which move m fills cell m, row by row; else None."""
+
+    def start_states(self) -> Ints:
+        """Return the positions in which a game may begin, int64[s] with s >= 1."""
+
+    def expand(self, positions: Ints) -> Moves:
+        """Return every legal move of positions that are all still in play."""
+
+    def outcomes(self, positions: Ints) -> Codes:
+        """Return int8[n]: `WIN`, `DRAW`, `LOSS` for the player to move, or `IN_PLAY`."""
+
+    def turns(self, positions: Ints) -> Codes:
+        """Return int8[n]: 1 or 2, the player to move; 0 where the rules do not tell."""
+
+    def canonical(self, positions: Ints) -> Ints:
+        """Return int64[n]: the state that stands for each position's symmetry class."""
+
+    def orbits(self, positions: Ints) -> Ints:
+        """Return int64[n]: how many positions each one's symmetry class holds."""
+
+    def texts(self, positions: Ints) -> list[str]:
+        """Return each position as a person would write it; `read` takes it back."""
+
+    def read(self, text: str) -> int:
+        """Return the position that a person typed, in the orientation that they typed.
+
+        Raises:
+            PositionError: it is not a position of this game; the leaf says why.
+        """
+
+    def read_many(self, texts: Sequence[str]) -> Ints:
+        """Return int64[n], `read` of every text; raises what `read` raises."""
+
+    def board(self, position: int) -> str:
+        """Return the position drawn on as many lines as it needs."""
+
+
+Position: TypeAlias = Any  # any hashable value; Hashable itself would reject `def moves(self, p: X)`
+
+
+class PlainGame:
+    """Rules for one position at a time; subclass it and you have a `Game`.
+
+    Write `start` (or `starts`), `moves`, `play` and `outcome`. Where they help, add
+    `symmetries` (fewer states), `to_move` (who wins, not only whether), `text` and `parse`.
+    A position is any hashable Python value. If it is an int in [0, 2**63) it is its own id;
+    any other gets a 63-bit hash of its text, and two positions under one id are refused.
+
+    >>> class Countdown(PlainGame):  # take one or two from a heap; who takes the last wins
+    ...     def start(self):
+    ...         return 7
+    ...     def moves(self, heap):
+    ...         return [take for take in (1, 2) if take <= heap]
+    ...     def play(self, heap, take):
+    ...         return heap - take
+    ...     def outcome(self, heap):
+    ...         return -1 if heap == 0 else None
+    >>> Countdown().expand(np.array([7])).child.tolist()
+    [6, 5]
+    """
+
+    rules: str = "1"
+    shape: tuple[int, int] | None = None
+
+    @property
+    def name(self) -> str:
+        """The class's name."""
+        return type(self).__name__
+
+    # The rules, for one position.
+
+    def start(self) -> Position:
+        """Return the position in which a game begins."""
+        raise RulesError(f"{self.name} has no start: write start(self), or starts(self) for several")
+
+    def starts(self) -> Iterable[Position]:
+        """Return all positions in which a game may begin; by default only `start`."""
+        return (self.start(),)
+
+    def moves(self, position: Position) -> Iterable[int]:
+        """Return the legal moves of a position in play, as distinct integers."""
+        raise RulesError(f"{self.name} has no moves: write moves(self, position)")
+
+    def play(self, position: Position, move: int) -> Position:
+        """Return the position after a legal move; the argument must not change."""
+        raise RulesError(f"{self.name} cannot play: write play(self, position, move)")
+
+    def outcome(self, position: Position) -> int | None:
+        """Return +1, 0 or -1 if the player to move has won, drawn or lost; None in play."""
+        raise RulesError(f"{self.name} has no outcome: write outcome(self, position)")
+
+    def to_move(self, position: Position) -> int | None:
+        """Return 1 or 2, the player to move, or None if a position does not tell."""
+        return None
+
+    def symmetries(self, position: Position) -> Iterable[Position]:
+        """Return the images of a position under the symmetries; itself may be left out."""
+        return ()
+
+    def text(self, position: Position) -> str:
+        """Return the position as a person would write it; different positions must differ."""
+        return plain_text(position)
+
+    def parse(self, text: str) -> Position:
+        """Return the position that a text means: by default the Python literal it spells."""
+        return plain_value(text, like=next(iter(self.starts())))
+
+    # The arrays, from the rules. Each position met is kept under its id.
+
+    @cached_property
+    def _met(self) -> dict[int, Position]:
+        return {}
+
+    @cached_property
+    def _ids(self) -> dict[Position, int]:
+        return {}
+
+    @cached_property
+    def _classes(self) -> dict[int, tuple[int, int]]:
+        return {}
+
+    def start_states(self) -> Ints:
+        """See `Game.start_states`."""
+        try:
+            starts = list(self.starts())
+        except Exception as error:
+            raise self._fault("starts()", error) from error
+        if not starts:
+            raise RulesError(f"{self.name}: starts() is empty; give at least one position")
+        return np.array([self._id(position) for position in starts], dtype=np.int64)
+
+    def expand(self, positions: Ints) -> Moves:
+        """See `Game.expand`."""
+        counts: list[int] = []
+        moves: list[int] = []
+        children: list[int] = []
+        for key in positions.tolist():
+            position = self._met[key]
+            try:
+                legal = sorted(self.moves(position))
+                played = [self.play(position, move) for move in legal]
+            except Exception as error:
+                raise self._fault("moves() or play()", error, position) from error
+            children += map(self._id, played)
+            moves += legal
+            counts.append(len(legal))
+        _check_moves(self, positions, counts, moves)
+        return Moves(
+            np.repeat(np.arange(len(counts), dtype=np.int64), counts),
+            np.array(moves, dtype=np.int32),
+            np.array(children, dtype=np.int64),
+        )
+
+    def outcomes(self, positions: Ints) -> Codes:
+        """See `Game.outcomes`."""
+        return self._codes("outcome", (WIN, DRAW, LOSS, None), IN_PLAY, positions)
+
+    def turns(self, positions: Ints) -> Codes:
+        """See `Game.turns`."""
+        if type(self).to_move is PlainGame.to_move:
+            return np.zeros(len(positions), dtype=np.int8)
+        return self._codes("to_move", (1, 2, None), 0, positions)
+
+    def canonical(self, positions: Ints) -> Ints:
+        """See `Game.canonical`: the image that is the smallest int, or has the smallest text."""
+        if type(self).symmetries is PlainGame.symmetries:
+            return positions
+        return np.array([self._class(key)[0] for key in positions.tolist()], dtype=np.int64)
+
+    def orbits(self, positions: Ints) -> Ints:
+        """See `Game.orbits`."""
+        if type(self).symmetries is PlainGame.symmetries:
+            return np.ones(len(positions), dtype=np.int64)
+        return np.array([self._class(key)[1] for key in positions.tolist()], dtype=np.int64)
+
+    def texts(self, positions: Ints) -> list[str]:
+        """See `Game.texts`."""
+        return [self._text(self._met[key]) for key in positions.tolist()]
+
+    def read(self, text: str) -> int:
+        """See `Game.read`."""
+        try:
+            position = self.parse(text)
+            hash(position)
+        except PositionError:
+            raise
+        except Exception as error:
+            raise PositionError(f"{shown(text)} is not a position of {self.name}: {error}") from error
+        return self._id(position)
+
+    def read_many(self, texts: Sequence[str]) -> Ints:
+        """See `Game.read_many`."""
+        return np.array([self.read(text) for text in texts], dtype=np.int64)
+
+    def board(self, position: int) -> str:
+        """See `Game.board`: the text, a line for each of the rows that ``/`` parts."""
+        return self.texts(np.array([position]))[0].replace("/", "\n")
+
+    def _id(self, position: Position) -> int:
+        key = self._ids.get(position)
+        if key is None:
+            key = position_id(position, self._text(position))
+            other = self._met.setdefault(key, position)
+            if other != position:
+                raise RulesError(
+                    f"{self.name}: {position!r} and {other!r} share the id {key}; "
+                    "text() must tell every two positions apart, the side to move included"
+                )
+            self._ids[position] = key
+        return key
+
+    def _text(self, position: Position) -> str:
+        try:
+            return self.text(position)
+        except Exception as error:
+            raise self._fault("text()", error, position) from error
+
+    def _class(self, key: int) -> tuple[int, int]:
+        """Return (canonical id, orbit) of the position under an id."""
+        known = self._classes.get(key)
+        if known is None:
+            position = self._met[key]
+            try:
+                images = {position, *self.symmetries(position)}
+            except Exception as error:
+                raise self._fault("symmetries()", error, position) from error
+            least = min(images, key=lambda p: p if _is_id(p) else self._text(p))
+            known = self._classes[key] = (self._id(least), len(images))
+        return known
+
+    def _codes(
+        self, verb: str, allowed: tuple[int | None, ...], none: int, positions: Ints
+    ) -> Codes:
+        """Return the answers of a verb, each checked, with a code for None."""
+        answer = getattr(self, verb)
+        codes = []
+        for key in positions.tolist():
+            position = self._met[key]
+            try:
+                code = answer(position)
+            except Exception as error:
+                raise self._fault(f"{verb}()", error, position) from error
+            if code not in allowed:
+                choices = ", ".join(map(repr, allowed))
+                raise RulesError(
+                    f"{self.name}: {verb}() of {self._text(position)} is {code!r}; "
+                    f"it must be one of {choices}"
+                )
+            codes.append(none if code is None else code)
+        return np.array(codes, dtype=np.int8)
+
+    def _fault(self, verb: str, error: Exception, *where: Position) -> GraphstoreError:
+        """Return whatever a user's rules raised as one line that names the position."""
+        if isinstance(error, GraphstoreError):
+            return error
+        at = f" at {where[0]!r}" if where else ""
+        return RulesError(f"{self.name}: {verb} failed{at}: {type(error).__name__}: {error}")
+
+
+def position_id(position: Hashable, text: str) -> int:
+    """Return a position's id: the int that it is, or a 63-bit BLAKE2b hash of its text.
+
+    >>> position_id(5, "5"), position_id("a", "a")
+    (5, 2573402461222886862)
+    """
+    if _is_id(position):
+        return int(position)  # type: ignore[call-overload, no-any-return]
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest()) >> 1
+
+
+def plain_text(position: Hashable) -> str:
+    """Return a text for a position whose game defines none: stable between runs.
+
+    >>> plain_text((3, frozenset("ba"))), plain_text("XO.")
+    ("(3, {'a', 'b'})", 'XO.')
+    """
+    return position if isinstance(position, str) else _literal(position)
+
+
+def plain_value(text: str, *, like: Hashable) -> Hashable:
+    """Return the value that a text of `plain_text` spells; a str game reads it as it is.
+
+    Raises:
+        ValueError: the text is not a Python literal.
+    """
+    if isinstance(like, str):
+        return text
+    try:
+        return _frozen(ast.literal_eval(text))
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
+        raise ValueError(
+            f"write it as Python would, like {plain_text(like)}, or give the game a parse(text)"
+        ) from error
+
+
+def _is_id(position: object) -> bool:
+    return type(position) is int and 0 <= position < 2**63
+
+
+def _literal(value: object) -> str:
+    """Return a repr that does not depend on the order of hashes or on addresses."""
+    if type(value) is tuple:
+        return "(" + ", ".join(map(_literal, value)) + (",)" if len(value) == 1 else ")")
+    if isinstance(value, frozenset):
+        return "{" + ", ".join(sorted(map(_literal, value))) + "}" if value else "set()"
+    if type(value).__repr__ is object.__repr__:
+        raise TypeError(f"a {type(value).__name__} has no text; give the game a text(position)")
+    return repr(value)
+
+
+def _frozen(value: object) -> Hashable:
+    if isinstance(value, tuple | list):
+        return tuple(map(_frozen, value))
+    if isinstance(value, set):
+        return frozenset(map(_frozen, value))
+    return value  # type: ignore[return-value]  # a dict is refused by the caller's hash()
+
+
+def _check_moves(game: PlainGame, positions: Ints, counts: list[int], moves: list[int]) -> None:
+    """Refuse moves that are not distinct 32-bit integers, naming the first position at fault."""
+    begin = 0
+    for key, count in zip(positions.tolist(), counts, strict=True):
+        legal = moves[begin : begin + count]
+        begin += count
+        if len(set(legal)) != count:
+            fault = "lists a move twice"
+        elif any(not isinstance(move, int) or not -(2**31) <= move < 2**31 for move in legal):
+            fault = "must be integers of 32 bits"
+        else:
+            continue
+        where = game.texts(np.array([key]))[0]
+        raise RulesError(f"{game.name}: moves() of {where} {fault}: {legal}")

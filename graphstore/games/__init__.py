@@ -1,0 +1,87 @@
+"""The built-in games: one file of rules a family, listed here once.
+
+>>> find_game("mnk(4,4,4)").name
+'mnk(4,4,4)'
+"""
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from graphstore.errors import GameNameError, shown
+from graphstore.game import Game
+from graphstore.games import grid
+
+Parameter = int | str
+
+
+class Family(NamedTuple):
+    """Games that share their rules and differ in parameters.
+
+    Attributes:
+        name: what stands before the parameters.
+        usage: the name with its parameters, as help shows it.
+        about: one line on the rules.
+        examples: names that build in seconds.
+        make: the game of given parameters; raises GameNameError or TypeError.
+    """
+
+    name: str
+    usage: str
+    about: str
+    examples: tuple[str, ...]
+    make: Callable[..., Game]
+
+
+FAMILIES = (
+    Family(
+        "tictactoe",
+        "tictactoe",
+        "three in a row on a board of three by three: mnk(3,3,3)",
+        ("tictactoe",),
+        grid.tictactoe,
+    ),
+    Family(
+        "mnk",
+        "mnk(m,n,k[,misere])",
+        "k in a row on m columns by n rows, at most 31 cells; misere: making a line loses",
+        ("mnk(4,3,3)", "mnk(4,4,4)", "mnk(3,3,3,misere)"),
+        grid.mnk,
+    ),
+)
+
+_NAME = re.compile(r"\s*(?P<family>[a-z][a-z0-9_]*)\s*(?:\((?P<parameters>[^()]*)\))?\s*", re.I)
+
+
+def find_game(name: str) -> Game:
+    """Return the game of a name such as ``tictactoe`` or ``mnk(4,4,4)``.
+
+    Case and spaces do not matter; ``find_game(name).name`` is the name without them.
+
+    Raises:
+        GameNameError: no such family, or parameters that it cannot have.
+    """
+    match = _NAME.fullmatch(name)
+    families = {family.name: family for family in FAMILIES}
+    if match is None or match["family"].lower() not in families:
+        known = ", ".join(family.usage for family in FAMILIES)
+        raise GameNameError(f"there is no game {shown(name)}; the games are {known}")
+    family = families[match["family"].lower()]
+    parameters = [
+        _parameter(text, family) for text in (match["parameters"] or "").split(",") if text.strip()
+    ]
+    try:
+        return family.make(*parameters)
+    except TypeError:
+        raise GameNameError(
+            f"{shown(name)} has {len(parameters)} parameters; write {family.usage}"
+        ) from None
+
+
+def _parameter(text: str, family: Family) -> Parameter:
+    text = text.strip().lower()
+    if re.fullmatch(r"[0-9]{1,9}", text):
+        return int(text)
+    if re.fullmatch(r"[a-z_]+", text):
+        return text
+    raise GameNameError(f"{shown(text)} is not a parameter that {family.usage} can have")

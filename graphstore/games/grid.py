@@ -1,0 +1,222 @@
+"""The m,n,k games: m columns by n rows, k in a row wins (tic-tac-toe is 3,3,3).
+
+A position packs two masks of one bit a cell, cell 0 (top left, then row by row) the most
+significant, X's mask above O's. X moves first, so the numbers of marks tell whose turn it is.
+Misère: the player who completes a line has lost.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Literal, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphstore.errors import (
+    BothSidesWonError,
+    GameNameError,
+    ImpossibleCountsError,
+    PlayAfterWinError,
+    PositionError,
+)
+from graphstore.game import DRAW, IN_PLAY, LOSS, WIN, Codes, Ints, Moves
+from graphstore.games.boardtext import read_cells, write_cells
+from graphstore.symmetry import BoardSymmetry
+
+MAX_CELLS = 31  # two masks must fit into a signed 64-bit integer
+MARKS = "XO"
+BitT = TypeVar("BitT", int, Ints)
+
+
+class Classification(NamedTuple):
+    """What a board is.
+
+    Attributes:
+        kind: ``invalid``, ``in play`` or ``over``.
+        winner: ``X`` or ``O`` if it is over and not drawn, else None.
+        reason: why it is invalid, else None.
+    """
+
+    kind: Literal["invalid", "in play", "over"]
+    winner: Literal["X", "O"] | None = None
+    reason: str | None = None
+
+
+class Grid:
+    """An m,n,k game; a `graphstore.game.Game`. Make one with `mnk` or `tictactoe`."""
+
+    rules = "1"
+
+    def __init__(self, name: str, *, columns: int, rows: int, in_a_row: int, misere: bool) -> None:
+        self.name = name
+        self.columns = columns
+        self.rows = rows
+        self.in_a_row = in_a_row
+        self.misere = misere
+        self.cells = columns * rows
+        self.full = 2**self.cells - 1
+
+    def __repr__(self) -> str:
+        return f"<game {self.name}>"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """See `graphstore.game.Game.shape`."""
+        return self.rows, self.columns
+
+    @cached_property
+    def symmetry(self) -> BoardSymmetry:
+        """The symmetries of the board."""
+        return BoardSymmetry(rows=self.rows, columns=self.columns)
+
+    @cached_property
+    def lines(self) -> tuple[int, ...]:
+        """Every k cells in a row, as masks."""
+        k = self.in_a_row
+        lines = set()
+        for row, column in np.ndindex(self.rows, self.columns):
+            for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
+                if row + down * (k - 1) < self.rows and -1 <= column + right * k <= self.columns:
+                    cells = [(row + i * down) * self.columns + column + i * right for i in range(k)]
+                    lines.add(sum({self._bit(cell) for cell in cells}))
+        return tuple(sorted(lines))
+
+    def start_states(self) -> Ints:
+        """See `graphstore.game.Game.start_states`: the empty board."""
+        return np.zeros(1, dtype=np.int64)
+
+    def expand(self, positions: Ints) -> Moves:
+        """See `graphstore.game.Game.expand`: move m marks cell m."""
+        x, o = self.symmetry.split(positions)
+        bits = self._bit(np.arange(self.cells, dtype=np.int64))
+        parent, move = np.nonzero(((x | o)[:, np.newaxis] & bits) == 0)
+        shift = np.where(self.turns(positions) == 1, self.cells, 0)
+        child = positions[parent] | (bits[move] << shift[parent])
+        return Moves(parent, move.astype(np.int32), child)
+
+    def outcomes(self, positions: Ints) -> Codes:
+        """See `graphstore.game.Game.outcomes`."""
+        x, o = self.symmetry.split(positions)
+        opponent = np.where(self.turns(positions) == 1, o, x)
+        codes = np.where(x | o == self.full, DRAW, IN_PLAY).astype(np.int8)
+        codes[self.has_line(opponent)] = WIN if self.misere else LOSS
+        return codes
+
+    def turns(self, positions: Ints) -> Codes:
+        """See `graphstore.game.Game.turns`."""
+        x, o = self.symmetry.split(positions)
+        return np.where(np.bitwise_count(x) == np.bitwise_count(o), 1, 2).astype(np.int8)
+
+    def canonical(self, positions: Ints) -> Ints:
+        """See `graphstore.game.Game.canonical`: the smallest packed image."""
+        return self.symmetry.canonical(positions)
+
+    def orbits(self, positions: Ints) -> Ints:
+        """See `graphstore.game.Game.orbits`."""
+        return self.symmetry.orbits(positions)
+
+    def texts(self, positions: Ints) -> list[str]:
+        """See `graphstore.game.Game.texts`: rows from the top, ``/`` between them."""
+        x, o = self.symmetry.split(positions[:, np.newaxis])
+        bits = self._bit(np.arange(self.cells, dtype=np.int64))
+        cells = ((x & bits) != 0).astype(np.int8) + 2 * ((o & bits) != 0).astype(np.int8)
+        return write_cells(cells, rows=self.rows, columns=self.columns, marks="." + MARKS)
+
+    def read(self, text: str) -> int:
+        """See `graphstore.game.Game.read`; a position must be reachable from the empty board."""
+        cells = read_cells(
+            text, rows=self.rows, columns=self.columns, marks=MARKS, game=self.name
+        )
+        x, o = (
+            int(cells.translate({ord(c): "01"[c == mark] for c in ".XO"}), base=2)
+            for mark in MARKS
+        )
+        fault = self._fault(x, o)
+        if fault is not None:
+            raise fault
+        return x << self.cells | o
+
+    def read_many(self, texts: Sequence[str]) -> Ints:
+        """See `graphstore.game.Game.read_many`."""
+        return np.array([self.read(text) for text in texts], dtype=np.int64)
+
+    def board(self, position: int) -> str:
+        """See `graphstore.game.Game.board`."""
+        return self.texts(np.array([position]))[0].replace("/", "\n")
+
+    def classify(self, text: str) -> Classification:
+        """Return whether a board is invalid, in play, or over, and who has won.
+
+        >>> tictactoe().classify("XXX/OO./...")
+        Classification(kind='over', winner='X', reason=None)
+        """
+        try:
+            position = np.array([self.read(text)])
+        except PositionError as error:
+            return Classification("invalid", reason=str(error))
+        outcome = int(self.outcomes(position)[0])
+        if outcome == IN_PLAY:
+            return Classification("in play")
+        if outcome == DRAW:
+            return Classification("over")
+        x_moves = self.turns(position)[0] == 1
+        return Classification("over", winner="X" if (outcome == WIN) == x_moves else "O")
+
+    def has_line(self, masks: Ints) -> NDArray[np.bool_]:
+        """Return whether each mask holds k cells in a row."""
+        held = np.zeros(masks.shape, dtype=np.bool_)
+        for line in self.lines:
+            held |= (masks & line) == line
+        return held
+
+    def _fault(self, x: int, o: int) -> PositionError | None:
+        """Return why no play leads to these masks, or None."""
+        n_x, n_o = x.bit_count(), o.bit_count()
+        if n_x - n_o not in (0, 1):
+            return ImpossibleCountsError(
+                f"{n_x} X and {n_o} O cannot be: X begins and turns alternate, "
+                "so X has as many as O or one more"
+            )
+        x_lines, o_lines = ([line for line in self.lines if line & mask == line] for mask in (x, o))
+        if x_lines and o_lines:
+            return BothSidesWonError("X and O both have a line; the first one ends the game")
+        if (x_lines and n_x == n_o) or (o_lines and n_x > n_o):
+            mark, other = MARKS if x_lines else MARKS[::-1]
+            return PlayAfterWinError(f"{mark} has a line, yet {other} played on after it")
+        if np.bitwise_and.reduce(x_lines or o_lines or [self.full]) == 0:
+            mark = "X" if x_lines else "O"
+            return PlayAfterWinError(
+                f"{mark} has lines without a common cell, so play went on after the first"
+            )
+        return None
+
+    def _bit(self, cell: BitT) -> BitT:
+        return 1 << (self.cells - 1 - cell)
+
+
+def mnk(m: int, n: int, k: int, variant: str = "") -> Grid:
+    """Return the game of m columns by n rows in which k in a row wins, or loses in misère.
+
+    >>> mnk(3, 3, 3, "misere").name
+    'mnk(3,3,3,misere)'
+
+    Raises:
+        GameNameError: a parameter is out of range.
+    """
+    for letter, value in (("m", m), ("n", n), ("k", k)):
+        if not isinstance(value, int) or value < 1:
+            raise GameNameError(f"mnk: {letter} is {value!r}; it must be a whole number from 1")
+    if variant not in ("", "misere"):
+        raise GameNameError(f"mnk: {variant!r} is no variant; the one there is is misere")
+    if m * n > MAX_CELLS:
+        raise GameNameError(
+            f"mnk: {m} columns by {n} rows are {m * n} cells, too many; "
+            f"a position packs at most {MAX_CELLS} cells into 63 bits"
+        )
+    name = f"mnk({m},{n},{k}{',' * bool(variant)}{variant})"
+    return Grid(name, columns=m, rows=n, in_a_row=k, misere=variant == "misere")
+
+
+def tictactoe() -> Grid:
+    """Return tic-tac-toe, mnk(3,3,3)."""
+    return Grid("tictactoe", columns=3, rows=3, in_a_row=3, misere=False)

@@ -1,0 +1,244 @@
+"""`GameGraph`: a networkx.DiGraph whose nodes and edges live in flat arrays.
+
+Nodes are state ids in ascending order. Edge rows follow their parents, ascending by move, in
+compressed sparse rows. networkx sees read-only mappings over them, so every algorithm that only
+reads a DiGraph runs on it, and a million states cost megabytes.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+
+from graphstore.arrays import first_of_runs
+from graphstore.game import IN_PLAY, Codes, Ints
+
+if TYPE_CHECKING:
+    from graphstore.solution import Solution
+
+Rows = NDArray[np.int32]
+"""Positions of states in the sorted ids: int32, so at most 2**31 states."""
+
+
+class States(NamedTuple):
+    """The nodes of a graph, n states ascending by id.
+
+    Attributes:
+        id: int64[n].
+        ply: int32[n], the fewest moves from a start.
+        to_move: int8[n], 1 or 2; 0 where the rules do not tell.
+        outcome: int8[n], WIN, DRAW, LOSS for the player to move, or IN_PLAY.
+        orbit: int32[n], how many positions the state stands for.
+    """
+
+    id: Ints
+    ply: NDArray[np.int32]
+    to_move: Codes
+    outcome: Codes
+    orbit: NDArray[np.int32]
+
+
+class Edges(NamedTuple):
+    """The moves of a graph, m of them, by parent, then by move.
+
+    Attributes:
+        offset: int64[n + 1]; the moves of the state in row r are offset[r]:offset[r + 1].
+        move: int32[m].
+        child: int32[m], the row of the state that the move leads to.
+    """
+
+    offset: Ints
+    move: NDArray[np.int32]
+    child: Rows
+
+    @property
+    def count(self) -> Ints:
+        """The number of moves of every state, int64[n]."""
+        return np.diff(self.offset)
+
+    @property
+    def parent(self) -> Rows:
+        """The row of every move's parent, int32[m]."""
+        return np.repeat(np.arange(len(self.offset) - 1, dtype=np.int32), self.count)
+
+
+class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
+    """All states of a game and the moves between them: a read-only networkx.DiGraph.
+
+    An edge's data is ``{"moves": (…)}``: all moves that lead from a state to one child. A node's
+    data has the columns of the table ``state``; the solved ones once `graphstore.solve` was run.
+
+    Attributes:
+        states: the nodes as arrays.
+        edges_by_move: the edges as arrays, one row a move.
+        solution: what `graphstore.solve` found, or None.
+    """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Return a plain DiGraph where networkx, for a view or a copy, asks for an empty graph."""
+        return super().__new__(cls) if args or kwargs else nx.DiGraph()
+
+    def __init__(
+        self, name: str, states: States, edges: Edges, texts: Callable[[Ints], list[str]]
+    ) -> None:
+        super().__init__(name=name)
+        self.states = states
+        self.edges_by_move = edges
+        self.texts = texts
+        self.solution: Solution | None = None
+        self._node = _Nodes(self)
+        self._adj = _Successors(self)  # a DiGraph's _succ is its _adj
+        self._pred = _Predecessors(self)
+        nx.freeze(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the arrays, not the views of them."""
+        arguments = (self.name, self.states, self.edges_by_move, self.texts)
+        return GameGraph, arguments, {"solution": self.solution}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.solution = state["solution"]
+
+    def size(self, weight: str | None = None) -> Any:
+        """Return the number of distinct edges, as networkx counts them."""
+        return super().size(weight) if weight else self.backward.distinct
+
+    def number_of_moves(self) -> int:
+        """Return the number of moves: parallel ones each count."""
+        return len(self.edges_by_move.move)
+
+    def number_of_positions(self) -> int:
+        """Return the number of positions: every state as often as it has images."""
+        return int(self.states.orbit.sum(dtype=np.int64))
+
+    def row(self, state: int) -> int:
+        """Return the row of a state.
+
+        Raises:
+            KeyError: the graph has no such state.
+        """
+        ids = self._id_view
+        if isinstance(state, int | np.integer):
+            row = bisect_left(ids, state)
+            if row < len(ids) and ids[row] == state:
+                return row
+        raise KeyError(state)
+
+    @cached_property
+    def backward(self) -> "Backward":
+        """The edges by child."""
+        return Backward.of(self.edges_by_move)
+
+    @cached_property
+    def _id_view(self) -> memoryview:
+        return memoryview(self.states.id)  # indexing it gives int, three times as fast as numpy
+
+    @cached_property
+    def _positions(self) -> list[str]:
+        return self.texts(self.states.id)
+
+
+class Backward(NamedTuple):
+    """The edges of a graph by child, then by parent.
+
+    Attributes:
+        offset: int64[n + 1]; the parents of the state in row r are offset[r]:offset[r + 1].
+        parent: int32[m], once for every move.
+        distinct: how many pairs of parent and child there are.
+    """
+
+    offset: Ints
+    parent: Rows
+    distinct: int
+
+    @classmethod
+    def of(cls, edges: Edges) -> "Backward":
+        """Sort the edges by child; one sort of integers that hold child and parent."""
+        key = edges.child.astype(np.int64)
+        key <<= 32
+        key |= edges.parent
+        key.sort()
+        distinct = int(np.count_nonzero(first_of_runs(key)))
+        child, parent = key >> 32, (key & 0xFFFFFFFF).astype(np.int32)
+        offset = np.searchsorted(child, np.arange(len(edges.offset)))
+        return cls(offset.astype(np.int64), parent, distinct)
+
+
+class _Nodes(Mapping[int, Mapping[str, Any]]):
+    def __init__(self, graph: GameGraph) -> None:
+        self.graph = graph
+
+    def __len__(self) -> int:
+        return len(self.graph.states.id)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.graph.states.id.tolist())
+
+    def __contains__(self, state: object) -> bool:
+        try:
+            self.graph.row(state)  # type: ignore[arg-type]
+        except KeyError:
+            return False
+        return True
+
+    def __getitem__(self, state: int) -> Mapping[str, Any]:
+        row = self.graph.row(state)
+        states, solution = self.graph.states, self.graph.solution
+        data = {
+            "position": self.graph._positions[row],
+            "ply": int(states.ply[row]),
+            "to_move": int(states.to_move[row]) or None,
+            "ended": bool(states.outcome[row] != IN_PLAY),
+            "orbit": int(states.orbit[row]),
+        }
+        if solution is not None:
+            data |= solution.at(row)
+        return MappingProxyType(data)
+
+
+class _Neighbours(Mapping[int, Mapping[int, Mapping[str, Any]]]):
+    """What `_Successors` and `_Predecessors` share: a mapping over the graph's states."""
+
+    def __init__(self, graph: GameGraph) -> None:
+        self.graph = graph
+        self.data: dict[tuple[int, ...], Mapping[str, Any]] = {}
+
+    def __len__(self) -> int:
+        return len(self.graph.states.id)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.graph._node)
+
+    def __contains__(self, state: object) -> bool:
+        return state in self.graph._node
+
+    def edge(self, moves: tuple[int, ...]) -> Mapping[str, Any]:
+        """Return an edge's data, one read-only object for all edges that are alike."""
+        data = self.data.get(moves)
+        if data is None:
+            data = self.data[moves] = MappingProxyType({"moves": moves})
+        return data
+
+
+class _Successors(_Neighbours):
+    def __getitem__(self, state: int) -> Mapping[int, Mapping[str, Any]]:
+        edges, row = self.graph.edges_by_move, self.graph.row(state)
+        span = slice(edges.offset[row], edges.offset[row + 1])
+        moves: dict[int, tuple[int, ...]] = {}
+        children = self.graph.states.id[edges.child[span]].tolist()
+        for child, move in zip(children, edges.move[span].tolist(), strict=True):
+            moves[child] = (*moves.get(child, ()), move)
+        return {child: self.edge(of) for child, of in moves.items()}
+
+
+class _Predecessors(_Neighbours):
+    def __getitem__(self, state: int) -> Mapping[int, Mapping[str, Any]]:
+        backward, row = self.graph.backward, self.graph.row(state)
+        parents = backward.parent[backward.offset[row] : backward.offset[row + 1]]
+        ids = dict.fromkeys(self.graph.states.id[parents].tolist())
+        return {parent: self.graph._adj[parent][state] for parent in ids}

@@ -1,0 +1,148 @@
+"""From the graph to the values: backward induction by retrograde waves.
+
+One algorithm for graphs with and without cycles: a parent of a lost state is won; a parent all of
+whose children are won is lost. Wave r settles the states of remoteness r, so the winner hurries
+and the loser delays. What no wave reaches is drawn.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphstore.arrays import distinct, ragged
+from graphstore.game import DRAW, IN_PLAY, LOSS, WIN, Codes, Progress, quiet
+from graphstore.graph import GameGraph
+
+NONE = -1
+"""In an int32 column of a `Solution`: there is no such number. Remoteness and depths are >= 0."""
+
+
+class Solution(NamedTuple):
+    """What every state is worth, n states in the order of the graph.
+
+    Value, remoteness and random_value are for the player to move; score, win_depth and lose_depth
+    see the state as a move, for the player who just moved into it.
+
+    Attributes:
+        value: int8[n], +1 win, 0 draw, -1 loss under best play by both.
+        remoteness: int32[n], plies to the end under best play; in a drawn state the shortest
+            value-keeping way to a tie; `NONE` where play need never end.
+        score: float64[n], +1 where the mover wins, -1 where he loses, else the share of the
+            opponent's distinct replies that lose for the opponent, in [0, 1).
+        win_depth: int32[n], moves that the player who just moved still needs to win, or `NONE`.
+        lose_depth: int32[n], moves that the opponent needs to win from here, or `NONE`.
+        random_value: float64[n], the expected result if both play uniformly at random over
+            legal moves; NaN in all rows if the graph has a cycle.
+    """
+
+    value: Codes
+    remoteness: NDArray[np.int32]
+    score: NDArray[np.float64]
+    win_depth: NDArray[np.int32]
+    lose_depth: NDArray[np.int32]
+    random_value: NDArray[np.float64]
+
+    @property
+    def cyclic(self) -> bool:
+        """Whether play can come back to a position."""
+        return bool(np.isnan(self.random_value).any())
+
+    def at(self, row: int) -> dict[str, Any]:
+        """Return the columns of one state as Python values, None where there is no number."""
+        numbers = {name: column[row].item() for name, column in self._asdict().items()}
+        for name in ("remoteness", "win_depth", "lose_depth"):
+            numbers[name] = None if numbers[name] == NONE else numbers[name]
+        if numbers["random_value"] != numbers["random_value"]:
+            numbers["random_value"] = None
+        return numbers
+
+
+def solve(graph: GameGraph, *, progress: Progress = quiet) -> Solution:
+    """Return what every state is worth, and keep it as ``graph.solution``.
+
+    >>> from graphstore import explore, find_game
+    >>> graph = explore(find_game("mnk(4,3,3)"))
+    >>> solution = solve(graph)
+    >>> solution.value[graph.row(0)], solution.remoteness[graph.row(0)]
+    (np.int8(1), np.int32(7))
+    """
+    value, remoteness = _values(graph, progress)
+    progress("solve", len(value), len(value))
+    won, lost = value == WIN, value == LOSS
+    win_depth = np.where(lost, remoteness // 2, NONE).astype(np.int32)
+    lose_depth = np.where(won, (remoteness + 1) // 2, NONE).astype(np.int32)
+    graph.solution = Solution(
+        value, remoteness, _scores(graph, value), win_depth, lose_depth, _random_values(graph)
+    )
+    return graph.solution
+
+
+def _values(graph: GameGraph, progress: Progress) -> tuple[Codes, NDArray[np.int32]]:
+    """Return value and remoteness."""
+    outcome = graph.states.outcome
+    value = np.where(outcome == IN_PLAY, DRAW, outcome).astype(np.int8)
+    ended = outcome != IN_PLAY
+    remoteness = np.where(ended, 0, NONE).astype(np.int32)
+    unsettled = ~ended
+    open_children = graph.edges_by_move.count.astype(np.int32)
+    wave = np.flatnonzero(ended & (outcome != DRAW))
+    settled, depth = len(wave), 0
+    while wave.size:
+        depth += 1
+        above_lost = _parents(graph, wave[value[wave] == LOSS])
+        won = distinct(above_lost[unsettled[above_lost]])
+        value[won], remoteness[won], unsettled[won] = WIN, depth, False
+        above_won = _parents(graph, wave[value[wave] == WIN])
+        np.subtract.at(open_children, above_won, 1)
+        lost = distinct(above_won[unsettled[above_won] & (open_children[above_won] == 0)])
+        value[lost], remoteness[lost], unsettled[lost] = LOSS, depth, False
+        wave = np.concatenate((won, lost))
+        settled += len(wave)
+        progress("solve", settled, len(value))
+    wave, depth = np.flatnonzero(outcome == DRAW), 0
+    while wave.size:  # the shortest way to a tie leads through drawn states only
+        depth += 1
+        above = _parents(graph, wave)
+        wave = distinct(above[unsettled[above]])
+        remoteness[wave], unsettled[wave] = depth, False
+    return value, remoteness
+
+
+def _parents(graph: GameGraph, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the parents of states, once for every move; int64, which numpy indexes fastest by."""
+    return graph.backward.parent[ragged(graph.backward.offset, rows)].astype(np.int64)
+
+
+def _scores(graph: GameGraph, value: Codes) -> NDArray[np.float64]:
+    """Return each state's worth as a move, for the player who made it."""
+    edges = graph.edges_by_move
+    score = -value.astype(np.float64)
+    drawn = np.flatnonzero((value == DRAW) & (graph.states.outcome == IN_PLAY))
+    score[value == DRAW] = 0.0
+    at = ragged(edges.offset, drawn)
+    replies = distinct(np.repeat(drawn, edges.count[drawn]) << 32 | edges.child[at])
+    parent, child = replies >> 32, replies & 0xFFFFFFFF
+    losing = np.bincount(parent[value[child] == WIN], minlength=len(score))
+    total = np.bincount(parent, minlength=len(score))
+    score[drawn] = losing[drawn] / total[drawn]
+    return score
+
+
+def _random_values(graph: GameGraph) -> NDArray[np.float64]:
+    """Return the value of uniformly random play, from the ended states up; NaN with cycles."""
+    edges, outcome = graph.edges_by_move, graph.states.outcome
+    value = np.where(outcome == IN_PLAY, np.nan, outcome)
+    count = edges.count
+    open_children = count.astype(np.int32)
+    wave, done = np.flatnonzero(outcome != IN_PLAY), 0
+    while wave.size:
+        done += len(wave)
+        above = _parents(graph, wave)
+        np.subtract.at(open_children, above, 1)
+        wave = distinct(above[open_children[above] == 0])
+        if wave.size:
+            replies = value[edges.child[ragged(edges.offset, wave)]]
+            begin = np.cumsum(count[wave]) - count[wave]
+            value[wave] = 0.0 - np.add.reduceat(replies, begin) / count[wave]
+    return value if done == len(value) else np.full(len(value), np.nan)
