@@ -18,6 +18,8 @@ _ROOMS = {
     "GameGraph": "graph",
     "PlainGame": "game",
     "Solution": "solution",
+    "Store": "store",
+    "build": "store",
 }
 
 

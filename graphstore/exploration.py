@@ -25,9 +25,7 @@ class _Wave(NamedTuple):
     index: NDArray[np.int32]
 
 
-def explore(
-    game: Game, *, max_states: int | None = None, progress: Progress = quiet
-) -> GameGraph:
+def explore(game: Game, *, max_states: int | None = None, progress: Progress = quiet) -> GameGraph:
     """Return the graph of all canonical states that play from the starts can reach.
 
     Args:

@@ -100,7 +100,9 @@ class Game(Protocol):
         """Return the position drawn on as many lines as it needs."""
 
 
-Position: TypeAlias = Any  # any hashable value; Hashable itself would reject `def moves(self, p: X)`
+Position: TypeAlias = (
+    Any  # any hashable value; Hashable itself would reject `def moves(self, p: X)`
+)
 
 
 class PlainGame:
@@ -136,7 +138,9 @@ class PlainGame:
 
     def start(self) -> Position:
         """Return the position in which a game begins."""
-        raise RulesError(f"{self.name} has no start: write start(self), or starts(self) for several")
+        raise RulesError(
+            f"{self.name} has no start: write start(self), or starts(self) for several"
+        )
 
     def starts(self) -> Iterable[Position]:
         """Return all positions in which a game may begin; by default only `start`."""
@@ -250,7 +254,9 @@ class PlainGame:
         except PositionError:
             raise
         except Exception as error:
-            raise PositionError(f"{shown(text)} is not a position of {self.name}: {error}") from error
+            raise PositionError(
+                f"{shown(text)} is not a position of {self.name}: {error}"
+            ) from error
         return self._id(position)
 
     def read_many(self, texts: Sequence[str]) -> Ints:

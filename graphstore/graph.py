@@ -8,7 +8,6 @@ reads a DiGraph runs on it, and a million states cost megabytes.
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import networkx as nx
@@ -117,16 +116,16 @@ class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
         return int(self.states.orbit.sum(dtype=np.int64))
 
     def row(self, state: int) -> int:
-        """Return the row of a state.
+        """Return the row of a state; as in a dict, whatever equals its id will do.
 
         Raises:
             KeyError: the graph has no such state.
+            TypeError: it is not hashable.
         """
         ids = self._id_view
-        if isinstance(state, int | np.integer):
-            row = bisect_left(ids, state)
-            if row < len(ids) and ids[row] == state:
-                return row
+        row = bisect_left(ids, state if isinstance(state, int) else _whole(state))
+        if row < len(ids) and ids[row] == state:
+            return row
         raise KeyError(state)
 
     @cached_property
@@ -149,12 +148,12 @@ class Backward(NamedTuple):
     Attributes:
         offset: int64[n + 1]; the parents of the state in row r are offset[r]:offset[r + 1].
         parent: int32[m], once for every move.
-        distinct: how many pairs of parent and child there are.
+        again: bool[m], whether the same parent already stands before it for this child.
     """
 
     offset: Ints
     parent: Rows
-    distinct: int
+    again: NDArray[np.bool_]
 
     @classmethod
     def of(cls, edges: Edges) -> "Backward":
@@ -163,10 +162,34 @@ class Backward(NamedTuple):
         key <<= 32
         key |= edges.parent
         key.sort()
-        distinct = int(np.count_nonzero(first_of_runs(key)))
-        child, parent = key >> 32, (key & 0xFFFFFFFF).astype(np.int32)
-        offset = np.searchsorted(child, np.arange(len(edges.offset)))
-        return cls(offset.astype(np.int64), parent, distinct)
+        offset = np.zeros(len(edges.offset), dtype=np.int64)
+        np.cumsum(np.bincount(edges.child, minlength=len(offset) - 1), out=offset[1:])
+        return cls(offset, key.astype(np.int32), ~first_of_runs(key))  # the low half: the parent
+
+    @property
+    def distinct(self) -> int:
+        """How many pairs of parent and child there are."""
+        return len(self.again) - int(np.count_nonzero(self.again))
+
+
+def _whole(key: Any) -> int:
+    """Return the only int that a key of another type could equal."""
+    hash(key)
+    try:
+        return int(key)
+    except (TypeError, ValueError, OverflowError):
+        raise KeyError(key) from None
+
+
+class _Data(dict[str, Any]):
+    """The data of a node or an edge: a dict to read, of which every copy is a plain dict."""
+
+    __slots__ = ()
+    __setitem__ = __delitem__ = __ior__ = nx.classes.function.frozen
+    clear = pop = popitem = setdefault = update = nx.classes.function.frozen
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (self.copy(),)
 
 
 class _Nodes(Mapping[int, Mapping[str, Any]]):
@@ -198,7 +221,7 @@ class _Nodes(Mapping[int, Mapping[str, Any]]):
         }
         if solution is not None:
             data |= solution.at(row)
-        return MappingProxyType(data)
+        return _Data(data)
 
 
 class _Neighbours(Mapping[int, Mapping[int, Mapping[str, Any]]]):
@@ -221,7 +244,7 @@ class _Neighbours(Mapping[int, Mapping[int, Mapping[str, Any]]]):
         """Return an edge's data, one read-only object for all edges that are alike."""
         data = self.data.get(moves)
         if data is None:
-            data = self.data[moves] = MappingProxyType({"moves": moves})
+            data = self.data[moves] = _Data(moves=moves)
         return data
 
 
@@ -241,4 +264,27 @@ class _Predecessors(_Neighbours):
         backward, row = self.graph.backward, self.graph.row(state)
         parents = backward.parent[backward.offset[row] : backward.offset[row + 1]]
         ids = dict.fromkeys(self.graph.states.id[parents].tolist())
-        return {parent: self.graph._adj[parent][state] for parent in ids}
+        return _Parents(self.graph, state, ids)
+
+
+class _Parents(Mapping[int, Mapping[str, Any]]):
+    """The parents of a state; an edge's data is looked up where asked for, which is seldom."""
+
+    def __init__(self, graph: GameGraph, state: int, ids: Mapping[int, None]) -> None:
+        self.graph = graph
+        self.state = state
+        self.ids = ids
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.ids)
+
+    def __contains__(self, parent: object) -> bool:
+        return parent in self.ids
+
+    def __getitem__(self, parent: int) -> Mapping[str, Any]:
+        if parent in self.ids:
+            return self.graph._adj[parent][self.state]
+        raise KeyError(parent)

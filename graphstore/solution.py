@@ -94,7 +94,7 @@ def _values(graph: GameGraph, progress: Progress) -> tuple[Codes, NDArray[np.int
         won = distinct(above_lost[unsettled[above_lost]])
         value[won], remoteness[won], unsettled[won] = WIN, depth, False
         above_won = _parents(graph, wave[value[wave] == WIN])
-        np.subtract.at(open_children, above_won, 1)
+        np.subtract.at(open_children, above_won, np.int32(1))
         lost = distinct(above_won[unsettled[above_won] & (open_children[above_won] == 0)])
         value[lost], remoteness[lost], unsettled[lost] = LOSS, depth, False
         wave = np.concatenate((won, lost))
@@ -116,17 +116,15 @@ def _parents(graph: GameGraph, rows: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _scores(graph: GameGraph, value: Codes) -> NDArray[np.float64]:
     """Return each state's worth as a move, for the player who made it."""
-    edges = graph.edges_by_move
-    score = -value.astype(np.float64)
-    drawn = np.flatnonzero((value == DRAW) & (graph.states.outcome == IN_PLAY))
-    score[value == DRAW] = 0.0
-    at = ragged(edges.offset, drawn)
-    replies = distinct(np.repeat(drawn, edges.count[drawn]) << 32 | edges.child[at])
-    parent, child = replies >> 32, replies & 0xFFFFFFFF
-    losing = np.bincount(parent[value[child] == WIN], minlength=len(score))
-    total = np.bincount(parent, minlength=len(score))
-    score[drawn] = losing[drawn] / total[drawn]
-    return score
+    edges, again = graph.edges_by_move, np.flatnonzero(graph.backward.again)
+    n = len(value)
+    twice = graph.backward.parent[again]  # parents with a second move to one child, and the child
+    child = np.searchsorted(graph.backward.offset, again, side="right") - 1
+    replies = edges.count - np.bincount(twice, minlength=n)
+    losing = np.bincount(edges.parent[value[edges.child] == WIN], minlength=n)
+    losing -= np.bincount(twice[value[child] == WIN], minlength=n)
+    share = losing / np.maximum(replies, 1)
+    return np.where(value == DRAW, share, -value.astype(np.float64))
 
 
 def _random_values(graph: GameGraph) -> NDArray[np.float64]:
@@ -139,7 +137,7 @@ def _random_values(graph: GameGraph) -> NDArray[np.float64]:
     while wave.size:
         done += len(wave)
         above = _parents(graph, wave)
-        np.subtract.at(open_children, above, 1)
+        np.subtract.at(open_children, above, np.int32(1))
         wave = distinct(above[open_children[above] == 0])
         if wave.size:
             replies = value[edges.child[ragged(edges.offset, wave)]]

@@ -12,7 +12,9 @@ from graphstore.errors import UnknownCharacterError, WrongSizeError, shown
 from graphstore.game import Codes
 
 EMPTY = ". _-"
-_BOX = str.maketrans({**dict.fromkeys("│┃║", "|"), **dict.fromkeys("─━═", "-")} | dict.fromkeys("┼╋╬├┤┬┴┌┐└┘", "+"))
+_BOX = str.maketrans(
+    {**dict.fromkeys("│┃║", "|"), **dict.fromkeys("─━═", "-")} | dict.fromkeys("┼╋╬├┤┬┴┌┐└┘", "+")
+)
 _RULER = re.compile(r"[\s|+=-]*(--|\+|=)[\s|+=-]*")
 
 
@@ -57,9 +59,9 @@ def write_cells(cells: Codes, *, rows: int, columns: int, marks: str) -> list[st
     text.reshape(len(cells), rows, columns + 1)[:, :, :columns] = letters[cells].reshape(
         len(cells), rows, columns
     )
-    joined: list[str] = np.ascontiguousarray(text[:, :width]).view(f"S{width}").ravel().astype(
-        f"U{width}"
-    ).tolist()
+    joined: list[str] = (
+        np.ascontiguousarray(text[:, :width]).view(f"S{width}").ravel().astype(f"U{width}").tolist()
+    )
     return joined
 
 

@@ -124,12 +124,9 @@ class Grid:
 
     def read(self, text: str) -> int:
         """See `graphstore.game.Game.read`; a position must be reachable from the empty board."""
-        cells = read_cells(
-            text, rows=self.rows, columns=self.columns, marks=MARKS, game=self.name
-        )
+        cells = read_cells(text, rows=self.rows, columns=self.columns, marks=MARKS, game=self.name)
         x, o = (
-            int(cells.translate({ord(c): "01"[c == mark] for c in ".XO"}), base=2)
-            for mark in MARKS
+            int(cells.translate({ord(c): "01"[c == mark] for c in ".XO"}), base=2) for mark in MARKS
         )
         fault = self._fault(x, o)
         if fault is not None:

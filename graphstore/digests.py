@@ -1,0 +1,56 @@
+"""One BLAKE2b digest a column, over its cells in key order, however they arrive in parts.
+
+Integers and truths count as little-endian int64, reals as little-endian float64, texts as UTF-8
+ended by a zero byte; a NULL is the smallest int64 or the one NaN. So a digest depends on the
+content alone: not on the machine, the database or the size of the parts.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+NULL = np.iinfo(np.int64).min
+
+
+class ColumnDigests:
+    """Digests of named columns that grow by parts."""
+
+    def __init__(self) -> None:
+        self._hashes: dict[str, Any] = {}
+
+    def update(self, name: str, cells: Any) -> None:
+        """Add cells to a column.
+
+        Args:
+            name: of the column, such as ``state.value``.
+            cells: a numpy array, masked where NULL, or a list of texts.
+        """
+        known = self._hashes.setdefault(name, blake2b(digest_size=32))
+        if isinstance(cells, list):
+            known.update("".join(f"{text}\0" for text in cells).encode())
+        elif np.issubdtype(cells.dtype, np.floating):
+            known.update(np.ma.filled(cells, np.nan).astype("<f8").tobytes())
+        else:
+            known.update(np.ma.filled(cells.astype("<i8"), NULL).tobytes())
+
+    def of_columns(self) -> dict[str, str]:
+        """Return every column's digest in hexadecimal, by name."""
+        return {name: self._hashes[name].hexdigest() for name in sorted(self._hashes)}
+
+
+def of_content(columns: Mapping[str, str]) -> str:
+    """Return one digest over the digests of all columns."""
+    return _of_json(sorted(columns.items()))
+
+
+def of_row(row: Mapping[str, Any], *, without: Iterable[str] = ()) -> str:
+    """Return the digest of one row, as JSON with its keys in order."""
+    left_out = set(without)
+    return _of_json({name: row[name] for name in sorted(row) if name not in left_out})
+
+
+def _of_json(value: Any) -> str:
+    return blake2b(json.dumps(value, sort_keys=True).encode(), digest_size=32).hexdigest()

@@ -1,0 +1,204 @@
+"""The tables and views of a solved game, said once, in SQLAlchemy.
+
+A database holds one game. Perspectives: value, remoteness and random_value are for the player to
+move; score, win_depth and lose_depth see the state as a move, for the player who just moved.
+"""
+
+from typing import Final
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    Computed,
+    Connection,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    Select,
+    SmallInteger,
+    Table,
+    Text,
+    and_,
+    func,
+    select,
+    text,
+)
+from sqlalchemy.dialects import sqlite
+from sqlalchemy.schema import CreateView
+
+APPLICATION_ID: Final = 0x67726673  # "grfs", at offset 68 of the header of a SQLite file
+REVISIONS: Final = ("0001",)
+"""The alembic revisions, oldest first; a database is current at the last one."""
+
+# STRICT tables in SQLite know INTEGER, REAL and TEXT only.
+Big = BigInteger().with_variant(sqlite.INTEGER(), "sqlite")
+Small = SmallInteger().with_variant(sqlite.INTEGER(), "sqlite")
+Truth = Boolean().with_variant(sqlite.INTEGER(), "sqlite")
+Real = Double().with_variant(sqlite.REAL(), "sqlite")
+
+metadata = MetaData(
+    naming_convention={
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+state = Table(
+    "state",
+    metadata,
+    Column("id", Big, primary_key=True, autoincrement=False),
+    Column("position", Text, nullable=False),
+    Column("ply", Integer, nullable=False),
+    Column("to_move", Small),
+    Column("ended", Truth, nullable=False),
+    Column("value", Small, nullable=False),
+    Column("remoteness", Integer),
+    Column("score", Real, nullable=False),
+    Column("win_depth", Integer),
+    Column("lose_depth", Integer),
+    Column("orbit", Integer, nullable=False),
+    Column("random_value", Real),
+    Column(
+        "winner",
+        Small,
+        Computed(
+            "CASE WHEN to_move IS NULL THEN NULL WHEN value = 0 THEN 0 "
+            "WHEN value = 1 THEN to_move ELSE 3 - to_move END"
+        ),
+    ),
+    CheckConstraint("ply >= 0", name="ply"),
+    CheckConstraint("to_move IN (1, 2)", name="to_move"),
+    CheckConstraint("value IN (-1, 0, 1)", name="value"),
+    CheckConstraint("remoteness >= 0", name="remoteness"),
+    CheckConstraint("score BETWEEN -1 AND 1", name="score"),
+    CheckConstraint("orbit >= 1", name="orbit"),
+    sqlite_strict=True,
+)
+
+edge = Table(
+    "edge",
+    metadata,
+    Column("parent", Big, ForeignKey("state.id"), primary_key=True, autoincrement=False),
+    Column("move", Integer, primary_key=True, autoincrement=False),
+    Column("child", Big, ForeignKey("state.id"), nullable=False),
+    sqlite_with_rowid=False,
+    sqlite_strict=True,
+)
+edge_child = Index("ix_edge_child", edge.c.child)
+
+game = Table(
+    "game",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("name", Text, nullable=False),
+    Column("rules", Text, nullable=False),
+    Column("starts", Big, nullable=False),
+    Column("states", Big, nullable=False),
+    Column("positions", Big, nullable=False),
+    Column("moves", Big, nullable=False),
+    Column("edges", Big, nullable=False),
+    Column("plies", Integer, nullable=False),
+    Column("cyclic", Truth, nullable=False),
+    Column("start", Text, nullable=False),
+    Column("value", Small, nullable=False),
+    Column("remoteness", Integer),
+    Column("built_at", Text, nullable=False),
+    Column("built_with", Text, nullable=False),
+    Column("build_seconds", Real, nullable=False),
+    Column("digest", Text, nullable=False),
+    CheckConstraint("id = 1", name="one_row"),
+    sqlite_strict=True,
+)
+
+digest = Table(
+    "digest",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("blake2b", Text, nullable=False),
+    sqlite_strict=True,
+)
+
+
+def _best_move() -> Select[tuple[object, ...]]:
+    ranked = (
+        select(
+            edge.c.parent.label("state"),
+            edge.c.move,
+            edge.c.child,
+            state.c.score,
+            state.c.win_depth,
+            state.c.lose_depth,
+            func.rank()
+            .over(
+                partition_by=edge.c.parent,
+                order_by=(state.c.score.desc(), state.c.win_depth, state.c.lose_depth.desc()),
+            )
+            .label("rank"),
+        )
+        .join(state, state.c.id == edge.c.child)
+        .subquery("ranked")
+    )
+    return select(*(column for column in ranked.c if column.name != "rank")).where(
+        ranked.c.rank == 1
+    )
+
+
+def _q_table() -> Select[tuple[object, ...]]:
+    parent, child = state.alias("parent"), state.alias("child")
+    return (
+        select(
+            edge.c.parent.label("state"),
+            parent.c.position,
+            edge.c.move,
+            edge.c.child,
+            (-child.c.value).label("optimal"),
+            (-child.c.random_value).label("random"),
+            child.c.winner,
+            parent.c.orbit,
+        )
+        .join(parent, parent.c.id == edge.c.parent)
+        .join(child, child.c.id == edge.c.child)
+    )
+
+
+def _census() -> Select[tuple[object, ...]]:
+    won_by = [
+        func.count().filter(and_(state.c.ended, state.c.winner == player)).label(f"won_by_{player}")
+        for player in (1, 2)
+    ]
+    return (
+        select(
+            state.c.ply,
+            func.count().label("states"),
+            func.sum(state.c.orbit).label("positions"),
+            func.count().filter(state.c.ended).label("ended"),
+            *won_by,
+            func.count().filter(and_(state.c.ended, state.c.value == 0)).label("tied"),
+            func.count().filter(state.c.value == 1).label("wins"),
+            func.count().filter(state.c.value == 0).label("draws"),
+            func.count().filter(state.c.value == -1).label("losses"),
+        )
+        .group_by(state.c.ply)
+        .order_by(state.c.ply)
+    )
+
+
+VIEWS: Final[dict[str, Select[tuple[object, ...]]]] = {
+    "best_move": _best_move(),
+    "q_table": _q_table(),
+    "census": _census(),
+}
+"""best_move: all equally best moves of a state. q_table: what a move is worth to the player who
+chooses it, against an optimal and a random opponent. census: counts by ply."""
+
+
+def create_views(connection: Connection) -> None:
+    """Replace the views by those above: they hold no data, so every upgrade ends with this."""
+    for name, query in VIEWS.items():
+        connection.execute(text(f"DROP VIEW IF EXISTS {name}"))
+        connection.execute(CreateView(query, name))
