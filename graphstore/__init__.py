@@ -19,7 +19,7 @@ _ROOMS = {
     "PlainGame": "game",
     "Solution": "solution",
     "Store": "store",
-    "build": "store",
+    "build": "building",
 }
 
 

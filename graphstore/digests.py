@@ -6,7 +6,7 @@ content alone: not on the machine, the database or the size of the parts.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any
 
@@ -46,11 +46,10 @@ def of_content(columns: Mapping[str, str]) -> str:
     return _of_json(sorted(columns.items()))
 
 
-def of_row(row: Mapping[str, Any], *, without: Iterable[str] = ()) -> str:
-    """Return the digest of one row, as JSON with its keys in order."""
-    left_out = set(without)
-    return _of_json({name: row[name] for name in sorted(row) if name not in left_out})
+def of_row(table: str, row: Mapping[str, Any]) -> dict[str, str]:
+    """Return the digests of the cells of a table's only row, by name."""
+    return {f"{table}.{name}": _of_json(cell) for name, cell in row.items()}
 
 
 def _of_json(value: Any) -> str:
-    return blake2b(json.dumps(value, sort_keys=True).encode(), digest_size=32).hexdigest()
+    return blake2b(json.dumps(value).encode(), digest_size=32).hexdigest()

@@ -15,14 +15,14 @@ CHUNK = 1 << 17  # states expanded at once: bounds the memory of a wave's tempor
 
 
 class _Wave(NamedTuple):
-    """A wave of new states and their moves; moves lead to found[index]."""
+    """A wave of new states and their moves; moves lead to found[into]."""
 
     states: Ints
     outcome: Codes
-    count: NDArray[np.int32]
+    counts: NDArray[np.int32]
     move: NDArray[np.int32]
     found: Ints
-    index: NDArray[np.int32]
+    into: NDArray[np.int32]
 
 
 def explore(game: Game, *, max_states: int | None = None, progress: Progress = quiet) -> GameGraph:
@@ -65,26 +65,26 @@ def explore(game: Game, *, max_states: int | None = None, progress: Progress = q
 
 def _expand(game: Game, states: Ints) -> _Wave:
     outcome = game.outcomes(states)
-    count = np.zeros(len(states), dtype=np.int32)
+    counts = np.zeros(len(states), dtype=np.int32)
     moves, children = [], []
     open_rows = np.flatnonzero(outcome == IN_PLAY)
     for begin in range(0, len(open_rows), CHUNK):
         rows = open_rows[begin : begin + CHUNK]
         parent, move, child = game.expand(states[rows])
-        count[rows] = np.bincount(parent, minlength=len(rows))
+        counts[rows] = np.bincount(parent, minlength=len(rows))
         moves.append(move)
         children.append(game.canonical(child))
-    stuck = open_rows[count[open_rows] == 0]
+    stuck = open_rows[counts[open_rows] == 0]
     if stuck.size:
         raise RulesError(
             f"{game.name}: {game.texts(states[stuck[:1]])[0]} has no move and no result; "
             "the rules must say what it is worth, or give a move (a pass is one)"
         )
     move = np.concatenate([np.empty(0, dtype=np.int32), *moves])
-    found, index = np.unique(
+    found, into = np.unique(
         np.concatenate([np.empty(0, dtype=np.int64), *children]), return_inverse=True
     )
-    return _Wave(states, outcome, count, move, found, index.astype(np.int32))
+    return _Wave(states, outcome, counts, move, found, into.astype(np.int32))
 
 
 def _assemble(game: Game, ids: Ints, waves: list[_Wave]) -> GameGraph:
@@ -99,14 +99,14 @@ def _assemble(game: Game, ids: Ints, waves: list[_Wave]) -> GameGraph:
     for depth, (wave, row) in enumerate(zip(waves, rows, strict=True)):
         ply[row] = depth
         outcome[row] = wave.outcome
-        offset[row + 1] = wave.count
+        offset[row + 1] = wave.counts
     np.cumsum(offset, out=offset)
     for row in rows:
         wave = waves.pop(0)  # let its memory go as soon as it is placed
-        begin = np.cumsum(wave.count) - wave.count
-        to = np.repeat(offset[row] - begin, wave.count) + np.arange(len(wave.move))
+        begin = np.cumsum(wave.counts) - wave.counts
+        to = np.repeat(offset[row] - begin, wave.counts) + np.arange(len(wave.move))
         move[to] = wave.move
-        child[to] = np.searchsorted(ids, wave.found).astype(np.int32)[wave.index]
+        child[to] = np.searchsorted(ids, wave.found).astype(np.int32)[wave.into]
     states = States(ids, ply, game.turns(ids), outcome, game.orbits(ids).astype(np.int32))
     return GameGraph(game.name, states, Edges(offset, move, child), game.texts)
 

@@ -7,9 +7,11 @@ numpy. `PlainGame` lets a person write the rules for one position and supplies t
 
 import ast
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import fields, is_dataclass
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from operator import index
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,9 +102,7 @@ class Game(Protocol):
         """Return the position drawn on as many lines as it needs."""
 
 
-Position: TypeAlias = (
-    Any  # any hashable value; Hashable itself would reject `def moves(self, p: X)`
-)
+Position: TypeAlias = Any  # any hashable; Hashable itself would reject `def moves(self, p: X)`
 
 
 class PlainGame:
@@ -204,9 +204,9 @@ class PlainGame:
         moves: list[int] = []
         children: list[int] = []
         for key in positions.tolist():
-            position = self._met[key]
+            position = self._position(key)
             try:
-                legal = sorted(self.moves(position))
+                legal = sorted(map(index, self.moves(position)))
                 played = [self.play(position, move) for move in legal]
             except Exception as error:
                 raise self._fault("moves() or play()", error, position) from error
@@ -244,20 +244,21 @@ class PlainGame:
 
     def texts(self, positions: Ints) -> list[str]:
         """See `Game.texts`."""
-        return [self._text(self._met[key]) for key in positions.tolist()]
+        return [self._text(self._position(key)) for key in positions.tolist()]
 
     def read(self, text: str) -> int:
         """See `Game.read`."""
         try:
-            position = self.parse(text)
-            hash(position)
+            return self._id(self.parse(text))
         except PositionError:
             raise
         except Exception as error:
-            raise PositionError(
-                f"{shown(text)} is not a position of {self.name}: {error}"
-            ) from error
-        return self._id(position)
+            known = self._known(text)
+            if known is None:
+                raise PositionError(
+                    f"{shown(text)} is not a position of {self.name}: {_brief(str(error))}"
+                ) from error
+            return known
 
     def read_many(self, texts: Sequence[str]) -> Ints:
         """See `Game.read_many`."""
@@ -268,36 +269,77 @@ class PlainGame:
         return self.texts(np.array([position]))[0].replace("/", "\n")
 
     def _id(self, position: Position) -> int:
-        key = self._ids.get(position)
+        try:
+            key = self._ids.get(position)
+        except TypeError as error:
+            raise RulesError(
+                f"{self.name}: {_brief(repr(position))} cannot be a position: {error}; "
+                "make it of tuples and frozensets"
+            ) from error
         if key is None:
+            position = int(position) if isinstance(position, np.integer) else position
             key = position_id(position, self._text(position))
             other = self._met.setdefault(key, position)
             if other != position:
                 raise RulesError(
-                    f"{self.name}: {position!r} and {other!r} share the id {key}; "
-                    "text() must tell every two positions apart, the side to move included"
+                    f"{self.name}: {_brief(repr(position))} and {_brief(repr(other))} share the id "
+                    f"{key}; text() must tell every two positions apart, the side to move included"
                 )
             self._ids[position] = key
         return key
 
+    def _position(self, key: int) -> Position:
+        """Return the position of an id: one that was met, or the int that it is."""
+        if key not in self._met:
+            self.start_states()  # meets them
+            if key not in self._met:
+                if not _is_id(key) or not all(map(_is_id, self.starts())):
+                    raise PositionError(
+                        f"{self.name} has met no position with the id {key}; read its text first"
+                    )
+                self._id(key)
+        return self._met[key]
+
+    def _known(self, text: str) -> int | None:
+        """Return the id of a position that was met and has this text."""
+        self.start_states()
+        key = position_id(None, text)
+        return key if key in self._met and self._text(self._met[key]) == text else None
+
     def _text(self, position: Position) -> str:
         try:
-            return self.text(position)
+            text = self.text(position)
         except Exception as error:
             raise self._fault("text()", error, position) from error
+        if not isinstance(text, str):
+            raise RulesError(
+                f"{self.name}: text() of {_brief(repr(position))} is {_brief(repr(text))}; "
+                "it must be a str"
+            )
+        return text
 
     def _class(self, key: int) -> tuple[int, int]:
         """Return (canonical id, orbit) of the position under an id."""
         known = self._classes.get(key)
         if known is None:
-            position = self._met[key]
+            position = self._position(key)
             try:
                 images = {position, *self.symmetries(position)}
             except Exception as error:
                 raise self._fault("symmetries()", error, position) from error
-            least = min(images, key=lambda p: p if _is_id(p) else self._text(p))
-            known = self._classes[key] = (self._id(least), len(images))
+            least = min(images, key=self._rank)
+            known = (self._id(least), len(images))
+            if known[0] != key and self._class(known[0]) != known:
+                raise RulesError(
+                    f"{self.name}: symmetries() of {self._text(position)} and of its image "
+                    f"{self._text(least)} differ; all images must have the same images"
+                )
+            self._classes[key] = known
         return known
+
+    def _rank(self, position: Position) -> tuple[int, int, str]:
+        """Return what the images of a position are ordered by: ids as they are come first."""
+        return (0, int(position), "") if _is_id(position) else (1, 0, self._text(position))
 
     def _codes(
         self, verb: str, allowed: tuple[int | None, ...], none: int, positions: Ints
@@ -306,15 +348,16 @@ class PlainGame:
         answer = getattr(self, verb)
         codes = []
         for key in positions.tolist():
-            position = self._met[key]
+            position = self._position(key)
             try:
                 code = answer(position)
+                right = code in allowed and not isinstance(code, bool)
             except Exception as error:
                 raise self._fault(f"{verb}()", error, position) from error
-            if code not in allowed:
+            if not right:
                 choices = ", ".join(map(repr, allowed))
                 raise RulesError(
-                    f"{self.name}: {verb}() of {self._text(position)} is {code!r}; "
+                    f"{self.name}: {verb}() of {self._text(position)} is {_brief(repr(code))}; "
                     f"it must be one of {choices}"
                 )
             codes.append(none if code is None else code)
@@ -324,19 +367,20 @@ class PlainGame:
         """Return whatever a user's rules raised as one line that names the position."""
         if isinstance(error, GraphstoreError):
             return error
-        at = f" at {where[0]!r}" if where else ""
-        return RulesError(f"{self.name}: {verb} failed{at}: {type(error).__name__}: {error}")
+        at = f" at {_brief(repr(where[0]))}" if where else ""
+        why = f"{type(error).__name__}: {_brief(str(error))}"
+        return RulesError(f"{self.name}: {verb} failed{at}: {why}")
 
 
 def position_id(position: Hashable, text: str) -> int:
     """Return a position's id: the int that it is, or a 63-bit BLAKE2b hash of its text.
 
     >>> position_id(5, "5"), position_id("a", "a")
-    (5, 2573402461222886862)
+    (5, 2340832890917691671)
     """
     if _is_id(position):
-        return int(position)  # type: ignore[call-overload, no-any-return]
-    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest()) >> 1
+        return int(position)
+    return int.from_bytes(blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest()) >> 1
 
 
 def plain_text(position: Hashable) -> str:
@@ -348,7 +392,7 @@ def plain_text(position: Hashable) -> str:
     return position if isinstance(position, str) else _literal(position)
 
 
-def plain_value(text: str, *, like: Hashable) -> Hashable:
+def plain_value(text: str, *, like: Hashable) -> Position:
     """Return the value that a text of `plain_text` spells; a str game reads it as it is.
 
     Raises:
@@ -357,34 +401,57 @@ def plain_value(text: str, *, like: Hashable) -> Hashable:
     if isinstance(like, str):
         return text
     try:
-        return _frozen(ast.literal_eval(text))
+        value = _frozen(ast.literal_eval(text))
+        if isinstance(like, tuple) and isinstance(value, tuple):
+            return getattr(type(like), "_make", type(like))(value)  # a NamedTuple again
+        if isinstance(value, str | bool | float | complex) and type(value) is not type(like):
+            raise ValueError(f"{value!r} would have the text, or be equal to, another value")
+        return value
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
         raise ValueError(
             f"write it as Python would, like {plain_text(like)}, or give the game a parse(text)"
         ) from error
 
 
-def _is_id(position: object) -> bool:
-    return type(position) is int and 0 <= position < 2**63
+def _is_id(position: object) -> TypeGuard[int]:
+    if isinstance(position, bool) or not isinstance(position, int | np.integer):
+        return False
+    return 0 <= int(position) < 2**63
+
+
+_FREQUENT = frozenset((int, str, type(None)))  # only to be quick
 
 
 def _literal(value: object) -> str:
     """Return a repr that does not depend on the order of hashes or on addresses."""
-    if type(value) is tuple:
+    if type(value) in _FREQUENT:
+        return repr(value)
+    if isinstance(value, tuple):
         return "(" + ", ".join(map(_literal, value)) + (",)" if len(value) == 1 else ")")
     if isinstance(value, frozenset):
         return "{" + ", ".join(sorted(map(_literal, value))) + "}" if value else "set()"
+    if is_dataclass(value):
+        parts = (f"{f.name}={_literal(getattr(value, f.name))}" for f in fields(value) if f.compare)
+        return f"{type(value).__qualname__}({', '.join(parts)})"
+    if isinstance(value, np.generic):
+        return repr(value.item())
     if type(value).__repr__ is object.__repr__:
         raise TypeError(f"a {type(value).__name__} has no text; give the game a text(position)")
     return repr(value)
 
 
-def _frozen(value: object) -> Hashable:
+def _brief(text: str) -> str:
+    """Return a text in one line, and cut where it is too long for a message."""
+    line = " ".join(text.split())
+    return line if len(line) <= 100 else f"{line[:64]} ... {line[-31:]}"
+
+
+def _frozen(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return tuple(map(_frozen, value))
     if isinstance(value, set):
         return frozenset(map(_frozen, value))
-    return value  # type: ignore[return-value]  # a dict is refused by the caller's hash()
+    return value  # a dict is refused by the caller's hash()
 
 
 def _check_moves(game: PlainGame, positions: Ints, counts: list[int], moves: list[int]) -> None:
@@ -395,9 +462,9 @@ def _check_moves(game: PlainGame, positions: Ints, counts: list[int], moves: lis
         begin += count
         if len(set(legal)) != count:
             fault = "lists a move twice"
-        elif any(not isinstance(move, int) or not -(2**31) <= move < 2**31 for move in legal):
+        elif any(not -(2**31) <= move < 2**31 for move in legal):
             fault = "must be integers of 32 bits"
         else:
             continue
         where = game.texts(np.array([key]))[0]
-        raise RulesError(f"{game.name}: moves() of {where} {fault}: {legal}")
+        raise RulesError(f"{game.name}: moves() of {where} {fault}: {_brief(str(legal))}")

@@ -56,14 +56,14 @@ class Edges(NamedTuple):
     child: Rows
 
     @property
-    def count(self) -> Ints:
+    def counts(self) -> Ints:
         """The number of moves of every state, int64[n]."""
         return np.diff(self.offset)
 
     @property
     def parent(self) -> Rows:
         """The row of every move's parent, int32[m]."""
-        return np.repeat(np.arange(len(self.offset) - 1, dtype=np.int32), self.count)
+        return np.repeat(np.arange(len(self.offset) - 1, dtype=np.int32), self.counts)
 
 
 class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
@@ -135,7 +135,7 @@ class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
 
     @cached_property
     def _id_view(self) -> memoryview:
-        return memoryview(self.states.id)  # indexing it gives int, three times as fast as numpy
+        return self.states.id.data  # indexing it gives int, three times as fast as numpy
 
     @cached_property
     def _positions(self) -> list[str]:

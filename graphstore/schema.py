@@ -38,7 +38,7 @@ REVISIONS: Final = ("0001",)
 Big = BigInteger().with_variant(sqlite.INTEGER(), "sqlite")
 Small = SmallInteger().with_variant(sqlite.INTEGER(), "sqlite")
 Truth = Boolean().with_variant(sqlite.INTEGER(), "sqlite")
-Real = Double().with_variant(sqlite.REAL(), "sqlite")
+Real: Double[float] = Double().with_variant(sqlite.REAL(), "sqlite")
 
 metadata = MetaData(
     naming_convention={

@@ -73,7 +73,7 @@ def solve(graph: GameGraph, *, progress: Progress = quiet) -> Solution:
     win_depth = np.where(lost, remoteness // 2, NONE).astype(np.int32)
     lose_depth = np.where(won, (remoteness + 1) // 2, NONE).astype(np.int32)
     graph.solution = Solution(
-        value, remoteness, _scores(graph, value), win_depth, lose_depth, _random_values(graph)
+        value, remoteness, _scores(graph, value), win_depth, lose_depth, random_values(graph)
     )
     return graph.solution
 
@@ -85,7 +85,7 @@ def _values(graph: GameGraph, progress: Progress) -> tuple[Codes, NDArray[np.int
     ended = outcome != IN_PLAY
     remoteness = np.where(ended, 0, NONE).astype(np.int32)
     unsettled = ~ended
-    open_children = graph.edges_by_move.count.astype(np.int32)
+    open_children = graph.edges_by_move.counts.astype(np.int32)
     wave = np.flatnonzero(ended & (outcome != DRAW))
     settled, depth = len(wave), 0
     while wave.size:
@@ -120,19 +120,19 @@ def _scores(graph: GameGraph, value: Codes) -> NDArray[np.float64]:
     n = len(value)
     twice = graph.backward.parent[again]  # parents with a second move to one child, and the child
     child = np.searchsorted(graph.backward.offset, again, side="right") - 1
-    replies = edges.count - np.bincount(twice, minlength=n)
+    replies = edges.counts - np.bincount(twice, minlength=n)
     losing = np.bincount(edges.parent[value[edges.child] == WIN], minlength=n)
     losing -= np.bincount(twice[value[child] == WIN], minlength=n)
     share = losing / np.maximum(replies, 1)
     return np.where(value == DRAW, share, -value.astype(np.float64))
 
 
-def _random_values(graph: GameGraph) -> NDArray[np.float64]:
+def random_values(graph: GameGraph) -> NDArray[np.float64]:
     """Return the value of uniformly random play, from the ended states up; NaN with cycles."""
     edges, outcome = graph.edges_by_move, graph.states.outcome
     value = np.where(outcome == IN_PLAY, np.nan, outcome)
-    count = edges.count
-    open_children = count.astype(np.int32)
+    counts = edges.counts
+    open_children = counts.astype(np.int32)
     wave, done = np.flatnonzero(outcome != IN_PLAY), 0
     while wave.size:
         done += len(wave)
@@ -141,6 +141,6 @@ def _random_values(graph: GameGraph) -> NDArray[np.float64]:
         wave = distinct(above[open_children[above] == 0])
         if wave.size:
             replies = value[edges.child[ragged(edges.offset, wave)]]
-            begin = np.cumsum(count[wave]) - count[wave]
-            value[wave] = 0.0 - np.add.reduceat(replies, begin) / count[wave]
+            begin = np.cumsum(counts[wave]) - counts[wave]
+            value[wave] = 0.0 - np.add.reduceat(replies, begin) / counts[wave]
     return value if done == len(value) else np.full(len(value), np.nan)

@@ -70,7 +70,7 @@ class BoardSymmetry:
     def _image(self, which: NDArray[np.intp], masks: Ints) -> Ints:
         """Return each mask under the symmetry whose number stands beside it."""
         low = masks & (2**self._width - 1)
-        image = self._tables[0][which, low].astype(np.int64)
+        image: Ints = self._tables[0][which, low].astype(np.int64)
         if len(self._tables) == 2:
             image |= self._tables[1][which, masks >> self._width]
         return image

@@ -67,14 +67,14 @@ def find_game(name: str) -> Game:
         known = ", ".join(family.usage for family in FAMILIES)
         raise GameNameError(f"there is no game {shown(name)}; the games are {known}")
     family = families[match["family"].lower()]
-    parameters = [
-        _parameter(text, family) for text in (match["parameters"] or "").split(",") if text.strip()
-    ]
+    given = (match["parameters"] or "").strip()
+    parameters = [_parameter(text, family) for text in given.split(",")] if given else []
     try:
         return family.make(*parameters)
     except TypeError:
         raise GameNameError(
-            f"{shown(name)} has {len(parameters)} parameters; write {family.usage}"
+            f"{shown(name)} has {len(parameters)} parameter{'s' * (len(parameters) != 1)}; "
+            f"write {family.usage}"
         ) from None
 
 
@@ -82,6 +82,8 @@ def _parameter(text: str, family: Family) -> Parameter:
     text = text.strip().lower()
     if re.fullmatch(r"[0-9]{1,9}", text):
         return int(text)
-    if re.fullmatch(r"[a-z_]+", text):
+    if re.fullmatch(r"[0-9]+", text):
+        raise GameNameError(f"{shown(text)} is too large a number for {family.usage}")
+    if re.fullmatch(r"[a-z_]{1,32}", text):
         return text
     raise GameNameError(f"{shown(text)} is not a parameter that {family.usage} can have")

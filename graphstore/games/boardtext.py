@@ -1,47 +1,67 @@
 """Boards as people type them: read into one character a cell, written row by row.
 
-The text form is rows from the top with ``/`` between them. Read are also one run of all cells,
-lines, cells parted by single spaces, and a picture with ``|`` and rulers such as ``---+---``.
+The text form is rows from the top with ``/`` between them. Also read are
+
+- a line for each row, or one run of all cells;
+- the same with spaces between cells or rows, where an empty cell is not itself a space;
+- a space after each cell, an empty one being a space too;
+- lines whose spaces at the end an editor took away, where a space is an empty cell;
+- a picture: cells between ``|``, with or without rulers such as ``---+---`` and a frame, in ASCII
+  or box drawing characters, each row one line high, or more with the marks on the middle one.
+
+A text that could as well be another board is refused, not guessed.
 """
 
-import re
+from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
 from graphstore.errors import UnknownCharacterError, WrongSizeError, shown
 from graphstore.game import Codes
 
-EMPTY = ". _-"
-_BOX = str.maketrans(
-    {**dict.fromkeys("│┃║", "|"), **dict.fromkeys("─━═", "-")} | dict.fromkeys("┼╋╬├┤┬┴┌┐└┘", "+")
+SIGNS = "._-"  # of an empty cell, besides a space
+LONGEST = 10_000  # characters: the largest picture of a board here takes a fifth
+_RULER = frozenset(" -=+|_")
+_BOX = (
+    {chr(code): "+" for code in range(0x2500, 0x2571)}  # Unicode's box drawing, but its diagonals
+    | dict.fromkeys("─━┄┅┈┉╌╍═╴╶╸╺╼╾\u2013\u2014\u2212", "-")  # en dash, em dash, minus
+    | dict.fromkeys("│┃┆┇┊┋╎╏║╵╷╹╻╽╿", "|")
 )
-_RULER = re.compile(r"[\s|+=-]*(--|\+|=)[\s|+=-]*")
 
 
 def read_cells(text: str, *, rows: int, columns: int, marks: str, game: str) -> str:
-    """Return the board's cells, row by row, as characters of `marks` (upper case) and ``.``.
+    r"""Return the board's cells, row by row, as characters of `marks` (upper case) and ``.``.
+
+    >>> read_cells("x|o|\n-+-+-\n|x|\n-+-+-\n||", rows=3, columns=3, marks="XO", game="this")
+    'XO..X....'
 
     Raises:
         UnknownCharacterError: a character is neither a mark, nor empty, nor part of a frame.
         WrongSizeError: the cells do not make a board of `rows` by `columns`.
     """
-    text = text.upper().translate(_BOX).replace("\r\n", "\n").replace("\t", " ")
-    frame = "|+=/\n"
-    for character in text:
-        if character not in marks + EMPTY + frame:
+    size = f"{game} has {rows * columns} cells, {rows} row{'s' * (rows > 1)} of {columns}"
+    if len(text) > LONGEST:
+        raise WrongSizeError(f"{shown(text)} is {len(text):,} characters long; {size}")
+    plain = text.replace("\r\n", "\n").translate(_spelling(marks))
+    lines = plain.removeprefix("\n").removesuffix("\n").replace("/", "\n").split("\n")
+    for character in "".join(line for line in lines if not _is_ruler(line)):
+        if character not in marks + SIGNS + " |":
             raise UnknownCharacterError(
                 f"{character!r} is not a cell of {game}; write {', '.join(marks)} and . for empty"
             )
-    lines = _picture(text, columns) if "|" in text else re.split(r"[/\n]", text)
-    for reading in (_as_rows, _as_run, _as_blocks, _as_spaced):
-        cells = reading(lines, rows, columns)
-        if cells is not None:
-            return re.sub(f"[{EMPTY}]", ".", cells)
-    found = sum(len(line) for line in lines if line.strip())
-    raise WrongSizeError(
-        f"{shown(text.strip())} has {found or 'no'} cells; {game} has "
-        f"{rows * columns}, {rows} rows of {columns}, such as {'/'.join(['.' * columns] * rows)}"
-    )
+    if "|" in plain:
+        cells = _picture(lines, rows, columns)
+    else:
+        cells = _rows(lines, rows, columns) or _ruled(lines, rows, columns)
+        if cells is None and "/" not in plain:
+            cells = _filled(lines, rows, columns)
+    if cells is None:
+        raise WrongSizeError(
+            f"{shown(text)} {_misfit(lines, rows, columns)}; {size}, "
+            f"such as {'/'.join(['.' * columns] * rows)}"
+        )
+    return cells.translate(_DOTS)
 
 
 def write_cells(cells: Codes, *, rows: int, columns: int, marks: str) -> list[str]:
@@ -59,43 +79,135 @@ def write_cells(cells: Codes, *, rows: int, columns: int, marks: str) -> list[st
     text.reshape(len(cells), rows, columns + 1)[:, :, :columns] = letters[cells].reshape(
         len(cells), rows, columns
     )
-    joined: list[str] = (
-        np.ascontiguousarray(text[:, :width]).view(f"S{width}").ravel().astype(f"U{width}").tolist()
-    )
+    lines = np.ascontiguousarray(text[:, :width]).view(f"S{width}").ravel()
+    joined: list[str] = lines.astype(f"U{width}").tolist()
     return joined
 
 
-def _picture(text: str, columns: int) -> list[str]:
-    """Return the rows of a picture whose cells stand between bars."""
-    lines = []
-    for line in text.split("\n"):
-        if "|" not in line or _RULER.fullmatch(line):
-            continue
-        cells = [cell.strip() for cell in line.split("|")]
-        if len(cells) == columns + 2 and not cells[0] and not cells[-1]:
-            cells = cells[1:-1]  # the frame's own sides
-        lines.append("".join(cell or "." for cell in cells))
-    return lines
+_DOTS = str.maketrans(dict.fromkeys(" " + SIGNS, "."))
 
 
-def _as_rows(lines: list[str], rows: int, columns: int) -> str | None:
-    fits = len(lines) == rows and all(len(line) == columns for line in lines)
-    return "".join(lines) if fits else None
+@cache
+def _spelling(marks: str) -> dict[int, str]:
+    """Return what a character is read as, where that is another one."""
+    lower = dict(zip(marks.lower(), marks, strict=True))
+    return str.maketrans(_BOX | lower | {"\r": "\n", "\t": " ", "\xa0": " ", "\ufeff": ""})
 
 
-def _as_run(lines: list[str], rows: int, columns: int) -> str | None:
-    return _as_rows(lines, 1, rows * columns)
-
-
-def _as_blocks(lines: list[str], rows: int, columns: int) -> str | None:
-    """Read a board that is indented, or has blank lines around it."""
-    stripped = [line.strip() for line in lines if line.strip()]
-    return _as_rows(stripped, rows, columns) or _as_run(stripped, rows, columns)
-
-
-def _as_spaced(lines: list[str], rows: int, columns: int) -> str | None:
-    """Read cells with single spaces between them."""
-    full = [line.strip() for line in lines if line.strip()]
-    if any(line[1::2].strip() for line in full):
+def _rows(lines: Sequence[str], rows: int, columns: int) -> str | None:
+    """Read cells that fill their lines, or have spaces between them."""
+    text = "".join(lines)
+    if not {*"+="}.isdisjoint(text):
         return None
-    return _as_blocks([line[::2] for line in full], rows, columns)
+    apart = all(not line[1::2].strip() for line in lines)
+    signs = not {*SIGNS}.isdisjoint(text)
+    if _fit(lines, rows, columns) and not (apart and signs and " " in text):
+        return text
+    full = [line for line in (line.replace(" ", "") for line in lines) if line]
+    if _fit(full, rows, columns):
+        return "".join(full)
+    cells = [line[::2] for line in lines]
+    return "".join(cells) if apart and not signs and _fit(cells, rows, columns) else None
+
+
+def _ruled(lines: Sequence[str], rows: int, columns: int) -> str | None:
+    """Read rows that have rulers, but no bars, between or around them."""
+    others = [line for line in lines if not _is_ruler(line)]
+    return None if "-" in "".join(others) else _rows(others, rows, columns)
+
+
+def _filled(lines: Sequence[str], rows: int, columns: int) -> str | None:
+    """Read lines that lost the spaces at their end, where others show that a space is a cell."""
+    text = "".join(lines)
+    apart = all(not line[1::2].strip() for line in lines)  # then spaces may part the cells
+    if " " not in text or apart or not {*SIGNS, *"+="}.isdisjoint(text) or len(lines) != rows:
+        return None
+    return _rows([line.ljust(columns) for line in lines], rows, columns)
+
+
+def _picture(lines: Sequence[str], rows: int, columns: int) -> str | None:
+    """Read cells between bars, or rows between two bars."""
+    groups: list[list[str]] = [[]]
+    for line in lines:
+        if _is_ruler(line):
+            groups.append([])
+        elif "|" in line:
+            groups[-1].append(line.rstrip())
+        elif line.strip(" _-"):
+            return None  # cells outside the bars
+    groups = [group for group in groups if group]
+    readings = [_framed, _barred] if groups and groups[0][0][0] == "|" else [_barred, _framed]
+    return readings[0](groups, rows, columns) or readings[1](groups, rows, columns)
+
+
+def _framed(groups: Sequence[Sequence[str]], rows: int, columns: int) -> str | None:
+    """Read rows with a bar at either end and none between the cells."""
+    lines = [line.strip() for group in groups for line in group]
+    if any(line.count("|") != 2 or line[0] + line[-1] != "||" for line in lines):
+        return None
+    inside = [line[1:-1] for line in lines]
+    padded = all(line[:1] == line[-1:] == " " for line in inside)
+    return _rows(inside, rows, columns) or (
+        _rows([line[1:-1] for line in inside], rows, columns) if padded else None
+    )
+
+
+def _barred(groups: Sequence[list[str]], rows: int, columns: int) -> str | None:
+    """Read cells with bars between them, the lines grouped by the rulers."""
+    if len(groups) != rows:
+        lines = [line for group in groups for line in group]
+        if len(lines) == 2 * rows - 1 and not "".join(lines[1::2]).strip(" |_-"):
+            lines = lines[::2]  # the others are rulers such as -|-|- or ___|___|___
+        if len(groups) != 1 or len(lines) % rows:
+            return None
+        height = len(lines) // rows
+        groups = [lines[at : at + height] for at in range(0, len(lines), height)]
+    cells = ""
+    for group in groups:
+        middle = (len(group) - 1) // 2
+        row = _between_bars(group[middle], columns)
+        if row is None or "".join(group[:middle] + group[middle + 1 :]).strip(" _|"):
+            return None
+        cells += row
+    return cells
+
+
+def _between_bars(line: str, columns: int) -> str | None:
+    """Return a line's cells, an empty one as a space unless it has a sign of its own."""
+    cells = [cell.strip(" _") for cell in line.split("|")]
+    if len(cells) == columns + 2 and not cells[0] and not cells[-1]:
+        cells = cells[1:-1]  # the frame's own sides
+    if len(cells) != columns or any(len(cell) > 1 for cell in cells):
+        return None
+    return "".join(cell or " " for cell in cells)
+
+
+def _is_ruler(line: str) -> bool:
+    return _RULER.issuperset(line) and ("--" in line or "+" in line or "=" in line)
+
+
+def _fit(lines: Sequence[str], rows: int, columns: int) -> bool:
+    return [len(line) for line in lines] in ([columns] * rows, [rows * columns])
+
+
+def _misfit(lines: Sequence[str], rows: int, columns: int) -> str:
+    """Return what is wrong with the size of a board."""
+    text = "".join(lines)
+    if "|" in text:
+        widths = [
+            line.count("|") + (-1 if line.strip()[0] + line.strip()[-1] == "||" else 1)
+            for line in lines
+            if "|" in line and not _is_ruler(line)
+        ]
+    else:
+        spaces = " " if {*SIGNS}.isdisjoint(text) else ""
+        written = [line for line in lines if line.strip() and {*"+="}.isdisjoint(line)]
+        widths = [len(line.replace(" ", spaces)) for line in written]
+    if len(widths) < 2:
+        return f"has {sum(widths) or 'no'} cell{'s' * (sum(widths) != 1)}"
+    if len(widths) != rows:
+        return f"has {len(widths)} rows"
+    for row, width in enumerate(widths, 1):
+        if width != columns:
+            return f"has {width} cell{'s' * (width != 1)} in row {row}"
+    return "does not show clearly which cells are meant"

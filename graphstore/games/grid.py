@@ -135,7 +135,25 @@ class Grid:
 
     def read_many(self, texts: Sequence[str]) -> Ints:
         """See `graphstore.game.Game.read_many`."""
-        return np.array([self.read(text) for text in texts], dtype=np.int64)
+        width = self.cells + self.rows - 1
+        if not texts or any(len(text) != width or not text.isascii() for text in texts):
+            return np.array([self.read(text) for text in texts], dtype=np.int64)
+        letters = np.frombuffer("".join(texts).encode(), dtype=np.uint8).reshape(-1, width)
+        edges = letters[:, self.columns :: self.columns + 1]
+        cells = np.delete(letters, np.s_[self.columns :: self.columns + 1], axis=1)
+        bits = self._bit(np.arange(self.cells, dtype=np.int64))
+        x, o = ((cells == ord(mark)) @ bits for mark in MARKS)
+        n_x, n_o = np.bitwise_count(x), np.bitwise_count(o)
+        plain = (edges == ord("/")).all(axis=1) & (
+            n_x + n_o + (cells == ord(".")).sum(axis=1) == self.cells
+        )
+        x_last = n_x == n_o + 1
+        legal = ((n_x == n_o) | x_last) & np.where(x_last, ~self.has_line(o), ~self.has_line(x))
+        legal &= self._common_cell(np.where(x_last, x, o))
+        positions: Ints = x << self.cells | o
+        for row in np.flatnonzero(~(plain & legal)).tolist():
+            positions[row] = self.read(texts[row])  # another spelling, or no position
+        return positions
 
     def board(self, position: int) -> str:
         """See `graphstore.game.Game.board`."""
@@ -166,6 +184,13 @@ class Grid:
             held |= (masks & line) == line
         return held
 
+    def _common_cell(self, masks: Ints) -> NDArray[np.bool_]:
+        """Return whether all lines that a mask holds share a cell, so that one move made them."""
+        common = np.full(masks.shape, self.full, dtype=np.int64)
+        for line in self.lines:
+            common &= np.where((masks & line) == line, line, self.full)
+        return np.not_equal(common, 0)
+
     def _fault(self, x: int, o: int) -> PositionError | None:
         """Return why no play leads to these masks, or None."""
         n_x, n_o = x.bit_count(), o.bit_count()
@@ -178,7 +203,7 @@ class Grid:
         if x_lines and o_lines:
             return BothSidesWonError("X and O both have a line; the first one ends the game")
         if (x_lines and n_x == n_o) or (o_lines and n_x > n_o):
-            mark, other = MARKS if x_lines else MARKS[::-1]
+            mark, other = ("X", "O") if x_lines else ("O", "X")
             return PlayAfterWinError(f"{mark} has a line, yet {other} played on after it")
         if np.bitwise_and.reduce(x_lines or o_lines or [self.full]) == 0:
             mark = "X" if x_lines else "O"

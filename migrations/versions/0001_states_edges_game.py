@@ -9,7 +9,7 @@ down_revision = None
 BIG = sa.BigInteger().with_variant(sa.INTEGER(), "sqlite")
 SMALL = sa.SmallInteger().with_variant(sa.INTEGER(), "sqlite")
 TRUTH = sa.Boolean().with_variant(sa.INTEGER(), "sqlite")
-REAL = sa.Double().with_variant(sa.REAL(), "sqlite")
+REAL: sa.Double[float] = sa.Double().with_variant(sa.REAL(), "sqlite")
 
 
 def upgrade() -> None:

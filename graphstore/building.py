@@ -1,0 +1,290 @@
+"""Build a game into a database: explore, solve, write. The only writer of a new file.
+
+A build writes a draft beside its target and renames it at the end, so that, killed at any moment,
+it leaves the old file or none.
+"""
+
+import os
+import platform
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from datetime import UTC, datetime
+from importlib.metadata import version
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from sqlalchemy import Connection, create_engine, insert
+from sqlalchemy.pool import NullPool
+
+from graphstore import digests, schema
+from graphstore.errors import StoreError, StoreExistsError
+from graphstore.exploration import explore
+from graphstore.game import Game, Progress, quiet
+from graphstore.games import find_game
+from graphstore.graph import GameGraph
+from graphstore.solution import Solution, solve
+from graphstore.store import explained, migrate
+from graphstore.tables import Part, edge_parts, state_parts
+
+CELLS_A_STATEMENT = 1_500  # more gains nothing, fewer cost calls
+
+
+class Report(NamedTuple):
+    """What a build made.
+
+    Attributes:
+        file: the database.
+        game: its name.
+        states: canonical states.
+        positions: positions, every state counted as often as it has images.
+        moves: legal moves of all states.
+        edges: distinct pairs of parent and child.
+        value: of the (first) start, for the player to move.
+        remoteness: of the (first) start in plies, or None.
+        seconds: by phase.
+    """
+
+    file: str
+    game: str
+    states: int
+    positions: int
+    moves: int
+    edges: int
+    value: int
+    remoteness: int | None
+    seconds: dict[str, float]
+
+
+def build(
+    game: Game | str,
+    target: str | os.PathLike[str],
+    *,
+    force: bool = False,
+    max_states: int | None = None,
+    progress: Progress = quiet,
+) -> Report:
+    """Explore and solve a game and write it to a database, all or nothing.
+
+    Args:
+        game: the rules, or a name for `graphstore.find_game`.
+        target: the file to write.
+        force: replace the file if there is one.
+        max_states: how many states to allow, by default 100 million.
+        progress: called with the phase and how far it is.
+
+    Raises:
+        StoreExistsError: the file is there and `force` is not given.
+        StoreError: it cannot be written.
+        RulesError, TooLargeError: see `graphstore.explore`.
+    """
+    rules = find_game(game) if isinstance(game, str) else game
+    clock = _Clock()
+    with _draft(Path(target), force=force) as draft:
+        graph = explore(rules, max_states=max_states, progress=progress)
+        clock.lap("explore")
+        solution = solve(graph, progress=progress)
+        clock.lap("solve")
+        row = _write(draft, rules, graph, solution, clock, progress)
+    return Report(
+        file=str(target),
+        game=rules.name,
+        **{name: row[name] for name in Report._fields if name in row},
+        seconds=clock.laps,
+    )
+
+
+class _Clock:
+    """Seconds by phase."""
+
+    def __init__(self) -> None:
+        self.laps: dict[str, float] = {}
+        self._since = time.perf_counter()
+
+    def lap(self, phase: str) -> None:
+        now = time.perf_counter()
+        self.laps[phase] = round(now - self._since, 4)
+        self._since = now
+
+
+@contextmanager
+def _draft(target: Path, *, force: bool) -> Iterator[Path]:
+    """Lend the path of a draft that becomes the target if the block ends well.
+
+    The draft is locked while it is written; what a killed build left is not locked, and is
+    taken over.
+    """
+    if target.is_dir():
+        raise StoreError(f"{target} is a folder; name a file in it")
+    if not target.absolute().parent.is_dir():
+        raise StoreError(f"there is no folder {target.parent}; make it first")
+    if os.path.lexists(target) and not force:
+        raise StoreExistsError(f"{target} exists; add --force (force=True) to replace it")
+    draft = target.with_name(f".{target.name}.building")
+    with explained(target, "nothing was changed"):
+        lock = _take_over(draft)
+        try:
+            yield draft
+            os.fsync(lock)
+            _settle(target)
+            draft.replace(target)
+            _sync_folder(target.absolute().parent)
+        except BaseException:
+            draft.unlink(missing_ok=True)
+            raise
+        finally:
+            os.close(lock)
+
+
+def _take_over(draft: Path) -> int:
+    """Return an open file descriptor of an empty draft that no other build is writing."""
+    while True:
+        lock = os.open(draft, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            with suppress(ImportError):  # no fcntl on Windows, where an open file cannot be taken
+                import fcntl
+
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if draft.exists() and os.path.samestat(os.fstat(lock), draft.stat()):
+                os.ftruncate(lock, 0)
+                return lock
+        except BlockingIOError:
+            os.close(lock)
+            raise StoreError(
+                f"another build is writing {draft}; wait for it, or name another file"
+            ) from None
+        except BaseException:
+            os.close(lock)
+            raise
+        os.close(lock)  # the build that wrote it has just renamed it
+
+
+def _settle(target: Path) -> None:
+    """Let SQLite fold a journal that lies beside the old file into it, or it would hit the new."""
+    if not any(target.with_name(target.name + end).exists() for end in ("-wal", "-journal")):
+        return
+    with closing(sqlite3.connect(target, timeout=1)) as old:
+        old.execute("PRAGMA journal_mode = DELETE").fetchall()
+        old.execute("SELECT count(*) FROM sqlite_master").fetchall()
+    if any(target.with_name(target.name + end).exists() for end in ("-wal", "-journal")):
+        raise StoreError(f"{target} is being written by another program; close it first")
+
+
+def _sync_folder(folder: Path) -> None:
+    with suppress(OSError):  # not every file system has folders that can be synced
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _write(
+    draft: Path,
+    game: Game,
+    graph: GameGraph,
+    solution: Solution,
+    clock: _Clock,
+    progress: Progress,
+) -> dict[str, Any]:
+    """Fill an empty draft; return the row of the table game."""
+    engine = create_engine(f"sqlite:///{draft}", poolclass=NullPool)
+    with engine.connect() as connection:
+        # The draft is worth nothing until it is renamed, so it needs no journal; the solver's
+        # columns keep the CHECKs, which are there for later hands and for integrity_check.
+        # A small cache sorts the index faster than a large one, and so do two threads.
+        pragmas = ("journal_mode=OFF", "synchronous=OFF", "ignore_check_constraints=ON")
+        for pragma in (*pragmas, "cache_size=-16384", "threads=2"):
+            connection.exec_driver_sql(f"PRAGMA {pragma}")
+        connection.exec_driver_sql(f"PRAGMA application_id={schema.APPLICATION_ID}")
+        migrate(connection)
+        schema.edge_child.drop(connection)
+        hashes = digests.ColumnDigests()
+        _load(connection, "state", state_parts(graph, solution), hashes, progress)
+        clock.lap("load states")
+        _load(connection, "edge", edge_parts(graph), hashes, progress)
+        clock.lap("load edges")
+        progress("index", 0, None)
+        schema.edge_child.create(connection)
+        connection.exec_driver_sql("PRAGMA analysis_limit=1000")
+        connection.exec_driver_sql("ANALYZE")
+        clock.lap("index")
+        columns = hashes.of_columns()
+        row = _describe(game, graph, solution, columns, sum(clock.laps.values()))
+        connection.execute(insert(schema.game), row)
+        columns |= digests.of_row("game", row)
+        connection.execute(
+            insert(schema.digest),
+            [{"name": name, "blake2b": value} for name, value in columns.items()],
+        )
+        connection.commit()
+    clock.lap("finish")
+    return row
+
+
+def _load(
+    connection: Connection,
+    table: str,
+    parts: Iterator[Part],
+    hashes: digests.ColumnDigests,
+    progress: Progress,
+) -> None:
+    """Insert whole columns, part by part, with many rows to a statement."""
+    for done, total, columns in parts:
+        for name, cells in columns.items():
+            hashes.update(f"{table}.{name}", cells)
+        cells = [
+            column if isinstance(column, list) else column.tolist() for column in columns.values()
+        ]
+        insert_rows(connection, table, list(columns), cells)
+        progress(f"load {table}s", done, total)
+
+
+def insert_rows(
+    connection: Connection, table: str, names: Sequence[str], columns: Sequence[list[Any]]
+) -> None:
+    """Insert equally long lists of cells, one a column, through the driver."""
+    width = len(names)
+    flat = list(chain.from_iterable(zip(*columns, strict=True)))
+    row = f"({', '.join('?' * width)})"
+    head = f"INSERT INTO {table} ({', '.join(names)}) VALUES "
+    cursor = connection.connection.cursor()
+    size = CELLS_A_STATEMENT // width * width
+    whole = len(flat) // size * size
+    for begin, end, step in ((0, whole, size), (whole, len(flat), width)):
+        cursor.executemany(
+            head + ", ".join([row] * (step // width)),
+            [flat[i : i + step] for i in range(begin, end, step)],
+        )
+
+
+def _describe(
+    game: Game, graph: GameGraph, solution: Solution, columns: dict[str, str], seconds: float
+) -> dict[str, Any]:
+    """Return the row of the table game."""
+    states = graph.states
+    starts = np.flatnonzero(states.ply == 0)
+    first = solution.at(int(starts[0]))
+    return {
+        "id": 1,
+        "name": game.name,
+        "rules": game.rules,
+        "starts": len(starts),
+        "states": len(states.id),
+        "positions": graph.number_of_positions(),
+        "moves": graph.number_of_moves(),
+        "edges": graph.number_of_edges(),
+        "plies": int(states.ply.max()),
+        "cyclic": int(solution.cyclic),
+        "start": game.texts(states.id[starts[:1]])[0],
+        "value": first["value"],
+        "remoteness": first["remoteness"],
+        "built_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "built_with": f"graphstore {version('graphstore')}, Python {platform.python_version()}, "
+        f"numpy {np.__version__}, SQLite {sqlite3.sqlite_version}",
+        "build_seconds": round(seconds, 3),
+        "digest": digests.of_content(columns),
+    }

@@ -1,0 +1,126 @@
+"""A solved graph back from its database, whole or in part."""
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, Select, select
+
+from graphstore import query, schema
+from graphstore.arrays import member
+from graphstore.errors import NotAStoreError
+from graphstore.game import IN_PLAY, Ints
+from graphstore.graph import Edges, GameGraph, States
+from graphstore.solution import NONE, Solution
+
+CHUNK = 50_000  # rows held as Python objects at once
+
+_STATE = select(*(column for column in schema.state.c if column.name != "winner"))
+_EDGE = select(schema.edge)
+_NULLS = {"to_move": 0, "remoteness": NONE, "win_depth": NONE, "lose_depth": NONE}
+
+
+def load(connection: Connection, name: str, *, below: int | None = None) -> GameGraph:
+    """Return the solved graph, or the part that play from one state can reach."""
+    by_state, by_parent = schema.state.c.id, schema.edge.c.parent
+    if below is None:
+        states = _columns(connection, [_STATE.order_by(by_state)])
+        edges = _columns(connection, [_EDGE.order_by(by_parent, schema.edge.c.move)])
+    else:
+        ids = sorted(chain.from_iterable(query.below(connection, below)))
+        parts = [ids[begin : begin + query.BATCH] for begin in range(0, len(ids), query.BATCH)]
+        states = _columns(
+            connection, [_STATE.where(by_state.in_(part)).order_by(by_state) for part in parts]
+        )
+        edges = _columns(
+            connection,
+            [
+                _EDGE.where(by_parent.in_(part)).order_by(by_parent, schema.edge.c.move)
+                for part in parts
+            ],
+        )
+    return _graph(name, states, edges)
+
+
+def _columns(connection: Connection, queries: Iterable[Select[Any]]) -> dict[str, Any]:
+    """Return the columns that the queries yield one after the other: arrays, a list of texts."""
+    parts: dict[str, list[Any]] = {}
+    for each in queries:
+        with connection.execution_options(yield_per=CHUNK).execute(each) as result:
+            names = list(result.keys())
+            parts = parts or {name: [] for name in names}
+            for rows in result.partitions():
+                for name, cells in zip(names, zip(*rows, strict=True), strict=True):
+                    parts[name].append(cells if name == "position" else _array(name, cells))
+    return {
+        name: list(chain.from_iterable(cells))
+        if name == "position"
+        else np.concatenate([np.empty(0, dtype=np.int64), *cells])
+        for name, cells in parts.items()
+    }
+
+
+def _array(name: str, cells: Sequence[Any]) -> Any:
+    if name in ("score", "random_value"):
+        return np.array(cells, dtype=np.float64)  # None becomes NaN
+    if name in _NULLS:
+        none = _NULLS[name]
+        cells = [none if cell is None else cell for cell in cells]
+    return np.array(cells, dtype=np.int64)
+
+
+def _graph(name: str, states: dict[str, Any], edges: dict[str, Any]) -> GameGraph:
+    ids = states["id"]
+    child = np.searchsorted(ids, edges["child"])
+    astray = np.flatnonzero(~member(edges["child"], ids))
+    if astray.size:
+        parent, move = edges["parent"][astray[0]], edges["move"][astray[0]]
+        raise NotAStoreError(f"damaged: move {move} of state {parent} leads to no state")
+
+    def narrow(column: str, dtype: Any, cells: Any = None) -> Any:
+        return _narrow(column, states[column] if cells is None else cells, dtype, ids)
+
+    outcome = np.where(states["ended"] != 0, states["value"], IN_PLAY)
+    offset = np.searchsorted(edges["parent"], np.append(ids, np.iinfo(np.int64).max))
+    graph = GameGraph(
+        name,
+        States(
+            ids,
+            narrow("ply", np.int32),
+            narrow("to_move", np.int8),
+            narrow("value", np.int8, outcome),
+            narrow("orbit", np.int32),
+        ),
+        Edges(
+            offset.astype(np.int64),
+            _narrow("move", edges["move"], np.int32, edges["parent"]),
+            child.astype(np.int32),
+        ),
+        partial(_texts, ids, states["position"]),
+    )
+    graph.solution = Solution(
+        narrow("value", np.int8),
+        narrow("remoteness", np.int32),
+        states["score"],
+        narrow("win_depth", np.int32),
+        narrow("lose_depth", np.int32),
+        states["random_value"],
+    )
+    return graph
+
+
+def _narrow(column: str, wide: Any, dtype: Any, ids: Ints) -> Any:
+    """Return a column in a smaller type that it must fit."""
+    narrowed = wide.astype(dtype)
+    wrong = np.flatnonzero(narrowed != wide)
+    if wrong.size:
+        raise NotAStoreError(
+            f"damaged: {column} {wide[wrong[0]]} of state {ids[wrong[0]]} is out of range"
+        )
+    return narrowed
+
+
+def _texts(ids: Ints, positions: list[str], wanted: Ints) -> list[str]:
+    return [positions[row] for row in np.searchsorted(ids, wanted).tolist()]

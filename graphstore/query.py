@@ -1,0 +1,235 @@
+"""Named questions about a solved game, asked over a connection to its database.
+
+Any orientation of a position is found: the rules turn it into its state, and its moves are given
+in the orientation that was asked.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, RowMapping, Select, bindparam, select
+
+from graphstore.errors import NotAStoreError, NotInStoreError
+from graphstore.game import IN_PLAY, Game, Ints
+from graphstore.schema import edge, state
+
+BATCH = 10_000  # ids bound to one statement; SQLite takes 32,766 at most
+
+_BY_ID = select(state).where(state.c.id.in_(bindparam("ids", expanding=True)))
+_VALUES = select(
+    state.c.id,
+    state.c.value,
+    state.c.remoteness,
+    state.c.score,
+    state.c.win_depth,
+    state.c.lose_depth,
+).where(state.c.id.in_(bindparam("ids", expanding=True)))
+_CHILDREN = select(edge.c.child).where(edge.c.parent.in_(bindparam("ids", expanding=True)))
+
+
+class Move(NamedTuple):
+    """A legal move and what it leads to.
+
+    Value and remoteness are the child's, so for the opponent, whose turn it then is; score,
+    win_depth and lose_depth are for the player who makes the move.
+    """
+
+    move: int
+    state: int
+    position: str
+    value: int
+    remoteness: int | None
+    score: float
+    win_depth: int | None
+    lose_depth: int | None
+
+
+class Probe(NamedTuple):
+    """What the database says of a position: its state's columns, and all moves, best first.
+
+    Value, remoteness and random_value are for the player to move; score, win_depth and
+    lose_depth for the player who just moved. The position and its moves keep the orientation
+    that was asked.
+    """
+
+    state: int
+    position: str
+    ply: int
+    to_move: int | None
+    ended: bool
+    value: int
+    remoteness: int | None
+    score: float
+    win_depth: int | None
+    lose_depth: int | None
+    orbit: int
+    random_value: float | None
+    winner: int | None
+    moves: tuple[Move, ...]
+
+    @property
+    def best(self) -> tuple[Move, ...]:
+        """All equally best moves."""
+        return tuple(move for move in self.moves if _rank(move) == _rank(self.moves[0]))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as nested dicts and lists, under the names of the columns."""
+        return {**self._asdict(), "moves": [move._asdict() for move in self.moves]}
+
+
+class Lookup(NamedTuple):
+    """What the database says of many positions, in the order asked; masked where NULL or missing.
+
+    Attributes:
+        state: int64[k].
+        found: bool[k], whether the database holds the state.
+        value: int8[k], for the player to move.
+        remoteness: int32[k].
+        score: float64[k], for the player who just moved.
+        win_depth: int32[k], likewise.
+        lose_depth: int32[k], likewise.
+    """
+
+    state: Ints
+    found: NDArray[np.bool_]
+    value: "np.ma.MaskedArray[Any, np.dtype[np.int8]]"
+    remoteness: "np.ma.MaskedArray[Any, np.dtype[np.int32]]"
+    score: "np.ma.MaskedArray[Any, np.dtype[np.float64]]"
+    win_depth: "np.ma.MaskedArray[Any, np.dtype[np.int32]]"
+    lose_depth: "np.ma.MaskedArray[Any, np.dtype[np.int32]]"
+
+
+class Line(NamedTuple):
+    """A line of best play: the positions met, each with the move that led to it.
+
+    Attributes:
+        moves: the moves played, the lowest of the best ones each time.
+        positions: the texts, one more than the moves.
+        probes: what the database says of each position.
+        repeats: whether the line stops because it would come back to a state.
+    """
+
+    moves: tuple[int, ...]
+    positions: tuple[str, ...]
+    probes: tuple[Probe, ...]
+    repeats: bool
+
+
+def read_position(connection: Connection, game: Game, position: str | int) -> int:
+    """Return the packed position that a text or a state id means.
+
+    Raises:
+        PositionError: the text is no position.
+        NotInStoreError: no state has that id.
+    """
+    if isinstance(position, str):
+        return game.read(position)
+    rows = states_by_id(connection, [int(position)])
+    if not rows:
+        raise NotInStoreError(f"no state has the id {position}")
+    return game.read(rows[int(position)]["position"])
+
+
+def states_by_id(connection: Connection, ids: Sequence[int]) -> dict[int, RowMapping]:
+    """Return the rows of the states that the database holds, by id."""
+    return {row["id"]: row for row in _rows(connection, _BY_ID, ids)}
+
+
+def probe(connection: Connection, game: Game, position: int) -> Probe:
+    """Return what the database says of a packed position.
+
+    Raises:
+        NotInStoreError: the database does not hold it.
+    """
+    here = np.array([position], dtype=np.int64)
+    text = game.texts(here)[0]
+    if game.outcomes(here)[0] == IN_PLAY:
+        _, played, children = game.expand(here)
+    else:
+        played, children = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int64)
+    ids = game.canonical(np.concatenate((here, children))).tolist()
+    rows = states_by_id(connection, ids)
+    row = rows.get(ids[0])
+    if row is None:
+        raise NotInStoreError(
+            f"{text} is not in this database: no play from its starts leads there"
+        )
+    if len(rows) < len(set(ids)):
+        raise NotAStoreError(f"the database is damaged: a move of {text} leads to no state")
+    moves = [
+        Move(
+            move,
+            child,
+            child_text,
+            *(rows[child][name] for name in Move._fields[3:]),
+        )
+        for move, child, child_text in zip(
+            played.tolist(), ids[1:], game.texts(children), strict=True
+        )
+    ]
+    moves.sort(key=lambda move: (_rank(move), move.move))
+    columns = {name: row[name] for name in Probe._fields if name in row}
+    columns |= {"state": row["id"], "position": text, "ended": bool(row["ended"])}
+    return Probe(**columns, moves=tuple(moves))
+
+
+def lookup(connection: Connection, states: Ints) -> Lookup:
+    """Return the values of many canonical states."""
+    wanted = states.tolist()
+    known = {row[0]: row[1:] for row in _rows(connection, _VALUES, list(set(wanted)), plain=True)}
+    nothing = (None,) * 5
+    columns = list(zip(*(known.get(each, nothing) for each in wanted), strict=True)) or [()] * 5
+    types = (np.int8, np.int32, np.float64, np.int32, np.int32)
+    found = np.array([each in known for each in wanted], dtype=np.bool_)
+    return Lookup(
+        states, found, *(_masked(cells, t) for cells, t in zip(columns, types, strict=True))
+    )
+
+
+def line(connection: Connection, game: Game, position: int) -> Line:
+    """Return a line of best play from a packed position to the end, or to a repetition."""
+    moves: list[int] = []
+    probes: list[Probe] = []
+    met: set[int] = set()
+    while True:
+        answer = probe(connection, game, position)
+        probes.append(answer)
+        repeats = answer.state in met
+        met.add(answer.state)
+        if repeats or not answer.moves:
+            break
+        best = answer.moves[0]
+        moves.append(best.move)
+        position = game.read(best.position)
+    return Line(tuple(moves), tuple(each.position for each in probes), tuple(probes), repeats)
+
+
+def below(connection: Connection, start: int) -> Iterator[list[int]]:
+    """Yield the states that play from a state can reach, one wave of new ones at a time."""
+    met = {start}
+    wave = [start]
+    while wave:
+        yield wave
+        children = _rows(connection, _CHILDREN, wave, plain=True)
+        wave = list({child for (child,) in children} - met)
+        met.update(wave)
+
+
+def _rank(move: Move) -> tuple[float, int, int]:
+    """Order moves best first: score, then the fewest moves to a win, the most to a loss."""
+    return -move.score, move.win_depth or 0, -(move.lose_depth or 0)
+
+
+def _masked(cells: Sequence[Any], dtype: Any) -> Any:
+    mask = [cell is None for cell in cells]
+    return np.ma.array([0 if cell is None else cell for cell in cells], dtype=dtype, mask=mask)
+
+
+def _rows(
+    connection: Connection, query: Select[Any], ids: Sequence[int], *, plain: bool = False
+) -> Iterator[Any]:
+    for begin in range(0, len(ids), BATCH):
+        result = connection.execute(query, {"ids": ids[begin : begin + BATCH]})
+        yield from result if plain else result.mappings()

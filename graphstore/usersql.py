@@ -1,0 +1,132 @@
+"""SQL that a person typed, run so that it can only read."""
+
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from graphstore.errors import GraphstoreError, QueryError
+
+_ACTIONS = {
+    sqlite3.SQLITE_SELECT,
+    sqlite3.SQLITE_READ,
+    sqlite3.SQLITE_FUNCTION,
+    sqlite3.SQLITE_RECURSIVE,
+}
+_PRAGMAS = {
+    "application_id",
+    "compile_options",
+    "database_list",
+    "foreign_key_check",
+    "foreign_key_list",
+    "function_list",
+    "index_info",
+    "index_list",
+    "index_xinfo",
+    "integrity_check",
+    "page_count",
+    "page_size",
+    "quick_check",
+    "table_info",
+    "table_list",
+    "table_xinfo",
+}
+_STEPS = 100_000  # of SQLite's virtual machine between two chances to interrupt it
+
+Function = Callable[[Any], Any]
+
+
+class Answer:
+    """The rows of a statement: iterate once.
+
+    Attributes:
+        columns: their names.
+    """
+
+    def __init__(
+        self, connection: sqlite3.Connection, cursor: sqlite3.Cursor, watch: "_Watch"
+    ) -> None:
+        self.columns = tuple(column[0] for column in cursor.description)
+        self._connection = connection
+        self._cursor = cursor
+        self._watch = watch
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        try:
+            while rows := self._fetch():
+                yield from rows
+        finally:
+            self._connection.close()
+
+    def _fetch(self) -> list[tuple[Any, ...]]:
+        try:
+            return self._cursor.fetchmany(1000)
+        except sqlite3.Error as error:
+            raise self._watch.cause(error) from error
+
+
+class _Watch:
+    """Keeps what a callback raised: SQLite itself only says that there was something."""
+
+    def __init__(self) -> None:
+        self.raised: Exception | None = None
+
+    def guard(self, function: Function) -> Function:
+        def guarded(argument: Any) -> Any:
+            try:
+                return None if argument is None else function(argument)
+            except Exception as error:
+                self.raised = error
+                raise
+
+        return guarded
+
+    def cause(self, error: sqlite3.Error) -> BaseException:
+        if isinstance(self.raised, GraphstoreError):
+            return self.raised
+        if str(error) == "interrupted":
+            return KeyboardInterrupt()
+        if "authoriz" in str(error) or "prohibited" in str(error):
+            return QueryError(
+                "this statement would do more than read; only SELECT and the like run"
+            )
+        return QueryError(f"SQL: {self.raised or error}")
+
+
+def run(
+    connection: sqlite3.Connection,
+    statement: str,
+    parameters: Sequence[Any],
+    functions: Mapping[str, Function],
+) -> Answer:
+    """Return the rows of one reading statement, and close the connection after the last.
+
+    Raises:
+        QueryError: the SQL is wrong, or would do more than read.
+    """
+    watch = _Watch()
+    try:
+        for name, function in functions.items():
+            connection.create_function(name, 1, watch.guard(function), deterministic=True)
+        connection.execute("PRAGMA query_only = ON")
+        connection.set_authorizer(_authorize)
+        connection.set_progress_handler(lambda: 0, _STEPS)  # where Python sees to signals
+        cursor = connection.execute(statement, parameters)
+    except (sqlite3.Error, sqlite3.Warning) as error:
+        connection.close()
+        raise watch.cause(error) from error  # type: ignore[arg-type]
+    if cursor.description is None:
+        connection.close()
+        raise QueryError("there is nothing to run; write a SELECT")
+    return Answer(connection, cursor, watch)
+
+
+def _authorize(
+    action: int, first: str | None, second: str | None, _database: str | None, _by: str | None
+) -> int:
+    if action in _ACTIONS and second != "load_extension":
+        return sqlite3.SQLITE_OK
+    if action == sqlite3.SQLITE_PRAGMA and first in _PRAGMAS:
+        return sqlite3.SQLITE_OK
+    if action == sqlite3.SQLITE_UPDATE and first == "sqlite_master":
+        return sqlite3.SQLITE_OK  # asked for by json_each and its like; SQLite itself guards it
+    return sqlite3.SQLITE_DENY

@@ -1,0 +1,338 @@
+"""Derive a database anew: every edge from the rules, every value from its children.
+
+One wrong cell anywhere is found and named. Values, depths, plies and counts are derived in SQL;
+edges, texts and orbits from the rules; and every column has a digest from when it was built.
+"""
+
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from itertools import islice
+from sqlite3 import Row
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from graphstore import digests
+from graphstore.arrays import distinct, ragged
+from graphstore.errors import GameNameError, NotAStoreError, PositionError
+from graphstore.game import IN_PLAY, Game, Ints, Progress, quiet
+from graphstore.graph import GameGraph
+from graphstore.solution import random_values
+from graphstore.store import Store, connect, explained
+from graphstore.tables import CHUNK, edge_parts, state_parts
+
+SHOWN = 20  # problems of a kind that are listed; all are counted
+NO_POSITION = -1
+
+
+class Problem(NamedTuple):
+    """Something that is not as it must be.
+
+    Attributes:
+        table: where.
+        row: the key there, as text.
+        column: the column, or what was checked.
+        found: what the database has.
+        expected: what it must have.
+    """
+
+    table: str
+    row: str
+    column: str
+    found: Any
+    expected: Any
+
+    def __str__(self) -> str:
+        return f"{self.table} {self.row}: {self.column} is {self.found}, not {self.expected}"
+
+
+class Verdict(NamedTuple):
+    """What `verify` found.
+
+    Attributes:
+        problems: the first ones of every kind, at most 20 a kind.
+        more: how many more there are.
+        checked: what was derived anew.
+        skipped: what could not be, and why.
+    """
+
+    problems: tuple[Problem, ...]
+    more: int
+    checked: tuple[str, ...]
+    skipped: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+
+_DERIVED = """
+WITH reply AS (
+    SELECT edge.parent AS id,
+        count(DISTINCT child.id) AS children,
+        count(DISTINCT CASE WHEN child.value = 1 THEN child.id END) AS losing,
+        max(-child.value) AS value,
+        1 + min(CASE WHEN child.value = -1 THEN child.remoteness END) AS to_win,
+        1 + max(CASE WHEN child.value = 1 THEN child.remoteness END) AS to_loss,
+        1 + min(CASE WHEN child.value = 0 THEN child.remoteness END) AS to_tie
+    FROM edge JOIN state AS child ON child.id = edge.child GROUP BY edge.parent
+), derived AS (
+    SELECT state.*, reply.id IS NOT NULL AS open,
+        CASE WHEN reply.id IS NULL THEN state.value ELSE reply.value END AS value_,
+        CASE WHEN reply.id IS NULL THEN 0 WHEN state.value = 1 THEN to_win
+            WHEN state.value = -1 THEN to_loss ELSE to_tie END AS remoteness_,
+        CASE WHEN state.value <> 0 THEN -state.value WHEN reply.id IS NULL THEN 0
+            ELSE 1.0 * losing / children END AS score_,
+        CASE WHEN state.value = -1 THEN state.remoteness / 2 END AS win_depth_,
+        CASE WHEN state.value = 1 THEN (state.remoteness + 1) / 2 END AS lose_depth_
+    FROM state LEFT JOIN reply ON reply.id = state.id
+)
+SELECT id, position, ended, 1 - open AS ended_, value, value_, remoteness, remoteness_, score,
+    score_, win_depth, win_depth_, lose_depth, lose_depth_
+FROM derived WHERE ended <> 1 - open OR value <> value_ OR remoteness IS NOT remoteness_
+    OR score <> score_ OR win_depth IS NOT win_depth_ OR lose_depth IS NOT lose_depth_
+"""
+_PLY = """
+SELECT id, position, ply, ply_ FROM state JOIN (
+    SELECT state.id AS id, 1 + min(parent.ply) AS ply_ FROM state
+    LEFT JOIN edge ON edge.child = state.id LEFT JOIN state AS parent ON parent.id = edge.parent
+    GROUP BY state.id
+) USING (id) WHERE ply <> 0 AND ply IS NOT ply_
+"""
+_CLOSURE = """
+SELECT parent, move, child, EXISTS (SELECT 1 FROM state WHERE id = parent) AS has_parent
+FROM edge WHERE NOT EXISTS (SELECT 1 FROM state WHERE id = parent)
+    OR NOT EXISTS (SELECT 1 FROM state WHERE id = child)
+"""
+_COUNTS = """
+SELECT (SELECT count(*) FROM state WHERE ply = 0) AS starts,
+    (SELECT count(*) FROM state) AS states,
+    (SELECT sum(orbit) FROM state) AS positions,
+    (SELECT count(*) FROM edge) AS moves,
+    (SELECT sum(children) FROM (SELECT count(DISTINCT child) AS children FROM edge GROUP BY parent))
+        AS edges,
+    (SELECT max(ply) FROM state) AS plies,
+    (SELECT position FROM state WHERE ply = 0 ORDER BY id LIMIT 1) AS start,
+    (SELECT value FROM state WHERE ply = 0 ORDER BY id LIMIT 1) AS value,
+    (SELECT remoteness FROM state WHERE ply = 0 ORDER BY id LIMIT 1) AS remoteness
+"""
+
+
+def verify(store: Store, *, progress: Progress = quiet) -> Verdict:
+    """Derive everything in a database anew and return what is wrong.
+
+    Raises:
+        StoreError: the file cannot be read to its end.
+    """
+    problems: list[Problem] = []
+    more = 0
+    checked, skipped = [], []
+
+    def note(what: str, found: Iterator[Problem]) -> bool:
+        nonlocal more
+        progress(f"verify {what}", 0, None)
+        checked.append(what)
+        listed = list(islice(found, SHOWN))
+        problems.extend(listed)
+        more += sum(1 for _ in found)
+        return not listed
+
+    game: Game | None = None
+    try:
+        game = store.game
+    except GameNameError as error:
+        skipped.append(f"what the rules say: there are none ({error})")
+    with explained(store.path):
+        if not note("the file's structure", _integrity(store)):
+            skipped.append("all else, since the file's structure is damaged")
+            return Verdict(tuple(problems), more, tuple(checked), tuple(skipped))
+        if game is not None:
+            note("ids", _ids(store, game))
+        closed = note("closure", _closure(store))
+        note("values and depths", _derived(store))
+        note("plies", _plies(store))
+        note("counts", _counts(store))
+        try:
+            graph = store.graph()
+        except NotAStoreError as error:
+            if closed:
+                note(
+                    "ranges", iter([Problem("file", store.path.name, "a cell", error, "in range")])
+                )
+            skipped.append("digests and edges, since a graph needs what is missing above")
+        else:
+            note("values of random play", _random(store, graph))
+            note("digests", _digests(store, graph))
+            if game is not None:
+                note("states and edges from the rules", _by_rules(store, game, graph))
+    return Verdict(tuple(problems), more, tuple(checked), tuple(skipped))
+
+
+def _rows(store: Store, query: str) -> Iterator[dict[str, Any]]:
+    with closing(connect(store.path)) as connection:
+        connection.row_factory = Row
+        for row in connection.execute(query):
+            yield dict(row)
+
+
+def _integrity(store: Store) -> Iterator[Problem]:
+    for row in _rows(store, "PRAGMA integrity_check"):
+        if row["integrity_check"] != "ok":
+            yield Problem("file", store.path.name, "integrity_check", row["integrity_check"], "ok")
+
+
+def _closure(store: Store) -> Iterator[Problem]:
+    for row in _rows(store, _CLOSURE):
+        column = "child" if row["has_parent"] else "parent"
+        where = f"(parent {row['parent']}, move {row['move']})"
+        yield Problem("edge", where, column, row[column], "the id of a state")
+
+
+def _derived(store: Store) -> Iterator[Problem]:
+    for row in _rows(store, _DERIVED):
+        yield from _differences("state", f"{row['id']} ({row['position']})", row)
+
+
+def _plies(store: Store) -> Iterator[Problem]:
+    for row in _rows(store, _PLY):
+        yield from _differences("state", f"{row['id']} ({row['position']})", row)
+
+
+def _differences(table: str, where: str, row: dict[str, Any]) -> Iterator[Problem]:
+    """Yield the columns that differ from the one of the same name with an underscore."""
+    for column, found in row.items():
+        if column + "_" in row and found != row[column + "_"]:
+            yield Problem(table, where, column, found, row[column + "_"])
+
+
+def _counts(store: Store) -> Iterator[Problem]:
+    counts = next(_rows(store, _COUNTS))
+    row = {name: store.info[name] for name in counts}
+    yield from _differences("game", "1", row | {f"{name}_": n for name, n in counts.items()})
+
+
+def _random(store: Store, graph: GameGraph) -> Iterator[Problem]:
+    assert graph.solution is not None
+    found, expected = graph.solution.random_value, random_values(graph)
+    cyclic = int(np.isnan(expected).any())
+    if store.info["cyclic"] != cyclic:
+        yield Problem("game", "1", "cyclic", store.info["cyclic"], cyclic)
+    for row in np.flatnonzero(~((found == expected) | (np.isnan(found) & np.isnan(expected)))):
+        yield _at(graph, int(row), "random_value", found[row], expected[row])
+
+
+def _digests(store: Store, graph: GameGraph) -> Iterator[Problem]:
+    assert graph.solution is not None
+    stored = {row["name"]: row["blake2b"] for row in _rows(store, "SELECT * FROM digest")}
+    hashes = digests.ColumnDigests()
+    for table, parts in (
+        ("state", state_parts(graph, graph.solution)),
+        ("edge", edge_parts(graph)),
+    ):
+        for _, _, columns in parts:
+            for name, cells in columns.items():
+                hashes.update(f"{table}.{name}", cells)
+    columns = hashes.of_columns()
+    content = digests.of_content(columns)
+    if store.info["digest"] != content:
+        yield Problem("game", "1", "digest", store.info["digest"], content)
+    expected = columns | digests.of_row("game", store.info)
+    for name in sorted(expected.keys() | stored.keys()):
+        if stored.get(name) != expected.get(name):
+            yield Problem("digest", name, "blake2b", stored.get(name), expected.get(name))
+
+
+def _by_rules(store: Store, game: Game, graph: GameGraph) -> Iterator[Problem]:
+    if store.info["rules"] != game.rules:
+        yield Problem("game", "1", "rules", store.info["rules"], game.rules)
+    texts = graph.texts(graph.states.id)
+    starts = distinct(game.canonical(game.start_states()))
+    is_start = graph.states.ply == 0
+    should_be = np.isin(graph.states.id, starts)
+    for row in np.flatnonzero(is_start != should_be):
+        yield _at(
+            graph, int(row), "ply", graph.states.ply[row], "0" if should_be[row] else "over 0"
+        )
+    missing = starts[~np.isin(starts, graph.states.id)]
+    for start, text in zip(missing.tolist(), game.texts(missing), strict=True):
+        yield Problem("state", f"{start} ({text})", "row", "missing", "a start")
+    for begin in range(0, len(texts), CHUNK):
+        rows = np.arange(begin, min(begin + CHUNK, len(texts)))
+        packed = _read(game, texts[begin : begin + CHUNK])
+        rows = rows[packed == graph.states.id[rows]]
+        yield from _columns(game, graph, rows)
+        yield from _edges(game, graph, rows[graph.states.outcome[rows] == IN_PLAY])
+
+
+def _ids(store: Store, game: Game) -> Iterator[Problem]:
+    """Yield the states whose text is not a position, or not that of the id."""
+    rows = _rows(store, "SELECT id, position FROM state ORDER BY id")
+    while some := list(islice(rows, CHUNK)):
+        texts = [row["position"] for row in some]
+        for row, packed in zip(some, _read(game, texts).tolist(), strict=True):
+            if packed == NO_POSITION:
+                yield Problem("state", str(row["id"]), "position", row["position"], "a position")
+            elif packed != row["id"]:
+                where = f"{row['id']} ({row['position']})"
+                yield Problem("state", where, "id or position", row["id"], packed)
+
+
+def _read(game: Game, texts: list[str]) -> Ints:
+    """Return the packed positions, `NO_POSITION` where a text is none."""
+    try:
+        return game.read_many(texts)
+    except PositionError:
+        packed = np.full(len(texts), NO_POSITION, dtype=np.int64)
+        for place, text in enumerate(texts):
+            with suppress(PositionError):
+                packed[place] = game.read(text)
+        return packed
+
+
+def _columns(game: Game, graph: GameGraph, rows: Ints) -> Iterator[Problem]:
+    """Yield what the rules say otherwise of states."""
+    states = graph.states
+    ids = states.id[rows]
+    for name, found, expected in (
+        ("id", ids, game.canonical(ids)),
+        ("position", np.array(graph.texts(ids)), np.array(game.texts(ids))),
+        ("to_move", states.to_move[rows], game.turns(ids)),
+        ("orbit", states.orbit[rows], game.orbits(ids)),
+        ("ended or value", states.outcome[rows], game.outcomes(ids)),
+    ):
+        for place in np.flatnonzero(found != expected):
+            yield _at(graph, int(rows[place]), name, found[place], expected[place])
+
+
+def _edges(game: Game, graph: GameGraph, rows: Ints) -> Iterator[Problem]:
+    """Yield the moves of states in play that are missing, too many, or lead elsewhere."""
+    ids, edges = graph.states.id, graph.edges_by_move
+    at = ragged(edges.offset, rows)
+    found = (np.repeat(ids[rows], edges.counts[rows]), edges.move[at], ids[edges.child[at]])
+    parent, move, child = game.expand(ids[rows])
+    expected = (ids[rows][parent], move, game.canonical(child))
+    if all(np.array_equal(has, must) for has, must in zip(found, expected, strict=True)):
+        return
+    has, must = (
+        {(p, m): c for p, m, c in zip(*(column.tolist() for column in columns), strict=True)}
+        for columns in (found, expected)
+    )
+    for key in sorted(has.keys() | must.keys()):
+        if has.get(key) != must.get(key):
+            where = f"(parent {key[0]}, move {key[1]})"
+            child_ids = (
+                has.get(key, "missing"),
+                must.get(key, "an edge: the rules have no such move"),
+            )
+            yield Problem("edge", where, "child", *child_ids)
+
+
+def _at(graph: GameGraph, row: int, column: str, found: Any, expected: Any) -> Problem:
+    """Return a problem of one state."""
+    where = f"{graph.states.id[row]} ({graph.nodes[int(graph.states.id[row])]['position']})"
+    return Problem("state", where, column, _plain(found), _plain(expected))
+
+
+def _plain(cell: Any) -> Any:
+    return cell.item() if isinstance(cell, np.generic) else cell
