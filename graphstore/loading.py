@@ -1,6 +1,7 @@
 """A solved graph back from its database, whole or in part."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -45,13 +46,18 @@ def load(connection: Connection, name: str, *, below: int | None = None) -> Game
 
 
 def _columns(connection: Connection, queries: Iterable[Select[Any]]) -> dict[str, Any]:
-    """Return the columns that the queries yield one after the other: arrays, a list of texts."""
+    """Return the columns that the queries yield one after the other: arrays, a list of texts.
+
+    Read through the driver's own cursor: a graph has millions of rows.
+    """
     parts: dict[str, list[Any]] = {}
     for each in queries:
-        with connection.execution_options(yield_per=CHUNK).execute(each) as result:
-            names = list(result.keys())
+        statement = each.compile(connection, compile_kwargs={"literal_binds": True})
+        with closing(connection.connection.cursor()) as cursor:
+            cursor.execute(str(statement))
+            names = [column.name for column in each.selected_columns]
             parts = parts or {name: [] for name in names}
-            for rows in result.partitions():
+            while rows := cursor.fetchmany(CHUNK):
                 for name, cells in zip(names, zip(*rows, strict=True), strict=True):
                     parts[name].append(cells if name == "position" else _array(name, cells))
     return {
@@ -74,10 +80,10 @@ def _array(name: str, cells: Sequence[Any]) -> Any:
 def _graph(name: str, states: dict[str, Any], edges: dict[str, Any]) -> GameGraph:
     ids = states["id"]
     child = np.searchsorted(ids, edges["child"])
-    astray = np.flatnonzero(~member(edges["child"], ids))
+    astray = np.flatnonzero(~(member(edges["child"], ids) & member(edges["parent"], ids)))
     if astray.size:
         parent, move = edges["parent"][astray[0]], edges["move"][astray[0]]
-        raise NotAStoreError(f"damaged: move {move} of state {parent} leads to no state")
+        raise NotAStoreError(f"damaged: move {move} of state {parent} does not join two states")
 
     def narrow(column: str, dtype: Any, cells: Any = None) -> Any:
         return _narrow(column, states[column] if cells is None else cells, dtype, ids)

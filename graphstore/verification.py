@@ -312,7 +312,7 @@ def _edges(game: Game, graph: GameGraph, rows: Ints) -> Iterator[Problem]:
     found = (np.repeat(ids[rows], edges.counts[rows]), edges.move[at], ids[edges.child[at]])
     parent, move, child = game.expand(ids[rows])
     expected = (ids[rows][parent], move, game.canonical(child))
-    if all(np.array_equal(has, must) for has, must in zip(found, expected, strict=True)):
+    if all(np.array_equal(found[i], expected[i]) for i in range(3)):
         return
     has, must = (
         {(p, m): c for p, m, c in zip(*(column.tolist() for column in columns), strict=True)}

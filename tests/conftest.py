@@ -41,17 +41,22 @@ class TableGame(PlainGame):
 
 @st.composite
 def table_games(draw, *, cyclic):
-    """Draw a game of up to 12 positions; unless cyclic, all moves lead to later positions."""
-    ids = draw(st.lists(st.integers(0, 2**63 - 1) | st.integers(0, 20), unique=True, max_size=11))
-    last = draw(st.integers(0, 2**63 - 1).filter(lambda position: position not in ids))
-    ids.append(last)
+    """Draw a game of up to 14 positions; unless cyclic, all moves lead to later positions."""
+    size = draw(st.sampled_from(range(14, 0, -1)))
+    numbers = st.integers(0, 2**63 - 1) | st.integers(0, 20)
+    ids = draw(st.lists(numbers, unique=True, min_size=size, max_size=size))
     results = st.sampled_from((1, 0, -1))
     move = st.integers(0, 9) | st.sampled_from((-(2**31), 2**31 - 1))
-    table = {last: draw(results)}
-    for place, position in enumerate(ids[:-1]):
-        children = st.sampled_from(ids if cyclic else ids[place + 1 :])
-        rows = st.dictionaries(move, children, min_size=1, max_size=4)
-        table[position] = draw(rows if place == 0 else results | rows | rows)
+    table = {}
+    for place, position in enumerate(ids):
+        near = ids[place + 1 : place + 4]  # so that some games are long
+        far = ids if cyclic else near
+        if far:
+            children = st.sampled_from(near or far) | st.sampled_from(far)
+            rows = st.dictionaries(move, children, min_size=1, max_size=4)
+            table[position] = draw(rows if place == 0 else rows | results | rows)
+        else:
+            table[position] = draw(results)
     more = draw(st.lists(st.sampled_from(ids), max_size=2))
     return TableGame(table, ids[0], *more)
 

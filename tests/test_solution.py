@@ -112,13 +112,13 @@ def assert_is_the_reference(game):
         assert solution.random_value.tolist() == pytest.approx(exact, abs=1e-12)
 
 
-@settings(max_examples=300)
+@settings(max_examples=200)
 @given(table_games(cyclic=False))
 def test_without_cycles_every_column_is_the_definition(game):
     assert_is_the_reference(game)
 
 
-@settings(max_examples=500)
+@settings(max_examples=300)
 @given(table_games(cyclic=True))
 def test_with_cycles_every_column_is_the_definition(game):
     assert_is_the_reference(game)
