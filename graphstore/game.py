@@ -67,6 +67,10 @@ class Game(Protocol):
     def shape(self) -> tuple[int, int] | None:
         """(rows, columns) of a board on which move m fills cell m, row by row; else None."""
 
+    @property
+    def players(self) -> tuple[str, str]:
+        """What the players 1 and 2 are called."""
+
     def start_states(self) -> Ints:
         """Return the positions in which a game may begin, int64[s] with s >= 1."""
 
@@ -128,6 +132,7 @@ class PlainGame:
 
     rules: str = "1"
     shape: tuple[int, int] | None = None
+    players: tuple[str, str] = ("player 1", "player 2")
 
     @property
     def name(self) -> str:

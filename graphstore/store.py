@@ -289,7 +289,7 @@ def _game_row(connection: Connection, path: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def explained(path: Path, consequence: str = "") -> Iterator[None]:
+def explained(path: str | os.PathLike[str], consequence: str = "") -> Iterator[None]:
     """Turn errors of the database and the file system into one line about the file."""
     try:
         yield

@@ -124,6 +124,25 @@ def test_with_cycles_every_column_is_the_definition(game):
     assert_is_the_reference(game)
 
 
+def larger_game(seed, *, cyclic):
+    """Return a game of 20 to 60 positions whose moves lead no further than 8 away."""
+    random = np.random.default_rng(seed)
+    size = int(random.integers(20, 61))
+    table = {size - 1: int(random.choice((WIN, DRAW, LOSS)))}
+    for place in range(size - 1):
+        first, last = max(0, place - 8) if cyclic else place + 1, min(place + 9, size)
+        children = random.integers(first, last, size=random.integers(1, 4)).tolist()
+        ended = place > 0 and random.random() < 0.15
+        table[place] = int(random.choice((WIN, DRAW, LOSS))) if ended else dict(enumerate(children))
+    return TableGame(table, 0)
+
+
+@pytest.mark.parametrize("cyclic", [False, True])
+def test_on_larger_graphs_every_column_is_the_definition(cyclic):
+    for seed in range(150):
+        assert_is_the_reference(larger_game(seed, cyclic=cyclic))
+
+
 @pytest.mark.parametrize("length", [2000, 2001])
 @pytest.mark.parametrize("result", [WIN, LOSS])
 def test_a_game_may_be_longer_than_recursion_is_deep(length, result):

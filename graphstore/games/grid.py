@@ -46,6 +46,7 @@ class Grid:
     """An m,n,k game; a `graphstore.game.Game`. Make one with `mnk` or `tictactoe`."""
 
     rules = "1"
+    players = ("X", "O")
 
     def __init__(self, name: str, *, columns: int, rows: int, in_a_row: int, misere: bool) -> None:
         self.name = name

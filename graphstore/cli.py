@@ -1,0 +1,297 @@
+"""The command line: parse, call, print."""
+
+import os
+import re
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, TypeVar
+
+import click
+
+from graphstore.errors import GraphstoreError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def main() -> None:
+    """Run a command; exit 0 if it went well, 1 on an error, 2 on wrong usage, 130 on Ctrl-C."""
+    try:
+        cli.main(prog_name="graphstore", standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except click.exceptions.Exit as done:
+        sys.exit(done.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        sys.exit(130)
+    except BrokenPipeError:  # the reader has seen enough, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+    except GraphstoreError as error:
+        fail(str(error))
+    except MemoryError:
+        fail("not enough memory; try a smaller game, or bound it with --max-states")
+    except Exception as error:
+        if os.environ.get("GRAPHSTORE_DEBUG"):
+            raise
+        fail(f"a bug: {type(error).__name__}: {error}; GRAPHSTORE_DEBUG=1 shows where")
+
+
+def fail(message: str) -> None:
+    """Say in one line what went wrong, and exit with 1."""
+    click.echo("graphstore: " + " ".join(message.split("\n")), err=True)
+    sys.exit(1)
+
+
+def json_option(command: F) -> F:
+    """Add ``--json``."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
+
+
+def csv_option(command: F) -> F:
+    """Add ``--csv``."""
+    return click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")(command)
+
+
+def complete_game(_context: Any, _parameter: Any, typed: str) -> list[str]:
+    """Return the names of games that begin as typed, for the shell."""
+    from graphstore.games import FAMILIES
+
+    names = [name for family in FAMILIES for name in family.examples]
+    return [name for name in names if name.startswith(typed)]
+
+
+FILE = click.argument("file", type=click.Path())
+POSITION = click.argument("position", required=False)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="graphstore", message="graphstore %(version)s")
+def cli() -> None:
+    r"""Every position of a small game, solved, in a database you can query.
+
+    \b
+    graphstore build tictactoe
+    graphstore show tictactoe.db XO./.X./...
+    graphstore sql tictactoe.db "SELECT ply, count(*) FROM state GROUP BY ply"
+    """
+
+
+@cli.command()
+@json_option
+def games(as_json: bool) -> None:
+    """List the games that are built in."""
+    from graphstore import console
+    from graphstore.games import FAMILIES
+
+    rows = [
+        {"game": family.usage, "about": family.about, "examples": list(family.examples)}
+        for family in FAMILIES
+    ]
+    if as_json:
+        console.print_json(rows)
+    else:
+        console.print_table(
+            ("game", "about", "examples"),
+            [(row["game"], row["about"], " ".join(row["examples"])) for row in rows],
+        )
+
+
+@cli.command()
+@click.argument("game", shell_complete=complete_game)
+@click.option("--db", metavar="FILE", help="Where to write it  [default: the game's name, here]")
+@click.option("--force", is_flag=True, help="Replace the file if there is one.")
+@click.option(
+    "--max-states",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Give up beyond N states  [default: 100 million]",
+)
+@json_option
+def build(game: str, db: str | None, force: bool, max_states: int | None, as_json: bool) -> None:
+    """Explore and solve GAME and write it to a database.
+
+    GAME is a name that `graphstore games` lists, such as tictactoe or "mnk(4,4,4)".
+    """
+    from graphstore import console
+    from graphstore.building import build as build_database
+    from graphstore.games import find_game
+
+    rules = find_game(game)
+    target = db or re.sub(r"[^a-z0-9]+", "-", rules.name).strip("-") + ".db"
+    with console.progress_shown() as progress:
+        report = build_database(
+            rules, target, force=force, max_states=max_states, progress=progress
+        )
+    if as_json:
+        console.print_json(report._asdict())
+        return
+    seconds = {f"seconds: {phase}": value for phase, value in report.seconds.items()}
+    facts = {name: value for name, value in report._asdict().items() if name != "seconds"}
+    total = round(sum(report.seconds.values()), 4)
+    console.print_report(facts | seconds | {"seconds: total": total})
+
+
+@cli.command()
+@FILE
+@POSITION
+@json_option
+def show(file: str, position: str | None, as_json: bool) -> None:
+    """Draw POSITION with what it and each of its moves is worth.
+
+    POSITION is a board in any orientation, such as XO./.X./..., or the id of a state; without
+    it, the start. The result of a move is for the player who makes it.
+    """
+    from graphstore import console
+    from graphstore.store import Store
+
+    with Store.open(file) as store:
+        probe = store.probe(store.info["start"] if position is None else position)
+        if as_json:
+            console.print_json(probe.as_dict())
+        else:
+            console.print_probe(store.game, probe)
+
+
+@cli.command()
+@FILE
+@POSITION
+@json_option
+def line(file: str, position: str | None, as_json: bool) -> None:
+    """Print a line of best play from POSITION, by default from the start."""
+    from graphstore import console
+    from graphstore.store import Store
+
+    with Store.open(file) as store:
+        best = store.line(position)
+        if as_json:
+            probes = [probe._asdict() | {"moves": None} for probe in best.probes]
+            for probe in probes:
+                del probe["moves"]
+            console.print_json({"moves": best.moves, "positions": probes, "repeats": best.repeats})
+        else:
+            console.print_line(store.game, best)
+
+
+@cli.command()
+@FILE
+@click.argument("statement")
+@json_option
+@csv_option
+def sql(file: str, statement: str, as_json: bool, as_csv: bool) -> None:
+    """Run one reading SQL STATEMENT; - takes it from standard input.
+
+    board(id) draws a state, canonical(text) is the id of the state of a position.
+    """
+    from graphstore import console
+    from graphstore.store import Store
+
+    if statement == "-":
+        statement = sys.stdin.read()
+    with Store.open(file) as store:
+        answer = store.sql(statement)
+        printer = console.print_table
+        if as_json:
+            printer = console.print_json_rows
+        elif as_csv:
+            printer = console.print_csv
+        printer(answer.columns, answer)
+
+
+@cli.command()
+@FILE
+@json_option
+@csv_option
+def stats(file: str, as_json: bool, as_csv: bool) -> None:
+    """Print what the file says of itself, and its census by ply (--csv: the census alone)."""
+    from graphstore import console
+    from graphstore.store import Store
+
+    with Store.open(file) as store:
+        info, census = store.info, store.census()
+    columns, rows = list(census[0]), [list(row.values()) for row in census]
+    if as_json:
+        console.print_json({"game": info, "census": census})
+    elif as_csv:
+        console.print_csv(columns, rows)
+    else:
+        console.print_report({name: value for name, value in info.items() if name != "id"})
+        print()
+        console.print_table(columns, rows)
+
+
+@cli.command()
+@FILE
+@json_option
+def verify(file: str, as_json: bool) -> None:
+    """Derive every edge and value of FILE anew; exit with 1 if anything is wrong."""
+    from graphstore import console
+    from graphstore.store import Store
+    from graphstore.verification import verify as verify_store
+
+    with Store.open(file) as store, console.progress_shown() as progress:
+        verdict = verify_store(store, progress=progress)
+    if as_json:
+        problems = [problem._asdict() for problem in verdict.problems]
+        console.print_json({"ok": verdict.ok, **verdict._asdict(), "problems": problems})
+    else:
+        for problem in verdict.problems:
+            print(problem)
+        if verdict.more:
+            print(f"and {verdict.more:,} more problems")
+        for what in verdict.skipped:
+            print(f"not checked: {what}")
+        if verdict.ok:
+            print(f"{file}: {store.info['states']:,} states hold: {', '.join(verdict.checked)}")
+    if not verdict.ok:
+        fail(f"{file} is wrong in {len(verdict.problems) + verdict.more:,} places; build it anew")
+
+
+@cli.command()
+@FILE
+@json_option
+def upgrade(file: str, as_json: bool) -> None:
+    """Bring FILE to the schema of this version, in place."""
+    from graphstore import console, schema
+    from graphstore.store import upgrade as upgrade_store
+
+    before, after = upgrade_store(file), schema.REVISIONS[-1]
+    if as_json:
+        console.print_json({"file": file, "before": before, "after": after})
+    elif before == after:
+        print(f"{file} is at schema {after} already")
+    else:
+        print(f"{file}: schema {before} -> {after}")
+
+
+@cli.command()
+@FILE
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["gmap"]),
+    required=True,
+    help="gmap: the 32-bit map of tic-tac-toe.",
+)
+@click.option("--output", metavar="FILE", help="Write to a file instead of standard output.")
+@json_option
+def export(file: str, format_: str, output: str | None, as_json: bool) -> None:
+    """Write FILE in another program's format."""
+    from graphstore.export import write_gmap
+    from graphstore.store import Store, explained
+
+    assert format_ == "gmap"
+    with Store.open(file) as store:
+        if output is None:
+            write_gmap(store, sys.stdout, as_json=as_json)
+            return
+        with explained(output), open(output, "x", encoding="utf-8") as target:
+            try:
+                write_gmap(store, target, as_json=as_json)
+            except BaseException:
+                with suppress(OSError):
+                    os.unlink(output)
+                raise

@@ -1,0 +1,221 @@
+"""How answers look in a terminal. Data goes to stdout, talk to stderr."""
+
+import csv
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import chain, islice
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from graphstore import game as rules
+from graphstore.game import Game
+from graphstore.query import Line, Move, Probe
+
+WIDTH_SAMPLE = 200  # rows that decide how wide the columns of a table are
+COLOURS = {rules.WIN: "green", rules.DRAW: "yellow", rules.LOSS: "red"}
+WORDS = {rules.WIN: "win", rules.DRAW: "draw", rules.LOSS: "loss"}
+
+
+def out() -> Console:
+    """Return a console for data: coloured on a terminal only, and never where NO_COLOR is set."""
+    return Console(file=sys.stdout, highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def progress_shown() -> Iterator[rules.Progress]:
+    """Lend a progress callback that draws on a terminal, and nowhere else."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield rules.quiet
+        return
+    from rich import progress  # slow to import, and most commands need none
+
+    columns = (
+        progress.SpinnerColumn(),
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeElapsedColumn(),
+    )
+    with progress.Progress(*columns, console=console, transient=True) as bar:
+        tasks: dict[str, Any] = {}
+
+        def show(phase: str, done: int, total: int | None) -> None:
+            if phase not in tasks:
+                for task in tasks.values():
+                    bar.stop_task(task)
+                tasks[phase] = bar.add_task(phase, total=total)
+            bar.update(tasks[phase], completed=done, total=total)
+
+        yield show
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON value."""
+    print(json.dumps(value, indent=2, default=_jsonable, ensure_ascii=False))
+
+
+def print_json_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Print rows as a JSON list of objects, one a line, as they come."""
+    names = _distinct(columns)
+    separator = "[\n"
+    for row in rows:
+        cells = dict(zip(names, row, strict=True))
+        print(separator + json.dumps(cells, default=_jsonable, ensure_ascii=False), end="")
+        separator = ",\n"
+    print("[]" if separator == "[\n" else "\n]")
+
+
+def print_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Print rows as CSV with a header; NULL is an empty cell."""
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([_jsonable(c) if isinstance(c, bytes) else c for c in row] for row in rows)
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Print rows in aligned columns as they come; the first ones decide the widths."""
+    stream = iter(rows)
+    sample = list(islice(stream, WIDTH_SAMPLE))
+    widths = [
+        max(len(line) for cell in (name, *cells) for line in _cell(cell).split("\n"))
+        for name, *cells in zip(columns, *sample, strict=True)
+    ]
+    numeric = [
+        all(isinstance(cell, int | float | None) for cell in cells)
+        for cells in zip(*sample, strict=True)
+    ] or [False] * len(columns)
+    print(
+        "  ".join(name.ljust(width) for name, width in zip(columns, widths, strict=True)).rstrip()
+    )
+    print("  ".join("-" * width for width in widths))
+    for row in chain(sample, stream):
+        parts = [_cell(cell).split("\n") for cell in row]
+        for number in range(max(map(len, parts))):
+            cells = (part[number] if number < len(part) else "" for part in parts)
+            print(
+                "  ".join(
+                    cell.rjust(width) if right else cell.ljust(width)
+                    for cell, width, right in zip(cells, widths, numeric, strict=True)
+                ).rstrip()
+            )
+
+
+def print_report(report: Mapping[str, Any]) -> None:
+    """Print names and values, one a line."""
+    width = max(map(len, report))
+    for name, value in report.items():
+        text = f"{value:,}" if isinstance(value, int) else _cell(value)
+        print(f"{name.ljust(width)}  {text}")
+
+
+def print_probe(game: Game, probe: Probe) -> None:
+    """Draw a position, say what it is worth, and list its moves."""
+    console = out()
+    console.print(board(game, probe))
+    console.print()
+    console.print(Text(f"{probe.position}  {in_words(game, probe)}", style="bold"))
+    facts = f"state {probe.state}, ply {probe.ply}, orbit {probe.orbit}, score {probe.score:.4g}"
+    if probe.random_value is not None:
+        facts += f", random play {probe.random_value:+.4f}"
+    console.print(facts)
+    if not probe.moves:
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("move", "position", "result", "score", "win_depth", "lose_depth", "remoteness"):
+        table.add_column(name, justify="left" if name in ("position", "result") else "right")
+    for move in probe.moves:
+        result = -move.value
+        cells = (move.score, move.win_depth, move.lose_depth, move.remoteness)
+        table.add_row(
+            str(move.move),
+            move.position,
+            Text(WORDS[result], style=COLOURS[result]),
+            *(f"{cell:.4g}" if isinstance(cell, float) else _cell(cell) for cell in cells),
+        )
+    console.print()
+    console.print(table)
+
+
+def print_line(game: Game, line: Line) -> None:
+    """List the positions of a line of best play."""
+    console = out()
+    for number, probe in enumerate(line.probes):
+        move = str(line.moves[number - 1]) if number else ""
+        console.print(f"{number:>3}  {move:>4}  {probe.position}  {in_words(game, probe)}")
+    if line.repeats:
+        console.print("and so on: this position was met before, play need never end")
+
+
+def board(game: Game, probe: Probe) -> Text:
+    """Return the board; where moves are cells, a free one is its number in its result's colour."""
+    if game.shape is None:
+        return Text(game.board(game.read(probe.position)))
+    rows, columns = game.shape
+    cells = game.board(game.read(probe.position)).replace("\n", "")
+    moves: dict[int, Move] = {move.move: move for move in probe.moves}
+    width = len(str(rows * columns - 1))
+    text = Text()
+    for cell, mark in enumerate(cells):
+        if cell in moves:
+            text.append(str(cell).rjust(width), style=COLOURS[-moves[cell].value])
+        else:
+            text.append(mark.rjust(width), style="bold" if mark != "." else "dim")
+        text.append(" " if (cell + 1) % columns else "\n" * (cell + 1 < rows * columns))
+    return text
+
+
+def in_words(game: Game, probe: Probe) -> str:
+    """Return what a position is worth, in words."""
+    if probe.to_move is None:
+        mover, other = "the player to move", "the other player"
+    else:
+        mover, other = game.players[probe.to_move - 1], game.players[2 - probe.to_move]
+    winner = {rules.WIN: mover, rules.LOSS: other}.get(probe.value)
+    if probe.ended:
+        return f"over: {winner} has won" if winner else "over: drawn"
+    turn = "" if probe.to_move is None else f"{mover} to move: "
+    if winner is None:
+        if probe.remoteness is None:
+            return f"{turn}drawn, play need never end"
+        return f"{turn}drawn, a tie is {_count(probe.remoteness, 'ply', 'plies')} away"
+    depth = probe.lose_depth if probe.value == rules.WIN else probe.win_depth
+    assert depth is not None
+    assert probe.remoteness is not None
+    plies = _count(probe.remoteness, "ply", "plies")
+    return f"{turn}{winner} wins in {_count(depth, 'move', 'moves')} ({plies})"
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
+
+
+def _cell(cell: Any) -> str:
+    if cell is None:
+        return ""
+    return repr(cell) if isinstance(cell, float) else str(_jsonable(cell))
+
+
+def _jsonable(value: Any) -> Any:
+    return (
+        value.hex()
+        if isinstance(value, bytes)
+        else str(value)
+        if not isinstance(value, int | float | str)
+        else value
+    )
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Return names for the keys of an object: a second ``id`` becomes ``id_2``."""
+    seen: dict[str, int] = {}
+    result = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        result.append(name if seen[name] == 1 else f"{name}_{seen[name]}")
+    return result
