@@ -59,9 +59,9 @@ def gmap(store: Store) -> list[MapRow]:
     rows = zip(states, score.tolist(), *depths, strict=True)
     return sorted(
         MapRow(
-            states[state], *cells, tuple(sorted(states[child] for child in graph.successors(state)))
+            states[state], worth, win, lose, tuple(sorted(states[child] for child in graph[state]))
         )
-        for state, *cells in rows
+        for state, worth, win, lose in rows
     )
 
 
