@@ -8,19 +8,45 @@
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from graphstore.building import build as build
+    from graphstore.errors import GraphstoreError as GraphstoreError
+    from graphstore.errors import NotInStoreError as NotInStoreError
+    from graphstore.errors import PositionError as PositionError
+    from graphstore.errors import RulesError as RulesError
+    from graphstore.errors import StoreError as StoreError
+    from graphstore.exploration import explore as explore
+    from graphstore.game import Game as Game
+    from graphstore.game import PlainGame as PlainGame
+    from graphstore.games import find_game as find_game
+    from graphstore.graph import GameGraph as GameGraph
+    from graphstore.solution import Solution as Solution
+    from graphstore.solution import solve as solve
+    from graphstore.store import Store as Store
+    from graphstore.store import upgrade as upgrade
+    from graphstore.verification import verify as verify
 
 _ROOMS = {
+    "Game": "game",
+    "GameGraph": "graph",
+    "GraphstoreError": "errors",
+    "NotInStoreError": "errors",
+    "PlainGame": "game",
+    "PositionError": "errors",
+    "RulesError": "errors",
+    "Solution": "solution",
+    "Store": "store",
+    "StoreError": "errors",
+    "build": "building",
     "explore": "exploration",
     "find_game": "games",
     "solve": "solution",
-    "Game": "game",
-    "GameGraph": "graph",
-    "PlainGame": "game",
-    "Solution": "solution",
-    "Store": "store",
-    "build": "building",
+    "upgrade": "store",
+    "verify": "verification",
 }
+__all__ = [*_ROOMS]
 
 
 def __getattr__(name: str) -> Any:
@@ -28,3 +54,7 @@ def __getattr__(name: str) -> Any:
     if name in _ROOMS:
         return getattr(import_module(f"graphstore.{_ROOMS[name]}"), name)
     raise AttributeError(f"module 'graphstore' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *_ROOMS]

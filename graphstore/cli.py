@@ -245,7 +245,8 @@ def verify(file: str, as_json: bool) -> None:
         for what in verdict.skipped:
             print(f"not checked: {what}")
         if verdict.ok:
-            print(f"{file}: {store.info['states']:,} states hold: {', '.join(verdict.checked)}")
+            print(f"{file} holds: {store.info['states']:,} states, {store.info['moves']:,} moves")
+            print(f"derived anew: {', '.join(verdict.checked)}")
     if not verdict.ok:
         fail(f"{file} is wrong in {len(verdict.problems) + verdict.more:,} places; build it anew")
 

@@ -1,0 +1,54 @@
+"""The documents say what is so: their commands are run and their output compared."""
+
+import doctest
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+GRAPHSTORE = [sys.executable, "-m", "graphstore"]
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md")])
+
+
+def sessions(document: Path) -> list[tuple[str, str]]:
+    """Return (command, output) of every ``$`` line in the console blocks."""
+    blocks = re.findall(r"```console\n(.*?)```", document.read_text(), re.S)
+    return [
+        (command, output)
+        for block in blocks
+        for command, output in re.findall(r"^\$ (.*?)\n(.*?)(?=^\$ |\Z)", block, re.S | re.M)
+    ]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_what_a_document_shows_is_what_happens(
+    document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    subprocess.run([*GRAPHSTORE, "build", "tictactoe"], check=True, capture_output=True)
+    for name, code in re.findall(
+        r"<!-- file: (\S+) -->\n```python\n(.*?)```", document.read_text(), re.S
+    ):
+        Path(name).write_text(code)
+    for command, output in sessions(document):
+        words = shlex.split(command)
+        assert words[0] == "graphstore"
+        done = subprocess.run([*GRAPHSTORE, *words[1:]], capture_output=True, text=True)
+        assert (done.stdout + done.stderr).rstrip() == output.rstrip(), command
+    monkeypatch.syspath_prepend(str(tmp_path))
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    test = doctest.DocTestParser().get_doctest(
+        document.read_text(), {}, document.name, str(document), 0
+    )
+    assert runner.run(test).failed == 0
+
+
+def test_every_link_leads_somewhere() -> None:
+    for document in DOCUMENTS:
+        for target in re.findall(r"\]\(([^)#]+)\)", document.read_text()):
+            if not target.startswith("https://"):
+                assert (document.parent / target).exists(), (document.name, target)
