@@ -64,7 +64,41 @@ def complete_game(_context: Any, _parameter: Any, typed: str) -> list[str]:
     return [name for name in names if name.startswith(typed)]
 
 
+def opened(file: str, rules: str | None = None) -> Any:
+    """Open a database with the rules that were named, and say what is wrong with them."""
+    import warnings
+
+    from graphstore.games import find_game
+    from graphstore.store import Store
+
+    with warnings.catch_warnings(record=True, category=UserWarning) as caught:
+        warnings.simplefilter("always")
+        store = Store.open(file, rules=None if rules is None else find_game(rules))
+    for warning in caught:
+        click.echo(f"graphstore: warning: {warning.message}", err=True)
+    return store
+
+
+def say_if_without_rules(store: Any) -> Any:
+    """Return the rules; without them, say in one line what that means, and return None."""
+    if store.has_rules:
+        return store.game
+    name = store.info["name"]
+    click.echo(
+        f"graphstore: {name} is not built in; without --rules FILE.py:NAME, "
+        "positions are found only as they are stored",
+        err=True,
+    )
+    return None
+
+
 FILE = click.argument("file", type=click.Path())
+RULES = click.option(
+    "--rules",
+    envvar="GRAPHSTORE_RULES",
+    metavar="FILE.py:NAME",
+    help="The rules of a game that is not built in; runs their code.  [env: GRAPHSTORE_RULES]",
+)
 POSITION = click.argument("position", required=False)
 
 
@@ -114,14 +148,16 @@ def games(as_json: bool) -> None:
 def build(game: str, db: str | None, force: bool, max_states: int | None, as_json: bool) -> None:
     """Explore and solve GAME and write it to a database.
 
-    GAME is a name that `graphstore games` lists, such as tictactoe or "mnk(4,4,4)".
+    GAME is a name that `graphstore games` lists, such as tictactoe or "mnk(4,4,4)", or your own
+    rules: FILE.py:NAME or MODULE:NAME, which runs their code.
     """
     from graphstore import console
     from graphstore.building import build as build_database
     from graphstore.games import find_game
 
     rules = find_game(game)
-    target = db or re.sub(r"[^a-z0-9]+", "-", rules.name).strip("-") + ".db"
+    short = rules.name.rpartition(":")[2].lower()
+    target = db or re.sub(r"[^a-z0-9]+", "-", short).strip("-") + ".db"
     with console.progress_shown() as progress:
         report = build_database(
             rules, target, force=force, max_states=max_states, progress=progress
@@ -138,34 +174,36 @@ def build(game: str, db: str | None, force: bool, max_states: int | None, as_jso
 @cli.command()
 @FILE
 @POSITION
+@RULES
 @json_option
-def show(file: str, position: str | None, as_json: bool) -> None:
+def show(file: str, position: str | None, rules: str | None, as_json: bool) -> None:
     """Draw POSITION with what it and each of its moves is worth.
 
     POSITION is a board in any orientation, such as XO./.X./..., or the id of a state; without
     it, the start. The result of a move is for the player who makes it.
     """
     from graphstore import console
-    from graphstore.store import Store
 
-    with Store.open(file) as store:
+    with opened(file, rules) as store:
+        game = say_if_without_rules(store)
         probe = store.probe(store.info["start"] if position is None else position)
         if as_json:
             console.print_json(probe.as_dict())
         else:
-            console.print_probe(store.game, probe)
+            console.print_probe(game, probe)
 
 
 @cli.command()
 @FILE
 @POSITION
+@RULES
 @json_option
-def line(file: str, position: str | None, as_json: bool) -> None:
+def line(file: str, position: str | None, rules: str | None, as_json: bool) -> None:
     """Print a line of best play from POSITION, by default from the start."""
     from graphstore import console
-    from graphstore.store import Store
 
-    with Store.open(file) as store:
+    with opened(file, rules) as store:
+        game = say_if_without_rules(store)
         best = store.line(position)
         if as_json:
             probes = [probe._asdict() | {"moves": None} for probe in best.probes]
@@ -173,25 +211,25 @@ def line(file: str, position: str | None, as_json: bool) -> None:
                 del probe["moves"]
             console.print_json({"moves": best.moves, "positions": probes, "repeats": best.repeats})
         else:
-            console.print_line(store.game, best)
+            console.print_line(game, best)
 
 
 @cli.command()
 @FILE
 @click.argument("statement")
+@RULES
 @json_option
 @csv_option
-def sql(file: str, statement: str, as_json: bool, as_csv: bool) -> None:
+def sql(file: str, statement: str, rules: str | None, as_json: bool, as_csv: bool) -> None:
     """Run one reading SQL STATEMENT; - takes it from standard input.
 
     board(id) draws a state, canonical(text) is the id of the state of a position.
     """
     from graphstore import console
-    from graphstore.store import Store
 
     if statement == "-":
         statement = sys.stdin.read()
-    with Store.open(file) as store:
+    with opened(file, rules) as store:
         answer = store.sql(statement)
         printer = console.print_table
         if as_json:
@@ -208,9 +246,8 @@ def sql(file: str, statement: str, as_json: bool, as_csv: bool) -> None:
 def stats(file: str, as_json: bool, as_csv: bool) -> None:
     """Print what the file says of itself, and its census by ply (--csv: the census alone)."""
     from graphstore import console
-    from graphstore.store import Store
 
-    with Store.open(file) as store:
+    with opened(file) as store:
         info, census = store.info, store.census()
     columns, rows = list(census[0]), [list(row.values()) for row in census]
     if as_json:
@@ -225,14 +262,14 @@ def stats(file: str, as_json: bool, as_csv: bool) -> None:
 
 @cli.command()
 @FILE
+@RULES
 @json_option
-def verify(file: str, as_json: bool) -> None:
+def verify(file: str, rules: str | None, as_json: bool) -> None:
     """Derive every edge and value of FILE anew; exit with 1 if anything is wrong."""
     from graphstore import console
-    from graphstore.store import Store
     from graphstore.verification import verify as verify_store
 
-    with Store.open(file) as store, console.progress_shown() as progress:
+    with opened(file, rules) as store, console.progress_shown() as progress:
         verdict = verify_store(store, progress=progress)
     if as_json:
         problems = [problem._asdict() for problem in verdict.problems]
@@ -282,10 +319,10 @@ def upgrade(file: str, as_json: bool) -> None:
 def export(file: str, format_: str, output: str | None, as_json: bool) -> None:
     """Write FILE in another program's format."""
     from graphstore.export import write_gmap
-    from graphstore.store import Store, explained
+    from graphstore.store import explained
 
     assert format_ == "gmap"
-    with Store.open(file) as store:
+    with opened(file) as store:
         if output is None:
             write_gmap(store, sys.stdout, as_json=as_json)
             return

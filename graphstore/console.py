@@ -2,6 +2,8 @@
 
 import csv
 import json
+import math
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from graphstore import game as rules
-from graphstore.game import Game
+from graphstore.game import Game, PlainGame
 from graphstore.query import Line, Move, Probe
 
 WIDTH_SAMPLE = 200  # rows that decide how wide the columns of a table are
@@ -23,7 +25,14 @@ WORDS = {rules.WIN: "win", rules.DRAW: "draw", rules.LOSS: "loss"}
 
 def out() -> Console:
     """Return a console for data: coloured on a terminal only, and never where NO_COLOR is set."""
-    return Console(file=sys.stdout, highlight=False, soft_wrap=True)
+    return Console(
+        file=sys.stdout,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        soft_wrap=True,
+        color_system=None if os.environ.get("NO_COLOR") else "auto",  # None: no bold either
+    )
 
 
 @contextmanager
@@ -57,7 +66,7 @@ def progress_shown() -> Iterator[rules.Progress]:
 
 def print_json(value: Any) -> None:
     """Print one JSON value."""
-    print(json.dumps(value, indent=2, default=_jsonable, ensure_ascii=False))
+    print(json.dumps(value, indent=2, default=_jsonable))
 
 
 def print_json_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -65,8 +74,8 @@ def print_json_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> No
     names = _distinct(columns)
     separator = "[\n"
     for row in rows:
-        cells = dict(zip(names, row, strict=True))
-        print(separator + json.dumps(cells, default=_jsonable, ensure_ascii=False), end="")
+        cells = dict(zip(names, map(_jsonable, row), strict=True))
+        print(separator + json.dumps(cells), end="")
         separator = ",\n"
     print("[]" if separator == "[\n" else "\n]")
 
@@ -114,7 +123,7 @@ def print_report(report: Mapping[str, Any]) -> None:
         print(f"{name.ljust(width)}  {text}")
 
 
-def print_probe(game: Game, probe: Probe) -> None:
+def print_probe(game: Game | None, probe: Probe) -> None:
     """Draw a position, say what it is worth, and list its moves."""
     console = out()
     console.print(board(game, probe))
@@ -128,21 +137,22 @@ def print_probe(game: Game, probe: Probe) -> None:
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("move", "position", "result", "score", "win_depth", "lose_depth", "remoteness"):
-        table.add_column(name, justify="left" if name in ("position", "result") else "right")
+        left = name in ("position", "result")
+        table.add_column(name, justify="left" if left else "right", no_wrap=True)
     for move in probe.moves:
         result = -move.value
         cells = (move.score, move.win_depth, move.lose_depth, move.remoteness)
         table.add_row(
             str(move.move),
-            move.position,
+            Text(move.position),
             Text(WORDS[result], style=COLOURS[result]),
             *(f"{cell:.4g}" if isinstance(cell, float) else _cell(cell) for cell in cells),
         )
     console.print()
-    console.print(table)
+    console.print(table, width=console.measure(table).maximum)  # never cut, as in a pipe
 
 
-def print_line(game: Game, line: Line) -> None:
+def print_line(game: Game | None, line: Line) -> None:
     """List the positions of a line of best play."""
     console = out()
     for number, probe in enumerate(line.probes):
@@ -152,10 +162,10 @@ def print_line(game: Game, line: Line) -> None:
         console.print("and so on: this position was met before, play need never end")
 
 
-def board(game: Game, probe: Probe) -> Text:
+def board(game: Game | None, probe: Probe) -> Text:
     """Return the board; where moves are cells, a free one is its number in its result's colour."""
-    if game.shape is None:
-        return Text(game.board(game.read(probe.position)))
+    if game is None or game.shape is None:
+        return Text(probe.position if game is None else game.board(game.read(probe.position)))
     rows, columns = game.shape
     cells = game.board(game.read(probe.position)).replace("\n", "")
     moves: dict[int, Move] = {move.move: move for move in probe.moves}
@@ -170,12 +180,13 @@ def board(game: Game, probe: Probe) -> Text:
     return text
 
 
-def in_words(game: Game, probe: Probe) -> str:
+def in_words(game: Game | None, probe: Probe) -> str:
     """Return what a position is worth, in words."""
     if probe.to_move is None:
         mover, other = "the player to move", "the other player"
     else:
-        mover, other = game.players[probe.to_move - 1], game.players[2 - probe.to_move]
+        players = PlainGame.players if game is None else game.players
+        mover, other = players[probe.to_move - 1], players[2 - probe.to_move]
     winner = {rules.WIN: mover, rules.LOSS: other}.get(probe.value)
     if probe.ended:
         return f"over: {winner} has won" if winner else "over: drawn"
@@ -202,13 +213,12 @@ def _cell(cell: Any) -> str:
 
 
 def _jsonable(value: Any) -> Any:
-    return (
-        value.hex()
-        if isinstance(value, bytes)
-        else str(value)
-        if not isinstance(value, int | float | str)
-        else value
-    )
+    """Return what JSON has instead: bytes in hexadecimal, infinities and all else as texts."""
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    return value if isinstance(value, int | str | None) else str(value)
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

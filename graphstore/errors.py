@@ -49,6 +49,14 @@ class RulesError(GraphstoreError, ValueError):
     """A rule set that breaks a law every game must keep."""
 
 
+class RulesMissingError(GraphstoreError, LookupError):
+    """A database whose game is not built in, opened without its rules."""
+
+
+class RulesDifferWarning(UserWarning):
+    """Rules that are not those a database was built by."""
+
+
 class TooLargeError(GraphstoreError, ValueError):
     """More states than were allowed."""
 

@@ -6,10 +6,12 @@ numpy. `PlainGame` lets a person write the rules for one position and supplies t
 """
 
 import ast
+import inspect
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cached_property
 from hashlib import blake2b
+from pathlib import Path
 from operator import index
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
@@ -130,14 +132,24 @@ class PlainGame:
     [6, 5]
     """
 
-    rules: str = "1"
+    reference: str = ""
+    """Where the rules were loaded from, as ``FILE.py:NAME``."""
     shape: tuple[int, int] | None = None
     players: tuple[str, str] = ("player 1", "player 2")
 
     @property
     def name(self) -> str:
-        """The class's name."""
-        return type(self).__name__
+        """Where the rules were loaded from, else the class's name."""
+        return self.reference or type(self).__name__
+
+    @property
+    def rules(self) -> str:
+        """A digest of the file that defines the class, ``unknown`` if there is none."""
+        try:
+            source = Path(inspect.getfile(type(self))).read_bytes()
+        except (TypeError, OSError):
+            return "unknown"
+        return blake2b(source, digest_size=8).hexdigest()
 
     # The rules, for one position.
 

@@ -4,14 +4,14 @@ Any orientation of a position is found: the rules turn it into its state, and it
 in the orientation that was asked.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, RowMapping, Select, bindparam, select
 
-from graphstore.errors import NotAStoreError, NotInStoreError
+from graphstore.errors import NotAStoreError, NotInStoreError, PositionError, shown
 from graphstore.game import IN_PLAY, Game, Ints
 from graphstore.schema import edge, state
 
@@ -26,6 +26,20 @@ _VALUES = select(
     state.c.win_depth,
     state.c.lose_depth,
 ).where(state.c.id.in_(bindparam("ids", expanding=True)))
+_MOVES = (
+    select(
+        edge.c.move,
+        state.c.id,
+        state.c.position,
+        state.c.value,
+        state.c.remoteness,
+        state.c.score,
+        state.c.win_depth,
+        state.c.lose_depth,
+    )
+    .join(state, state.c.id == edge.c.child)
+    .where(edge.c.parent == bindparam("state"))
+)
 _CHILDREN = select(edge.c.child).where(edge.c.parent.in_(bindparam("ids", expanding=True)))
 
 
@@ -125,11 +139,15 @@ def read_position(connection: Connection, game: Game, position: str | int) -> in
         NotInStoreError: no state has that id.
     """
     if isinstance(position, str):
-        return game.read(position)
-    rows = states_by_id(connection, [int(position)])
-    if not rows:
-        raise NotInStoreError(f"no state has the id {position}")
-    return game.read(rows[int(position)]["position"])
+        try:
+            return game.read(position)
+        except PositionError:
+            if not position.isdecimal():
+                raise
+    row = _by_id(connection, int(position))
+    if row is None:
+        raise NotInStoreError(f"no state has the id {shown(str(position))}")
+    return game.read(row["position"])
 
 
 def states_by_id(connection: Connection, ids: Sequence[int]) -> dict[int, RowMapping]:
@@ -169,10 +187,7 @@ def probe(connection: Connection, game: Game, position: int) -> Probe:
             played.tolist(), ids[1:], game.texts(children), strict=True
         )
     ]
-    moves.sort(key=lambda move: (_rank(move), move.move))
-    columns = {name: row[name] for name in Probe._fields if name in row}
-    columns |= {"state": row["id"], "position": text, "ended": bool(row["ended"])}
-    return Probe(**columns, moves=tuple(moves))
+    return _answer(row, text, moves)
 
 
 def lookup(connection: Connection, states: Ints) -> Lookup:
@@ -188,21 +203,32 @@ def lookup(connection: Connection, states: Ints) -> Lookup:
     )
 
 
-def line(connection: Connection, game: Game, position: int) -> Line:
-    """Return a line of best play from a packed position to the end, or to a repetition."""
+def probe_as_stored(connection: Connection, position: str | int) -> Probe:
+    """Return what the database says of a state, without the rules: by id, or text as stored.
+
+    Raises:
+        NotInStoreError: the database has no such row.
+    """
+    row = _as_stored(connection, position)
+    if row is None:
+        raise NotInStoreError(
+            f"{shown(str(position))} is no position as stored; to read others the rules are needed"
+        )
+    moves = [Move(*cells) for cells in connection.execute(_MOVES, {"state": row["id"]}).tuples()]
+    return _answer(row, row["position"], moves)
+
+
+def line(probe: Callable[[str | int], Probe], position: str | int) -> Line:
+    """Return a line of best play from a position to the end, or to a repetition."""
     moves: list[int] = []
-    probes: list[Probe] = []
+    probes = [probe(position)]
     met: set[int] = set()
-    while True:
-        answer = probe(connection, game, position)
-        probes.append(answer)
-        repeats = answer.state in met
-        met.add(answer.state)
-        if repeats or not answer.moves:
-            break
-        best = answer.moves[0]
+    while probes[-1].moves and probes[-1].state not in met:
+        met.add(probes[-1].state)
+        best = probes[-1].moves[0]
         moves.append(best.move)
-        position = game.read(best.position)
+        probes.append(probe(best.position))
+    repeats = probes[-1].state in met
     return Line(tuple(moves), tuple(each.position for each in probes), tuple(probes), repeats)
 
 
@@ -215,6 +241,26 @@ def below(connection: Connection, start: int) -> Iterator[list[int]]:
         children = _rows(connection, _CHILDREN, wave, plain=True)
         wave = list({child for (child,) in children} - met)
         met.update(wave)
+
+
+def _as_stored(connection: Connection, position: str | int) -> RowMapping | None:
+    by_text = select(state).where(state.c.position == position)
+    row = connection.execute(by_text).mappings().first() if isinstance(position, str) else None
+    if row is None and (isinstance(position, int) or position.isdecimal()):
+        row = _by_id(connection, int(position))
+    return row
+
+
+def _by_id(connection: Connection, state: int) -> RowMapping | None:
+    """Return the row of a state, None for want of one, however large the number."""
+    return states_by_id(connection, [state]).get(state) if 0 <= state < 2**63 else None
+
+
+def _answer(row: RowMapping, text: str, moves: list[Move]) -> Probe:
+    columns = {name: row[name] for name in Probe._fields if name in row}
+    columns |= {"state": row["id"], "position": text, "ended": bool(row["ended"])}
+    best_first = sorted(moves, key=lambda move: (_rank(move), move.move))
+    return Probe(**columns, moves=tuple(best_first))
 
 
 def _rank(move: Move) -> tuple[float, int, int]:

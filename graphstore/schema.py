@@ -23,8 +23,10 @@ from sqlalchemy import (
     Table,
     Text,
     and_,
+    column,
     func,
     select,
+    table,
     text,
 )
 from sqlalchemy.dialects import sqlite
@@ -143,7 +145,7 @@ def _best_move() -> Select[tuple[object, ...]]:
         .join(state, state.c.id == edge.c.child)
         .subquery("ranked")
     )
-    return select(*(column for column in ranked.c if column.name != "rank")).where(
+    return select(*(each for each in ranked.c if each.name != "rank")).where(
         ranked.c.rank == 1
     )
 
@@ -195,6 +197,17 @@ VIEWS: Final[dict[str, Select[tuple[object, ...]]]] = {
 }
 """best_move: all equally best moves of a state. q_table: what a move is worth to the player who
 chooses it, against an optimal and a random opponent. census: counts by ply."""
+
+
+OBJECTS: Final = (*metadata.tables, str(edge_child.name), *VIEWS, "alembic_version")
+"""The names of all that a database is made of; what others add to it is theirs."""
+
+
+def objects(connection: Connection) -> dict[str, str]:
+    """Return the SQL that made the tables, the index and the views that are there, by name."""
+    master = table("sqlite_master", column("name"), column("sql"))
+    rows = connection.execute(select(master).where(master.c.name.in_(OBJECTS)))
+    return {str(name): str(sql) for name, sql in rows}
 
 
 def create_views(connection: Connection) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
@@ -22,11 +23,13 @@ from graphstore.errors import (
     NotInStoreError,
     OlderStoreError,
     PositionError,
+    RulesDifferWarning,
+    RulesMissingError,
     StoreError,
     StoreMissingError,
 )
 from graphstore.game import Game, Ints
-from graphstore.games import find_game
+from graphstore.games import find_builtin
 from graphstore.usersql import Answer, run
 
 if TYPE_CHECKING:
@@ -57,6 +60,13 @@ class Store:
         )
         with self.connect() as connection:
             self.info: dict[str, Any] = _game_row(connection, path)
+        if rules is not None and rules.rules != self.info["rules"]:
+            warnings.warn(
+                f"{path} was built by other rules, or another version of them, than {rules.name}: "
+                f"{self.info['name']} {self.info['rules']}, now {rules.rules}; verify tells more",
+                RulesDifferWarning,
+                stacklevel=3,
+            )
 
     @classmethod
     def open(cls, path_or_url: str | os.PathLike[str], *, rules: Game | None = None) -> "Store":
@@ -97,10 +107,26 @@ class Store:
 
     @property
     def game(self) -> Game:
-        """The rules, by the name that the database records."""
+        """The rules: those given, else the built-in game that the database names.
+
+        Raises:
+            RulesMissingError: the game is not built in and no rules were given.
+        """
         if self._rules is None:
-            self._rules = find_game(self.info["name"])
+            self._rules = find_builtin(self.info["name"])
+        if self._rules is None:
+            raise RulesMissingError(
+                f"{self.info['name']} is not built in; add --rules FILE.py:NAME (rules=)"
+            )
         return self._rules
+
+    @property
+    def has_rules(self) -> bool:
+        """Whether the rules are known; if not, positions are found only as they are stored."""
+        try:
+            return self.game is not None
+        except RulesMissingError:
+            return False
 
     def probe(self, position: str | int) -> query.Probe:
         """Return what the database says of a position, and all its moves, best first.
@@ -113,6 +139,8 @@ class Store:
             NotInStoreError: the database does not hold it.
         """
         with self.connect() as connection:
+            if not self.has_rules:
+                return query.probe_as_stored(connection, position)
             return query.probe(
                 connection, self.game, query.read_position(connection, self.game, position)
             )
@@ -146,11 +174,7 @@ class Store:
         Raises:
             PositionError, NotInStoreError: see `probe`.
         """
-        start = self.info["start"] if position is None else position
-        with self.connect() as connection:
-            return query.line(
-                connection, self.game, query.read_position(connection, self.game, start)
-            )
+        return query.line(self.probe, self.info["start"] if position is None else position)
 
     def sql(self, statement: str, parameters: Sequence[Any] = ()) -> Answer:
         """Return the rows of one reading statement; it may call board(id) and canonical(text).

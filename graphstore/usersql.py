@@ -49,11 +49,14 @@ class Answer:
         self._connection = connection
         self._cursor = cursor
         self._watch = watch
+        self._first = self._fetch()  # so that what fails at once fails before anything is printed
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         try:
-            while rows := self._fetch():
+            rows, self._first = self._first, []
+            while rows:
                 yield from rows
+                rows = self._fetch()
         finally:
             self._connection.close()
 
@@ -61,6 +64,7 @@ class Answer:
         try:
             return self._cursor.fetchmany(1000)
         except sqlite3.Error as error:
+            self._connection.close()
             raise self._watch.cause(error) from error
 
 
@@ -68,20 +72,20 @@ class _Watch:
     """Keeps what a callback raised: SQLite itself only says that there was something."""
 
     def __init__(self) -> None:
-        self.raised: Exception | None = None
+        self.raised: BaseException | None = None
 
     def guard(self, function: Function) -> Function:
         def guarded(argument: Any) -> Any:
             try:
                 return None if argument is None else function(argument)
-            except Exception as error:
+            except BaseException as error:  # Ctrl-C too
                 self.raised = error
                 raise
 
         return guarded
 
-    def cause(self, error: sqlite3.Error) -> BaseException:
-        if isinstance(self.raised, GraphstoreError):
+    def cause(self, error: Exception) -> BaseException:
+        if isinstance(self.raised, GraphstoreError | KeyboardInterrupt):
             return self.raised
         if str(error) == "interrupted":
             return KeyboardInterrupt()
@@ -111,9 +115,9 @@ def run(
         connection.set_authorizer(_authorize)
         connection.set_progress_handler(lambda: 0, _STEPS)  # where Python sees to signals
         cursor = connection.execute(statement, parameters)
-    except (sqlite3.Error, sqlite3.Warning) as error:
-        connection.close()
-        raise watch.cause(error) from error  # type: ignore[arg-type]
+    except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
+        connection.close()  # the last two: characters and numbers that SQLite cannot take
+        raise watch.cause(error) from error
     if cursor.description is None:
         connection.close()
         raise QueryError("there is nothing to run; write a SELECT")
@@ -125,7 +129,7 @@ def _authorize(
 ) -> int:
     if action in _ACTIONS and second != "load_extension":
         return sqlite3.SQLITE_OK
-    if action == sqlite3.SQLITE_PRAGMA and first in _PRAGMAS:
+    if action == sqlite3.SQLITE_PRAGMA and str(first).lower() in _PRAGMAS:
         return sqlite3.SQLITE_OK
     if action == sqlite3.SQLITE_UPDATE and first == "sqlite_master":
         return sqlite3.SQLITE_OK  # asked for by json_each and its like; SQLite itself guards it

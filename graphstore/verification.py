@@ -14,7 +14,7 @@ import numpy as np
 
 from graphstore import digests
 from graphstore.arrays import distinct, ragged
-from graphstore.errors import GameNameError, NotAStoreError, PositionError
+from graphstore.errors import NotAStoreError, PositionError, RulesMissingError
 from graphstore.game import IN_PLAY, Game, Ints, Progress, quiet
 from graphstore.graph import GameGraph
 from graphstore.solution import random_values
@@ -141,7 +141,7 @@ def verify(store: Store, *, progress: Progress = quiet) -> Verdict:
     game: Game | None = None
     try:
         game = store.game
-    except GameNameError as error:
+    except RulesMissingError as error:
         skipped.append(f"what the rules say: there are none ({error})")
     with explained(store.path):
         if not note("the file's structure", _integrity(store)):
@@ -244,8 +244,6 @@ def _digests(store: Store, graph: GameGraph) -> Iterator[Problem]:
 
 
 def _by_rules(store: Store, game: Game, graph: GameGraph) -> Iterator[Problem]:
-    if store.info["rules"] != game.rules:
-        yield Problem("game", "1", "rules", store.info["rules"], game.rules)
     texts = graph.texts(graph.states.id)
     starts = distinct(game.canonical(game.start_states()))
     is_start = graph.states.ply == 0

@@ -4,16 +4,21 @@ graphstore hands over the connection. By hand, from a checkout: alembic -x db=FI
 """
 
 from alembic import context
-from graphstore.schema import create_views, metadata
+from graphstore.digests import of_row
+from graphstore.schema import create_views, digest, metadata, objects
 from sqlalchemy import Connection, create_engine
 
 
 def migrate(connection: Connection) -> None:
-    """Run the revisions, then renew the views."""
+    """Run the revisions, then renew the views, and the digests of all that was made."""
     context.configure(connection=connection, target_metadata=metadata, render_as_batch=True)
     with context.begin_transaction():
         context.run_migrations()
         create_views(connection)
+        connection.execute(digest.delete().where(digest.c.name.startswith("schema.")))
+        made = of_row("schema", objects(connection))
+        rows = [{"name": name, "blake2b": value} for name, value in made.items()]
+        connection.execute(digest.insert(), rows)
 
 
 handed_over: Connection | None = context.config.attributes.get("connection")

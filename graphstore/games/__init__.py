@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from graphstore import userrules
 from graphstore.errors import GameNameError, shown
 from graphstore.game import Game
 from graphstore.games import grid
@@ -54,18 +55,39 @@ _NAME = re.compile(r"\s*(?P<family>[a-z][a-z0-9_]*)\s*(?:\((?P<parameters>[^()]*
 
 
 def find_game(name: str) -> Game:
-    """Return the game of a name such as ``tictactoe`` or ``mnk(4,4,4)``.
+    """Return the game of a name such as ``tictactoe``, ``mnk(4,4,4)`` or ``my_rules.py:Chomp``.
 
-    Case and spaces do not matter; ``find_game(name).name`` is the name without them.
+    Built-in games come first, then those of installed packages; a name with a colon loads rules
+    from a file or a module, which runs their code. For built-in games case and spaces do not
+    matter; ``find_game(name).name`` is the name without them.
 
     Raises:
-        GameNameError: no such family, or parameters that it cannot have.
+        GameNameError: no such game, or parameters that it cannot have.
+    """
+    if ":" in name or name.strip().endswith(".py"):
+        return userrules.load(name)
+    match = _NAME.fullmatch(name)
+    game = find_builtin(name)
+    if game is None and match is not None:
+        game = userrules.load_installed(match["family"], match["parameters"])
+    if game is None:
+        known = ", ".join([*(family.usage for family in FAMILIES), *userrules.installed()])
+        raise GameNameError(
+            f"there is no game {shown(name)}; the games are {known}; your own is FILE.py:NAME"
+        )
+    return game
+
+
+def find_builtin(name: str) -> Game | None:
+    """Return the built-in game of a name, or None; this runs no code but the package's own.
+
+    Raises:
+        GameNameError: parameters that it cannot have.
     """
     match = _NAME.fullmatch(name)
     families = {family.name: family for family in FAMILIES}
     if match is None or match["family"].lower() not in families:
-        known = ", ".join(family.usage for family in FAMILIES)
-        raise GameNameError(f"there is no game {shown(name)}; the games are {known}")
+        return None
     family = families[match["family"].lower()]
     given = (match["parameters"] or "").strip()
     parameters = [_parameter(text, family) for text in given.split(",")] if given else []

@@ -1,0 +1,185 @@
+"""Boards of two colours that do not show whose turn it is: it is packed and written beside them.
+
+A position packs the side to move (0 for player 1) above player 1's mask, and that above player
+2's. The text is that of the board, a space, and the letter of the side to move: ``XO./.X./... O``.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphstore.errors import PositionError, WrongSizeError, shown
+from graphstore.game import Codes, Ints
+from graphstore.games.boardtext import read_cells
+from graphstore.symmetry import BoardSymmetry
+
+MAX_CELLS = 31  # two masks and the side to move must fit into 63 bits
+LONGEST_TURN = 60  # characters: more than a comma, a player's name and "to move" need
+
+
+class SidedBoard(BoardSymmetry):
+    """Positions of a board with the side to move, at most 31 cells: packing, images and text.
+
+    Args:
+        rows: of the board.
+        columns: of the board.
+        players: what they are called; the first letters are their men.
+        permutations: the symmetries, cell -> its image, identity first; by default all.
+    """
+
+    def __init__(
+        self,
+        *,
+        rows: int,
+        columns: int,
+        players: tuple[str, str],
+        permutations: list[tuple[int, ...]] | None = None,
+    ) -> None:
+        super().__init__(rows=rows, columns=columns)
+        if permutations is not None:
+            self.permutations = permutations
+            self.order = len(permutations)
+        self.rows = rows
+        self.columns = columns
+        self.players = players
+        self.marks = "".join(player[0].upper() for player in players)
+        self.full = 2**self.cells - 1
+        self.bits: Ints = 1 << np.arange(self.cells - 1, -1, -1, dtype=np.int64)
+        self._said = re.compile(
+            rf"(?P<comma>[,;:]\s*|\s)(?P<side>{'|'.join((*players, *self.marks))})"
+            r"(?P<words>\s+to\s+(?:move|play)|\s+moves)?\Z",
+            re.IGNORECASE,
+        )
+
+    def split(self, positions: Ints) -> tuple[Ints, Ints]:
+        """Return the masks of player 1 and of player 2."""
+        return (positions >> self.cells) & self.full, positions & self.full
+
+    def turns(self, positions: Ints) -> Codes:
+        """Return int8[n]: the player to move, 1 or 2."""
+        return ((positions >> 2 * self.cells) + 1).astype(np.int8)
+
+    def sides(self, positions: Ints) -> tuple[Ints, Ints]:
+        """Return the mask of the player to move and that of the other one."""
+        first, second = self.split(positions)
+        begins = self.turns(positions) == 1
+        return np.where(begins, first, second), np.where(begins, second, first)
+
+    def join(self, first: Ints, second: Ints, turns: Codes) -> Ints:
+        """Return the positions of two masks and of the player to move."""
+        above = (turns.astype(np.int64) - 1) << self.cells
+        return ((above | first) << self.cells) | second
+
+    def after(self, own: Ints, other: Ints, turns: Codes) -> Ints:
+        """Return the positions in which the player of that turn has just moved to `own`."""
+        begins = turns == 1
+        first, second = np.where(begins, own, other), np.where(begins, other, own)
+        return self.join(first, second, (3 - turns).astype(np.int8))
+
+    def positions(self, positions: Ints) -> Ints:
+        """Return int64[order, n]: every position under every symmetry."""
+        return super().positions(positions) | self._turn_bit(positions)
+
+    def canonical(self, positions: Ints) -> Ints:
+        """Return int64[n]: the smallest image of every position."""
+        return super().canonical(positions) | self._turn_bit(positions)
+
+    def texts(self, positions: Ints) -> list[str]:
+        """Return the text of every position."""
+        letters = self._letters(positions)
+        lines = letters.view(f"S{letters.shape[1]}").ravel()
+        joined: list[str] = lines.astype(f"U{letters.shape[1]}").tolist()
+        return joined
+
+    def board(self, position: int) -> str:
+        """Return the rows one below another, and whose turn it is."""
+        (text,) = self.texts(np.array([position]))
+        player = self.players[position >> 2 * self.cells]
+        return text[:-2].replace("/", "\n") + f"\n{player} to move"
+
+    def read(self, text: str, *, game: str) -> tuple[int, int, int]:
+        """Return the masks, and the player to move: 0 where the text does not say.
+
+        The board is what `graphstore.games.boardtext.read_cells` takes. After it may stand a
+        player's letter or name, ``, O`` and ``O to move`` included.
+
+        Raises:
+            UnknownCharacterError: a character is neither a man, nor empty, nor part of a frame.
+            WrongSizeError: the cells do not make the board.
+        """
+        end = text.rstrip()[-LONGEST_TURN:]
+        said = self._said.search(end)
+        if said is None:
+            return *self._masks(text, game), 0
+        told = self._attempt(text.rstrip()[: said.start() - len(end)], game)
+        plainly = said["words"] or said["comma"].strip()  # else it may be a man
+        whole = None if plainly else self._attempt(text, game)
+        if isinstance(whole, tuple) and isinstance(told, tuple):
+            raise WrongSizeError(
+                f"{shown(text)} may end in a man or in whose turn it is; write a dot for every "
+                f"empty cell, and a comma before the {said['side']} if it is the turn"
+            )
+        if isinstance(whole, tuple):
+            return *whole, 0
+        if isinstance(told, PositionError):
+            raise told
+        return *told, 1 + self.marks.index(said["side"][0].upper())
+
+    def read_many(
+        self,
+        texts: Sequence[str],
+        *,
+        read: Callable[[str], int],
+        legal: Callable[[Ints], NDArray[np.bool_]],
+    ) -> Ints:
+        """Return int64[n], the position of every text.
+
+        Args:
+            texts: what to read.
+            read: reads one text, or raises.
+            legal: whether `read` would take each position as `texts` writes it.
+        """
+        width = self.rows * (self.columns + 1) + 1
+        if not texts or any(len(text) != width or not text.isascii() for text in texts):
+            return np.array([read(text) for text in texts], dtype=np.int64)
+        letters = np.frombuffer("".join(texts).encode(), dtype=np.uint8).reshape(-1, width)
+        cells = letters[:, :-1].reshape(-1, self.rows, self.columns + 1)[:, :, :-1]
+        cells = cells.reshape(-1, self.cells)
+        first, second = ((cells == ord(mark)) @ self.bits for mark in self.marks)
+        turns = 1 + (letters[:, -1] == ord(self.marks[1])).astype(np.int8)
+        positions = self.join(first, second, turns)
+        plain = (self._letters(positions) == letters).all(axis=1)
+        for row in np.flatnonzero(~(plain & legal(positions))).tolist():
+            positions[row] = read(texts[row])  # another spelling, or no position
+        return positions
+
+    def _masks(self, text: str, game: str) -> tuple[int, int]:
+        cells = read_cells(text, rows=self.rows, columns=self.columns, marks=self.marks, game=game)
+        first, second = (
+            int("".join("01"[cell == mark] for cell in cells), base=2) for mark in self.marks
+        )
+        return first, second
+
+    def _attempt(self, text: str, game: str) -> tuple[int, int] | PositionError:
+        try:
+            return self._masks(text, game)
+        except PositionError as error:
+            return error
+
+    def _turn_bit(self, positions: Ints) -> Ints:
+        return positions & (1 << 2 * self.cells)
+
+    def _letters(self, positions: Ints) -> NDArray[np.uint8]:
+        """Return uint8[n, characters]: the text of every position, in ASCII."""
+        n = len(positions)
+        first, second = (masks[:, np.newaxis] & self.bits != 0 for masks in self.split(positions))
+        marks = np.frombuffer(("." + self.marks).encode(), dtype=np.uint8)
+        letters = np.full((n, self.rows * (self.columns + 1) + 1), ord("/"), dtype=np.uint8)
+        cells = marks[first.astype(np.int8) + 2 * second.astype(np.int8)]
+        rows = letters[:, :-1].reshape(n, self.rows, self.columns + 1)
+        rows[:, :, :-1] = cells.reshape(n, self.rows, self.columns)
+        letters[:, -2] = ord(" ")
+        letters[:, -1] = marks[self.turns(positions)]
+        return letters
