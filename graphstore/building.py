@@ -6,11 +6,13 @@ it leaves the old file or none.
 
 import os
 import platform
+import shutil
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
@@ -21,13 +23,14 @@ from sqlalchemy import Connection, create_engine, insert
 from sqlalchemy.pool import NullPool
 
 from graphstore import digests, schema
-from graphstore.errors import StoreError, StoreExistsError
+from graphstore.errors import NotAStoreError, StoreError, StoreExistsError
 from graphstore.exploration import explore
 from graphstore.game import Game, Progress, quiet
 from graphstore.games import find_game
 from graphstore.graph import GameGraph
+from graphstore.growth import file_bytes, sized
 from graphstore.solution import Solution, solve
-from graphstore.store import explained, migrate
+from graphstore.store import explained, local_path, migrate
 from graphstore.tables import Part, edge_parts, state_parts
 
 CELLS_A_STATEMENT = 1_500  # more gains nothing, fewer cost calls
@@ -71,7 +74,7 @@ def build(
 
     Args:
         game: the rules, or a name for `graphstore.find_game`.
-        target: the file to write.
+        target: the file to write, or its ``sqlite:///`` URL.
         force: replace the file if there is one.
         max_states: how many states to allow, by default 100 million.
         progress: called with the phase and how far it is.
@@ -83,14 +86,16 @@ def build(
     """
     rules = find_game(game) if isinstance(game, str) else game
     clock = _Clock()
-    with _draft(Path(target), force=force) as draft:
+    path = local_path(target)
+    with _draft(path, force=force) as draft:
         graph = explore(rules, max_states=max_states, progress=progress)
         clock.lap("explore")
         solution = solve(graph, progress=progress)
         clock.lap("solve")
+        _check_space(draft.parent, graph)
         row = _write(draft, rules, graph, solution, clock, progress)
     return Report(
-        file=str(target),
+        file=str(path),
         game=rules.name,
         **{name: row[name] for name in Report._fields if name in row},
         seconds=clock.laps,
@@ -117,14 +122,9 @@ def _draft(target: Path, *, force: bool) -> Iterator[Path]:
     The draft is locked while it is written; what a killed build left is not locked, and is
     taken over.
     """
-    if target.is_dir():
-        raise StoreError(f"{target} is a folder; name a file in it")
-    if not target.absolute().parent.is_dir():
-        raise StoreError(f"there is no folder {target.parent}; make it first")
-    if os.path.lexists(target) and not force:
-        raise StoreExistsError(f"{target} exists; add --force (force=True) to replace it")
-    draft = target.with_name(f".{target.name}.building")
     with explained(target, "nothing was changed"):
+        _check_target(target, force=force)
+        draft = target.with_name(f".{target.name}.building")
         lock = _take_over(draft)
         try:
             yield draft
@@ -137,6 +137,17 @@ def _draft(target: Path, *, force: bool) -> Iterator[Path]:
             raise
         finally:
             os.close(lock)
+
+
+def _check_target(target: Path, *, force: bool) -> None:
+    if target.is_dir():
+        raise StoreError(f"{target} is a folder; name a file in it")
+    if not target.absolute().parent.is_dir():
+        raise StoreError(f"there is no folder {target.parent}; make it first")
+    if os.path.lexists(target) and not force:
+        raise StoreExistsError(f"{target} exists; add --force (force=True) to replace it")
+    if target.exists() and not target.is_file():
+        raise StoreError(f"{target} is a pipe or device, which a database cannot replace")
 
 
 def _take_over(draft: Path) -> int:
@@ -164,13 +175,29 @@ def _take_over(draft: Path) -> int:
 
 def _settle(target: Path) -> None:
     """Let SQLite fold a journal that lies beside the old file into it, or it would hit the new."""
-    if not any(target.with_name(target.name + end).exists() for end in ("-wal", "-journal")):
+    journals = [target.with_name(target.name + end) for end in ("-wal", "-shm", "-journal")]
+    if not any(journal.exists() for journal in journals):
         return
-    with closing(sqlite3.connect(target, timeout=1)) as old:
-        old.execute("PRAGMA journal_mode = DELETE").fetchall()
-        old.execute("SELECT count(*) FROM sqlite_master").fetchall()
-    if any(target.with_name(target.name + end).exists() for end in ("-wal", "-journal")):
-        raise StoreError(f"{target} is being written by another program; close it first")
+    if target.exists():
+        with suppress(NotAStoreError), explained(target), closing(_connect(target)) as old:
+            old.execute("PRAGMA journal_mode = DELETE").fetchall()
+            old.execute("SELECT count(*) FROM sqlite_master").fetchall()
+            if any(journal.exists() for journal in journals):
+                raise StoreError(f"{target} is being written by another program; close it first")
+    for journal in journals:  # of a file that is gone, or that SQLite itself cannot read
+        journal.unlink(missing_ok=True)
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, timeout=1)
+
+
+def _check_space(folder: Path, graph: GameGraph) -> None:
+    """Refuse what the disk has no room for, before it is full."""
+    needed = file_bytes(len(graph.states.id), graph.number_of_moves())
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise StoreError(f"{folder} has room for {sized(free)}; the file takes {sized(needed)}")
 
 
 def _sync_folder(folder: Path) -> None:
@@ -191,7 +218,7 @@ def _write(
     progress: Progress,
 ) -> dict[str, Any]:
     """Fill an empty draft; return the row of the table game."""
-    engine = create_engine(f"sqlite:///{draft}", poolclass=NullPool)
+    engine = create_engine("sqlite://", creator=partial(_connect, draft), poolclass=NullPool)
     with engine.connect() as connection:
         # The draft is worth nothing until it is renamed, so it needs no journal; the solver's
         # columns keep the CHECKs, which are there for later hands and for integrity_check.

@@ -3,35 +3,44 @@
 import os
 import re
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from io import TextIOWrapper
 from typing import Any, TypeVar
 
 import click
 
-from graphstore.errors import GraphstoreError
+from graphstore.errors import GraphstoreError, StoreMissingError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def main() -> None:
     """Run a command; exit 0 if it went well, 1 on an error, 2 on wrong usage, 130 on Ctrl-C."""
+    if sys.stdout is None:  # closed, as by >&-
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # for good
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         cli.main(prog_name="graphstore", standalone_mode=False)
         sys.stdout.flush()
-    except click.ClickException as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         sys.exit(error.exit_code)
-    except click.exceptions.Exit as done:
-        sys.exit(done.exit_code)
+    except click.UsageError as error:
+        command = "graphstore" if error.ctx is None else error.ctx.command_path
+        fail(f"{error.format_message().rstrip('.')} (see {command} -h)", error.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted", err=True)
-        sys.exit(130)
+        fail("interrupted", 130)
     except BrokenPipeError:  # the reader has seen enough, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()
         sys.exit(141)
-    except GraphstoreError as error:
+    except (GraphstoreError, click.ClickException) as error:
         fail(str(error))
+    except OSError as error:  # of databases and files, the above has told
+        drop_output()
+        fail(f"standard input or output: {error.strerror or error}")
     except MemoryError:
         fail("not enough memory; try a smaller game, or bound it with --max-states")
     except Exception as error:
@@ -40,10 +49,29 @@ def main() -> None:
         fail(f"a bug: {type(error).__name__}: {error}; GRAPHSTORE_DEBUG=1 shows where")
 
 
-def fail(message: str) -> None:
-    """Say in one line what went wrong, and exit with 1."""
-    click.echo("graphstore: " + " ".join(message.split("\n")), err=True)
-    sys.exit(1)
+def fail(message: str, exit_code: int = 1) -> None:
+    """Say in one line what went wrong, and exit."""
+    click.echo("graphstore: " + " ".join(message.splitlines()), err=True)
+    sys.exit(exit_code)
+
+
+def drop_output() -> None:
+    """Let what is not yet written go: the interpreter would try once more, and complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+class Commands(click.Group):
+    """Commands whose Ctrl-C and closed pipe come to `main` as they are; click adds to both."""
+
+    def invoke(self, context: click.Context) -> Any:
+        """Run the command that was named."""
+        try:
+            return super().invoke(context)
+        except KeyboardInterrupt:
+            raise click.Abort from None  # click would print an empty line before
+        except BrokenPipeError:
+            drop_output()
+            sys.exit(141)  # click would exit with 1
 
 
 def json_option(command: F) -> F:
@@ -64,19 +92,33 @@ def complete_game(_context: Any, _parameter: Any, typed: str) -> list[str]:
     return [name for name in names if name.startswith(typed)]
 
 
+@contextmanager
+def warnings_said() -> Iterator[None]:
+    """Print the package's warnings as they come, each as one line."""
+
+    def say(message: Warning | str, *_: Any) -> None:
+        click.echo(f"graphstore: warning: {message}", err=True)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = say
+        yield
+
+
 def opened(file: str, rules: str | None = None) -> Any:
     """Open a database with the rules that were named, and say what is wrong with them."""
-    import warnings
-
     from graphstore.games import find_game
     from graphstore.store import Store
 
-    with warnings.catch_warnings(record=True, category=UserWarning) as caught:
-        warnings.simplefilter("always")
-        store = Store.open(file, rules=None if rules is None else find_game(rules))
-    for warning in caught:
-        click.echo(f"graphstore: warning: {warning.message}", err=True)
-    return store
+    try:
+        with warnings_said():
+            return Store.open(file, rules=None if rules is None else find_game(rules))
+    except StoreMissingError:
+        given = click.get_current_context().params
+        for other in (given.get("position"), given.get("statement")):
+            if other is not None and os.path.isfile(other):
+                raise click.UsageError(f"{other} is a file; FILE goes first") from None
+        raise
 
 
 def say_if_without_rules(store: Any) -> Any:
@@ -102,16 +144,16 @@ RULES = click.option(
 POSITION = click.argument("position", required=False)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="graphstore", message="graphstore %(version)s")
 def cli() -> None:
-    r"""Every position of a small game, solved, in a database you can query.
+    """Every position of a small game, solved, in a database you can query.
 
     \b
     graphstore build tictactoe
     graphstore show tictactoe.db XO./.X./...
     graphstore sql tictactoe.db "SELECT ply, count(*) FROM state GROUP BY ply"
-    """
+    """  # noqa: D301  # click takes this very character to mean: leave these lines alone
 
 
 @cli.command()
@@ -158,7 +200,7 @@ def build(game: str, db: str | None, force: bool, max_states: int | None, as_jso
     rules = find_game(game)
     short = rules.name.rpartition(":")[2].lower()
     target = db or re.sub(r"[^a-z0-9]+", "-", short).strip("-") + ".db"
-    with console.progress_shown() as progress:
+    with warnings_said(), console.progress_shown() as progress:
         report = build_database(
             rules, target, force=force, max_states=max_states, progress=progress
         )
@@ -169,6 +211,77 @@ def build(game: str, db: str | None, force: bool, max_states: int | None, as_jso
     facts = {name: value for name, value in report._asdict().items() if name != "seconds"}
     total = round(sum(report.seconds.values()), 4)
     console.print_report(facts | seconds | {"seconds: total": total})
+
+
+@cli.command()
+@click.argument("game", shell_complete=complete_game)
+@json_option
+def estimate(game: str, as_json: bool) -> None:
+    """Say what building GAME would take, to judge by the growth of its first waves."""
+    from graphstore import console
+    from graphstore.exploration import estimate as estimate_game
+    from graphstore.games import find_game
+    from graphstore.growth import about, sized
+
+    rules = find_game(game)
+    with console.progress_shown() as progress:
+        ahead = estimate_game(rules, progress=progress)
+    if as_json:
+        numbers = {name: None if n == float("inf") else n for name, n in ahead._asdict().items()}
+        console.print_json({"game": rules.name, **numbers})
+        return
+    console.print_report(
+        {
+            "game": rules.name,
+            "states": about(ahead),
+            "moves": f"{ahead.moves:.3g}",
+            "plies": ahead.plies,
+            "file": sized(ahead.file_bytes),
+            "memory": sized(ahead.memory_bytes),
+            "seconds": f"{ahead.seconds:.2g}",
+            "judged by": f"all {ahead.seen:,} states"
+            if ahead.complete
+            else f"the first {ahead.seen:,} states",
+        }
+    )
+
+
+@cli.command()
+@click.argument("game", shell_complete=complete_game)
+@click.option(
+    "--max-positions",
+    type=click.IntRange(min=1),
+    default=100_000,
+    show_default=True,
+    metavar="N",
+    help="Stop looking after N positions.",
+)
+@json_option
+def check(game: str, max_positions: int, as_json: bool) -> None:
+    """Say which laws the rules of GAME break, and at which position.
+
+    GAME is your own rules, FILE.py:NAME or MODULE:NAME, or a built-in game. Exit with 1 if a law
+    is broken.
+    """
+    from graphstore import console
+    from graphstore.contract import check as check_rules
+    from graphstore.games import find_game
+
+    rules = find_game(game)
+    with console.progress_shown() as progress:
+        findings = check_rules(rules, max_positions=max_positions, progress=progress)
+    if as_json:
+        breaches = [breach._asdict() for breach in findings.breaches]
+        console.print_json({**findings._asdict(), "breaches": breaches})
+    else:
+        for breach in findings.breaches:
+            print(breach)
+        if not findings.breaches:
+            extent = "all" if findings.complete else "the first"
+            print(f"{rules.name} keeps every law at {extent} {findings.positions:,} positions")
+    if findings.breaches:
+        count = len(findings.breaches)
+        fail(f"{rules.name} breaks {count} law{'s' * (count > 1)}; each is shown once")
 
 
 @cli.command()
@@ -228,7 +341,7 @@ def sql(file: str, statement: str, rules: str | None, as_json: bool, as_csv: boo
     from graphstore import console
 
     if statement == "-":
-        statement = sys.stdin.read()
+        statement = sys.stdin.buffer.read().decode(errors="replace")
     with opened(file, rules) as store:
         answer = store.sql(statement)
         printer = console.print_table
@@ -246,10 +359,12 @@ def sql(file: str, statement: str, rules: str | None, as_json: bool, as_csv: boo
 def stats(file: str, as_json: bool, as_csv: bool) -> None:
     """Print what the file says of itself, and its census by ply (--csv: the census alone)."""
     from graphstore import console
+    from graphstore.schema import VIEWS
 
     with opened(file) as store:
         info, census = store.info, store.census()
-    columns, rows = list(census[0]), [list(row.values()) for row in census]
+    columns = VIEWS["census"].selected_columns.keys()
+    rows = [list(row.values()) for row in census]
     if as_json:
         console.print_json({"game": info, "census": census})
     elif as_csv:

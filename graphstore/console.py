@@ -19,6 +19,7 @@ from graphstore.game import Game, PlainGame
 from graphstore.query import Line, Move, Probe
 
 WIDTH_SAMPLE = 200  # rows that decide how wide the columns of a table are
+WIDEST = 100_000
 COLOURS = {rules.WIN: "green", rules.DRAW: "yellow", rules.LOSS: "red"}
 WORDS = {rules.WIN: "win", rules.DRAW: "draw", rules.LOSS: "loss"}
 
@@ -149,7 +150,9 @@ def print_probe(game: Game | None, probe: Probe) -> None:
             *(f"{cell:.4g}" if isinstance(cell, float) else _cell(cell) for cell in cells),
         )
     console.print()
-    console.print(table, width=console.measure(table).maximum)  # never cut, as in a pipe
+    unbounded = console.options.update_width(WIDEST)
+    console.width = console.measure(table, options=unbounded).maximum  # nothing may be cut
+    console.print(table)
 
 
 def print_line(game: Game | None, line: Line) -> None:

@@ -57,6 +57,10 @@ class RulesDifferWarning(UserWarning):
     """Rules that are not those a database was built by."""
 
 
+class TooLargeWarning(UserWarning):
+    """A game that will probably not fit into memory."""
+
+
 class TooLargeError(GraphstoreError, ValueError):
     """More states than were allowed."""
 

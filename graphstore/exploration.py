@@ -1,20 +1,25 @@
 """From the rules to the graph: all states that play can reach, one wave of new ones at a time."""
 
+import os
+import warnings
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphstore.arrays import distinct, member
-from graphstore.errors import RulesError, TooLargeError
+from graphstore.errors import RulesError, TooLargeError, TooLargeWarning
 from graphstore.game import IN_PLAY, Codes, Game, Ints, Progress, quiet
 from graphstore.graph import Edges, GameGraph, States
+from graphstore.growth import Estimate, about, project, sized
 
 MAX_STATES = 100_000_000
+LOOK = 300_000  # states from whose growth the rest is judged
 CHUNK = 1 << 17  # states expanded at once: bounds the memory of a wave's temporary arrays
 
 
-class _Wave(NamedTuple):
+class Wave(NamedTuple):
     """A wave of new states and their moves; moves lead to found[into]."""
 
     states: Ints
@@ -43,27 +48,96 @@ def explore(game: Game, *, max_states: int | None = None, progress: Progress = q
     (765, 2270, 2096)
     """
     limit = MAX_STATES if max_states is None else max_states
-    fresh = distinct(game.canonical(game.start_states()))
-    known = fresh
-    waves: list[_Wave] = []
-    while fresh.size:
-        if len(known) > limit:
-            raise TooLargeError(
-                f"{game.name} has more than {limit:,} states ({len(known):,} within "
-                f"{len(waves)} plies); allow more with --max-states (max_states=)"
-            )
-        wave = _expand(game, fresh)
-        waves.append(wave)
-        progress("explore", len(known), None)
-        fresh = wave.found[~member(wave.found, known)]
-        known = np.concatenate((known, fresh))
-        known.sort(kind="stable")  # merges the two sorted runs
-    graph = _assemble(game, known, waves)
+    found: list[Wave] = []
+    seen, looked = 0, False
+    for wave in waves(game, limit):
+        found.append(wave)
+        seen += len(wave.states)
+        progress("explore", seen, None)
+        if seen >= LOOK and not looked:
+            _look_ahead(game, found, limit)
+            looked = True
+    ids = np.concatenate([wave.states for wave in found])
+    ids.sort(kind="stable")  # merges the sorted waves
+    graph = _assemble(game, ids, found)
     _check_turns(game, graph)
     return graph
 
 
-def _expand(game: Game, states: Ints) -> _Wave:
+def estimate(game: Game, *, look: int = LOOK, progress: Progress = quiet) -> Estimate:
+    """Return how large a game is, from as many first waves as have `look` states, or all.
+
+    >>> from graphstore.games import find_game
+    >>> estimate(find_game("tictactoe")).states
+    765.0
+    """
+    found: list[Wave] = []
+    complete = True
+    for wave in waves(game, MAX_STATES):
+        found.append(wave)
+        seen = sum(len(each.states) for each in found)
+        progress("explore", seen, None)
+        if seen >= look:
+            complete = False
+            break
+    return _ahead(game, found, complete=complete)
+
+
+def waves(game: Game, limit: int) -> Iterator[Wave]:
+    """Yield the waves of new states, each expanded.
+
+    Raises:
+        TooLargeError: the next wave goes beyond so many states.
+        RulesError: a position in play has no move.
+    """
+    fresh = distinct(game.canonical(game.start_states()))
+    known, depth = fresh, 0
+    while fresh.size:
+        if len(known) > limit:
+            raise TooLargeError(
+                f"{game.name} has more than {limit:,} states ({len(known):,} within {depth} "
+                "plies); allow more with --max-states (max_states=)"
+            )
+        wave = _expand(game, fresh)
+        yield wave
+        fresh = wave.found[~member(wave.found, known)]
+        known = np.concatenate((known, fresh))
+        known.sort(kind="stable")  # merges the two sorted runs
+        depth += 1
+
+
+def _ahead(game: Game, found: list[Wave], *, complete: bool = False) -> Estimate:
+    """Return how large a game is, to judge by its first waves."""
+    return project(
+        [len(wave.states) for wave in found],
+        [int(game.orbits(wave.states).sum()) for wave in found],
+        [len(wave.move) for wave in found],
+        max_plies=game.max_plies,
+        complete=complete,
+    )
+
+
+def _look_ahead(game: Game, found: list[Wave], limit: int) -> None:
+    """Refuse a game once its growth says that it goes far beyond the limit; warn of memory."""
+    ahead = _ahead(game, found)
+    judged = (
+        f"{game.name} has about {about(ahead)} states, to judge by its first {len(found) - 1} plies"
+    )
+    if ahead.low > limit:
+        raise TooLargeError(
+            f"{judged}; {limit:,} are allowed, more with --max-states (max_states=)"
+        )
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if ahead.memory_bytes > memory:
+        warnings.warn(
+            f"{judged}; that takes {sized(ahead.memory_bytes)} of memory, and there are "
+            f"{sized(memory)}",
+            TooLargeWarning,
+            stacklevel=3,
+        )
+
+
+def _expand(game: Game, states: Ints) -> Wave:
     outcome = game.outcomes(states)
     counts = np.zeros(len(states), dtype=np.int32)
     moves, children = [], []
@@ -84,10 +158,10 @@ def _expand(game: Game, states: Ints) -> _Wave:
     found, into = np.unique(
         np.concatenate([np.empty(0, dtype=np.int64), *children]), return_inverse=True
     )
-    return _Wave(states, outcome, counts, move, found, into.astype(np.int32))
+    return Wave(states, outcome, counts, move, found, into.astype(np.int32))
 
 
-def _assemble(game: Game, ids: Ints, waves: list[_Wave]) -> GameGraph:
+def _assemble(game: Game, ids: Ints, waves: list[Wave]) -> GameGraph:
     """Put the waves, each ascending by id, into arrays that are ascending as a whole."""
     n, m = len(ids), sum(len(wave.move) for wave in waves)
     ply = np.empty(n, dtype=np.int32)

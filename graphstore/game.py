@@ -8,12 +8,13 @@ numpy. `PlainGame` lets a person write the rules for one position and supplies t
 import ast
 import inspect
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from copy import copy
 from dataclasses import fields, is_dataclass
 from functools import cached_property
 from hashlib import blake2b
-from pathlib import Path
 from operator import index
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeGuard, runtime_checkable
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Protocol, Self, TypeAlias, TypeGuard, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +69,10 @@ class Game(Protocol):
     @property
     def shape(self) -> tuple[int, int] | None:
         """(rows, columns) of a board on which move m fills cell m, row by row; else None."""
+
+    @property
+    def max_plies(self) -> int | None:
+        """After how many moves a game is over at the latest; None if the rules do not tell."""
 
     @property
     def players(self) -> tuple[str, str]:
@@ -136,6 +141,7 @@ class PlainGame:
     """Where the rules were loaded from, as ``FILE.py:NAME``."""
     shape: tuple[int, int] | None = None
     players: tuple[str, str] = ("player 1", "player 2")
+    max_plies: int | None = None
 
     @property
     def name(self) -> str:
@@ -284,6 +290,13 @@ class PlainGame:
     def board(self, position: int) -> str:
         """See `Game.board`: the text, a line for each of the rows that ``/`` parts."""
         return self.texts(np.array([position]))[0].replace("/", "\n")
+
+    def afresh(self) -> Self:
+        """Return the same rules, which have met no position yet."""
+        other = copy(self)
+        for kept in ("_met", "_ids", "_classes"):
+            vars(other).pop(kept, None)
+        return other
 
     def _id(self, position: Position) -> int:
         try:

@@ -79,6 +79,8 @@ def _array(name: str, cells: Sequence[Any]) -> Any:
 
 def _graph(name: str, states: dict[str, Any], edges: dict[str, Any]) -> GameGraph:
     ids = states["id"]
+    if not ids.size:
+        raise NotAStoreError("damaged: it has no states")
     child = np.searchsorted(ids, edges["child"])
     astray = np.flatnonzero(~(member(edges["child"], ids) & member(edges["parent"], ids)))
     if astray.size:

@@ -142,7 +142,7 @@ def read_position(connection: Connection, game: Game, position: str | int) -> in
         try:
             return game.read(position)
         except PositionError:
-            if not position.isdecimal():
+            if not _is_number(position):
                 raise
     row = _by_id(connection, int(position))
     if row is None:
@@ -246,9 +246,14 @@ def below(connection: Connection, start: int) -> Iterator[list[int]]:
 def _as_stored(connection: Connection, position: str | int) -> RowMapping | None:
     by_text = select(state).where(state.c.position == position)
     row = connection.execute(by_text).mappings().first() if isinstance(position, str) else None
-    if row is None and (isinstance(position, int) or position.isdecimal()):
+    if row is None and (not isinstance(position, str) or _is_number(position)):
         row = _by_id(connection, int(position))
     return row
+
+
+def _is_number(text: str) -> bool:
+    """Return whether a text can be the id of a state: of 19 digits at most."""
+    return text.isdecimal() and len(text) < 20
 
 
 def _by_id(connection: Connection, state: int) -> RowMapping | None:

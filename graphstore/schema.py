@@ -145,9 +145,7 @@ def _best_move() -> Select[tuple[object, ...]]:
         .join(state, state.c.id == edge.c.child)
         .subquery("ranked")
     )
-    return select(*(each for each in ranked.c if each.name != "rank")).where(
-        ranked.c.rank == 1
-    )
+    return select(*(each for each in ranked.c if each.name != "rank")).where(ranked.c.rank == 1)
 
 
 def _q_table() -> Select[tuple[object, ...]]:

@@ -9,7 +9,6 @@ from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 import numpy as np
 from sqlalchemy import Connection, create_engine
@@ -23,6 +22,7 @@ from graphstore.errors import (
     NotInStoreError,
     OlderStoreError,
     PositionError,
+    QueryError,
     RulesDifferWarning,
     RulesMissingError,
     StoreError,
@@ -58,8 +58,12 @@ class Store:
             max_overflow=-1,
             pool_reset_on_return=None,
         )
-        with self.connect() as connection:
-            self.info: dict[str, Any] = _game_row(connection, path)
+        try:
+            with self.connect() as connection:
+                self.info: dict[str, Any] = _game_row(connection, path)
+        except BaseException:
+            self.close()
+            raise
         if rules is not None and rules.rules != self.info["rules"]:
             warnings.warn(
                 f"{path} was built by other rules, or another version of them, than {rules.name}: "
@@ -81,7 +85,7 @@ class Store:
             NotAStoreError: graphstore did not write it, or it is damaged.
             OlderStoreError, NewerStoreError: its schema is not this version's.
         """
-        path = _local_path(path_or_url)
+        path = local_path(path_or_url)
         revision = _revision(path)
         if revision not in schema.REVISIONS:
             raise _newer(path, revision)
@@ -152,19 +156,20 @@ class Store:
         except (PositionError, NotInStoreError):
             return None
 
-    def lookup(self, positions: Sequence[str] | Ints) -> query.Lookup:
+    def lookup(self, positions: Sequence[str] | Sequence[int] | Ints) -> query.Lookup:
         """Return the values of many positions at once, as arrays, without their moves.
 
         Args:
-            positions: texts in any orientation, or an int64 array of state ids.
+            positions: texts in any orientation, or ids of states: a list, an array, a column.
 
         Raises:
             PositionError: a text is no position.
         """
-        if isinstance(positions, np.ndarray):
-            states = positions.astype(np.int64)
+        array = np.asarray(positions)
+        if array.dtype.kind in "iu":
+            states = array.astype(np.int64)
         else:
-            states = self.game.canonical(self.game.read_many(list(positions)))
+            states = self.game.canonical(self.game.read_many([str(each) for each in positions]))
         with self.connect() as connection:
             return query.lookup(connection, states)
 
@@ -207,14 +212,20 @@ class Store:
     def _functions(self) -> dict[str, Callable[[Any], Any]]:
         """The SQL functions that a person's statement may call."""
 
-        def board(position: str | int) -> str:
+        def here(position: Any) -> int:
+            if not isinstance(position, str | int):
+                raise QueryError(
+                    f"board() and canonical() take the text of a position or the id of a state, "
+                    f"not {position!r}"
+                )
             with self.connect() as connection:
-                here = query.read_position(connection, self.game, position)
-            return self.game.board(here)
+                return query.read_position(connection, self.game, position)
 
-        def canonical(text: str) -> int:
-            here = np.array([self.game.read(str(text))], dtype=np.int64)
-            return int(self.game.canonical(here)[0])
+        def board(position: Any) -> str:
+            return self.game.board(here(position))
+
+        def canonical(position: Any) -> int:
+            return int(self.game.canonical(np.array([here(position)], dtype=np.int64))[0])
 
         return {"board": board, "canonical": canonical}
 
@@ -225,8 +236,10 @@ class Store:
             yield connection
 
 
-def upgrade(path: str | os.PathLike[str]) -> str:
+def upgrade(path_or_url: str | os.PathLike[str]) -> str:
     """Bring a database to the newest schema, in place and in one transaction.
+
+    A write that another program was killed in is rolled back first.
 
     Returns:
         The revision that it had before.
@@ -234,13 +247,21 @@ def upgrade(path: str | os.PathLike[str]) -> str:
     Raises:
         NotAStoreError, NewerStoreError: it cannot be upgraded.
     """
-    before = _revision(Path(path))
-    if before not in schema.REVISIONS:
-        raise _newer(Path(path), before)
-    if before != schema.REVISIONS[-1]:
-        engine = create_engine(f"sqlite:///{path}", poolclass=NullPool)
-        with engine.begin() as connection:
-            migrate(connection)
+    path = local_path(path_or_url)
+    _check_header(path)
+    with explained(path, "nothing was changed"):
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("PRAGMA schema_version").fetchall()
+        before = _revision(path)
+        if before not in schema.REVISIONS:
+            raise _newer(path, before)
+        if before != schema.REVISIONS[-1]:
+            # The driver itself would begin a transaction only at the first INSERT or the like.
+            driver = partial(sqlite3.connect, path, isolation_level=None)
+            engine = create_engine("sqlite://", creator=driver, poolclass=NullPool)
+            with engine.begin() as begun:
+                begun.exec_driver_sql("BEGIN IMMEDIATE")
+                migrate(begun)
     return before
 
 
@@ -264,26 +285,33 @@ def migrations() -> str:
 
 def connect(path: Path) -> sqlite3.Connection:
     """Return a read-only connection of the standard library's driver."""
-    return sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, check_same_thread=False)
+    uri = f"{path.absolute().as_uri()}?mode=ro"
+    return sqlite3.connect(uri, uri=True, check_same_thread=False)
 
 
-def _local_path(path_or_url: str | os.PathLike[str]) -> Path:
+def local_path(path_or_url: str | os.PathLike[str]) -> Path:
+    """Return the file that a path or a URL such as ``sqlite:///tictactoe.db`` names.
+
+    Raises:
+        StoreError: a URL of another kind.
+    """
     text = os.fspath(path_or_url)
     scheme, colon, rest = text.partition("://")
     if not colon:
         return Path(text)
     if scheme == "sqlite":
         return Path(rest.removeprefix("/"))
-    raise StoreError(f"{text}: only files and sqlite:/// addresses can be opened")
+    raise StoreError(f"{text}: only files and sqlite:/// addresses will do")
 
 
-def _revision(path: Path) -> str:
-    """Return the schema revision of a file that is ours."""
-    if not path.exists():
-        raise StoreMissingError(f"there is no file {path}; graphstore build GAME --db {path}")
+def _check_header(path: Path) -> None:
+    """Refuse what is not a file that graphstore wrote."""
     with explained(path):
-        if path.is_dir():
-            raise NotAStoreError(f"{path} is a folder, not a graphstore database")
+        if not path.exists():
+            raise StoreMissingError(f"there is no file {path}; graphstore build GAME --db {path}")
+        if not path.is_file():
+            kind = "folder" if path.is_dir() else "pipe or device"
+            raise NotAStoreError(f"{path} is a {kind}, not a graphstore database")
         with path.open("rb") as file:
             header = file.read(100)
         ours = header[:16] == b"SQLite format 3\0" and header[68:72] == (
@@ -291,8 +319,13 @@ def _revision(path: Path) -> str:
         )
         if not ours:
             raise NotAStoreError(f"{path} is not a graphstore database")
-        with closing(connect(path)) as connection:
-            rows = connection.execute("SELECT version_num FROM alembic_version").fetchall()
+
+
+def _revision(path: Path) -> str:
+    """Return the schema revision of a file that is ours."""
+    _check_header(path)
+    with explained(path), closing(connect(path)) as connection:
+        rows = connection.execute("SELECT version_num FROM alembic_version").fetchall()
     if len(rows) != 1:
         raise NotAStoreError(f"{path} is damaged: it records {len(rows)} schema revisions, not one")
     return str(rows[0][0])
@@ -322,4 +355,9 @@ def explained(path: str | os.PathLike[str], consequence: str = "") -> Iterator[N
     except (DBAPIError, sqlite3.Error, OSError) as error:
         reason = getattr(error, "orig", None) or error
         what = getattr(reason, "strerror", None) or str(reason)
-        raise StoreError(f"{path}: {what}{'; ' * bool(consequence)}{consequence}") from error
+        then = f"{'; ' * bool(consequence)}{consequence}"
+        if type(reason) is sqlite3.DatabaseError:  # SQLITE_CORRUPT or SQLITE_NOTADB
+            raise NotAStoreError(f"{path} is damaged: {what}{then}") from error
+        if getattr(reason, "sqlite_errorname", "") == "SQLITE_READONLY_ROLLBACK":
+            what = f"another program was killed while it wrote; run: graphstore upgrade {path}"
+        raise StoreError(f"{path}: {what}{then}") from error

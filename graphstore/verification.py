@@ -4,7 +4,7 @@ One wrong cell anywhere is found and named. Values, depths, plies and counts are
 edges, texts and orbits from the rules; and every column has a digest from when it was built.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from itertools import islice
 from sqlite3 import Row
@@ -12,17 +12,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphstore import digests
+from graphstore import digests, schema
 from graphstore.arrays import distinct, ragged
 from graphstore.errors import NotAStoreError, PositionError, RulesMissingError
 from graphstore.game import IN_PLAY, Game, Ints, Progress, quiet
 from graphstore.graph import GameGraph
 from graphstore.solution import random_values
 from graphstore.store import Store, connect, explained
-from graphstore.tables import CHUNK, edge_parts, state_parts
+from graphstore.tables import CHUNK
 
 SHOWN = 20  # problems of a kind that are listed; all are counted
 NO_POSITION = -1
+_CHECK = "CHECK constraint failed"  # in what integrity_check finds: cells, not the structure
 
 
 class Problem(NamedTuple):
@@ -80,8 +81,9 @@ WITH reply AS (
 ), derived AS (
     SELECT state.*, reply.id IS NOT NULL AS open,
         CASE WHEN reply.id IS NULL THEN state.value ELSE reply.value END AS value_,
-        CASE WHEN reply.id IS NULL THEN 0 WHEN state.value = 1 THEN to_win
-            WHEN state.value = -1 THEN to_loss ELSE to_tie END AS remoteness_,
+        CASE WHEN reply.id IS NULL THEN 0 WHEN state.value = 0 THEN to_tie
+            ELSE coalesce(CASE state.value WHEN 1 THEN to_win ELSE to_loss END, 'a number')
+            END AS remoteness_,
         CASE WHEN state.value <> 0 THEN -state.value WHEN reply.id IS NULL THEN 0
             ELSE 1.0 * losing / children END AS score_,
         CASE WHEN state.value = -1 THEN state.remoteness / 2 END AS win_depth_,
@@ -129,41 +131,40 @@ def verify(store: Store, *, progress: Progress = quiet) -> Verdict:
     more = 0
     checked, skipped = [], []
 
-    def note(what: str, found: Iterator[Problem]) -> bool:
+    def note(what: str, found: Iterator[Problem]) -> None:
         nonlocal more
         progress(f"verify {what}", 0, None)
         checked.append(what)
         listed = list(islice(found, SHOWN))
         problems.extend(listed)
         more += sum(1 for _ in found)
-        return not listed
 
-    game: Game | None = None
-    try:
-        game = store.game
-    except RulesMissingError as error:
-        skipped.append(f"what the rules say: there are none ({error})")
     with explained(store.path):
-        if not note("the file's structure", _integrity(store)):
+        note("the file's structure", _integrity(store))
+        if not all(str(problem.found).startswith(_CHECK) for problem in problems):
             skipped.append("all else, since the file's structure is damaged")
             return Verdict(tuple(problems), more, tuple(checked), tuple(skipped))
+        game: Game | None = None
+        try:
+            game = store.game
+        except RulesMissingError as error:
+            skipped.append(f"what the rules say: there are none ({error})")
+        note("tables, index and views", _schema(store))
+        note("digests", _digests(store))
         if game is not None:
             note("ids", _ids(store, game))
-        closed = note("closure", _closure(store))
+        note("closure", _closure(store))
         note("values and depths", _derived(store))
         note("plies", _plies(store))
         note("counts", _counts(store))
         try:
             graph = store.graph()
         except NotAStoreError as error:
-            if closed:
-                note(
-                    "ranges", iter([Problem("file", store.path.name, "a cell", error, "in range")])
-                )
-            skipped.append("digests and edges, since a graph needs what is missing above")
+            if not problems:
+                problems.append(Problem("file", store.path.name, "content", error, "a graph"))
+            skipped.append("random play and edges: what is wrong above is no graph")
         else:
             note("values of random play", _random(store, graph))
-            note("digests", _digests(store, graph))
             if game is not None:
                 note("states and edges from the rules", _by_rules(store, game, graph))
     return Verdict(tuple(problems), more, tuple(checked), tuple(skipped))
@@ -180,6 +181,19 @@ def _integrity(store: Store) -> Iterator[Problem]:
     for row in _rows(store, "PRAGMA integrity_check"):
         if row["integrity_check"] != "ok":
             yield Problem("file", store.path.name, "integrity_check", row["integrity_check"], "ok")
+
+
+def _schema(store: Store) -> Iterator[Problem]:
+    with store.connect() as connection:
+        made = schema.objects(connection)
+    stored, found = _stored_digests(store), digests.of_row("schema", made)
+    for name in schema.OBJECTS:
+        digest = f"schema.{name}"
+        if digest not in stored:
+            yield Problem("digest", digest, "blake2b", None, found.get(digest))
+        elif stored[digest] != found.get(digest):
+            sql = " ".join(made.get(name, "missing").split())
+            yield Problem("schema", name, "sql", sql, "as it was built")
 
 
 def _closure(store: Store) -> Iterator[Problem]:
@@ -222,25 +236,41 @@ def _random(store: Store, graph: GameGraph) -> Iterator[Problem]:
         yield _at(graph, int(row), "random_value", found[row], expected[row])
 
 
-def _digests(store: Store, graph: GameGraph) -> Iterator[Problem]:
-    assert graph.solution is not None
-    stored = {row["name"]: row["blake2b"] for row in _rows(store, "SELECT * FROM digest")}
+def _stored_digests(store: Store) -> dict[str, str]:
+    return {row["name"]: row["blake2b"] for row in _rows(store, "SELECT * FROM digest")}
+
+
+def _digests(store: Store) -> Iterator[Problem]:
+    stored = {k: v for k, v in _stored_digests(store).items() if not k.startswith("schema.")}
     hashes = digests.ColumnDigests()
-    for table, parts in (
-        ("state", state_parts(graph, graph.solution)),
-        ("edge", edge_parts(graph)),
-    ):
-        for _, _, columns in parts:
-            for name, cells in columns.items():
-                hashes.update(f"{table}.{name}", cells)
-    columns = hashes.of_columns()
-    content = digests.of_content(columns)
+    for table in (schema.state, schema.edge):
+        columns = [column for column in table.columns if column.computed is None]
+        keys = ", ".join(column.name for column in table.primary_key)
+        query = (
+            f"SELECT {', '.join(column.name for column in columns)} FROM {table} ORDER BY {keys}"
+        )
+        with closing(connect(store.path)) as connection:
+            cursor = connection.execute(query)
+            while rows := cursor.fetchmany(CHUNK):
+                for column, cells in zip(columns, zip(*rows, strict=True), strict=True):
+                    hashes.update(str(column), _cells(column.type.python_type, cells))
+    of_columns = hashes.of_columns()
+    content = digests.of_content(of_columns)
     if store.info["digest"] != content:
         yield Problem("game", "1", "digest", store.info["digest"], content)
-    expected = columns | digests.of_row("game", store.info)
+    expected = of_columns | digests.of_row("game", store.info)
     for name in sorted(expected.keys() | stored.keys()):
         if stored.get(name) != expected.get(name):
             yield Problem("digest", name, "blake2b", stored.get(name), expected.get(name))
+
+
+def _cells(kind: type, cells: Sequence[Any]) -> Any:
+    """Return the cells of a column as its digest takes them."""
+    if kind is str:
+        return list(cells)
+    if kind is float:
+        return np.array(cells, dtype=np.float64)  # None becomes NaN
+    return np.array([digests.NULL if cell is None else cell for cell in cells], dtype=np.int64)
 
 
 def _by_rules(store: Store, game: Game, graph: GameGraph) -> Iterator[Problem]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from graphstore import userrules
 from graphstore.errors import GameNameError, shown
 from graphstore.game import Game
-from graphstore.games import grid
+from graphstore.games import grid, hexapawn, morris, nim, subtraction
 
 Parameter = int | str
 
@@ -48,6 +48,36 @@ FAMILIES = (
         "k in a row on m columns by n rows, at most 31 cells; misere: making a line loses",
         ("mnk(4,3,3)", "mnk(4,4,4)", "mnk(3,3,3,misere)"),
         grid.mnk,
+    ),
+    Family(
+        "morris",
+        "morris(variant[,stuck][,straight])",
+        "three men's morris: place three men, then move them; variant: orthogonal, diagonals, "
+        "king or flying; stuck: loss, draw or pass; straight: diagonal lines do not win",
+        ("morris(orthogonal)", "morris(diagonals)", "morris(flying)", "morris(king,pass,straight)"),
+        morris.morris,
+    ),
+    Family(
+        "nim",
+        "nim(heap,...[,misere])",
+        "take any number from one heap; who takes the last wins; misere: loses",
+        ("nim(3,4,5)", "nim(1,3,5,7,misere)", "nim(2,2,12)"),
+        nim.nim,
+    ),
+    Family(
+        "subtraction",
+        "subtraction(n,take,...[,misere])",
+        "take one of the given numbers from a heap of n; who cannot loses; misere: wins",
+        ("subtraction(21,1,2,3)", "subtraction(30,2,5,6,misere)"),
+        subtraction.subtraction,
+    ),
+    Family(
+        "hexapawn",
+        "hexapawn(w,h)",
+        "pawns on w columns by h rows, at most 31 cells; who reaches the far side or leaves the "
+        "opponent without a move wins",
+        ("hexapawn(3,3)", "hexapawn(4,4)"),
+        hexapawn.hexapawn,
     ),
 )
 

@@ -56,6 +56,7 @@ class Grid:
         self.misere = misere
         self.cells = columns * rows
         self.full = 2**self.cells - 1
+        self.max_plies = self.cells
 
     def __repr__(self) -> str:
         return f"<game {self.name}>"

@@ -19,6 +19,14 @@ MAX_CELLS = 31  # two masks and the side to move must fit into 63 bits
 LONGEST_TURN = 60  # characters: more than a comma, a player's name and "to move" need
 
 
+class TurnMissingError(PositionError):
+    """A board that does not show whose turn it is, without a word on it."""
+
+
+class UnreachableError(PositionError):
+    """A board that no play leads to."""
+
+
 class SidedBoard(BoardSymmetry):
     """Positions of a board with the side to move, at most 31 cells: packing, images and text.
 
@@ -47,6 +55,9 @@ class SidedBoard(BoardSymmetry):
         self.marks = "".join(player[0].upper() for player in players)
         self.full = 2**self.cells - 1
         self.bits: Ints = 1 << np.arange(self.cells - 1, -1, -1, dtype=np.int64)
+        self._places = [  # of every cell in a text, and its bit
+            (cell + cell // columns, bit) for cell, bit in enumerate(self.bits.tolist())
+        ]
         self._said = re.compile(
             rf"(?P<comma>[,;:]\s*|\s)(?P<side>{'|'.join((*players, *self.marks))})"
             r"(?P<words>\s+to\s+(?:move|play)|\s+moves)?\Z",
@@ -145,9 +156,10 @@ class SidedBoard(BoardSymmetry):
         if not texts or any(len(text) != width or not text.isascii() for text in texts):
             return np.array([read(text) for text in texts], dtype=np.int64)
         letters = np.frombuffer("".join(texts).encode(), dtype=np.uint8).reshape(-1, width)
-        cells = letters[:, :-1].reshape(-1, self.rows, self.columns + 1)[:, :, :-1]
-        cells = cells.reshape(-1, self.cells)
-        first, second = ((cells == ord(mark)) @ self.bits for mark in self.marks)
+        first, second = np.zeros((2, len(texts)), dtype=np.int64)
+        for at, bit in self._places:
+            first |= np.where(letters[:, at] == ord(self.marks[0]), bit, 0)
+            second |= np.where(letters[:, at] == ord(self.marks[1]), bit, 0)
         turns = 1 + (letters[:, -1] == ord(self.marks[1])).astype(np.int8)
         positions = self.join(first, second, turns)
         plain = (self._letters(positions) == letters).all(axis=1)
@@ -173,13 +185,56 @@ class SidedBoard(BoardSymmetry):
 
     def _letters(self, positions: Ints) -> NDArray[np.uint8]:
         """Return uint8[n, characters]: the text of every position, in ASCII."""
-        n = len(positions)
-        first, second = (masks[:, np.newaxis] & self.bits != 0 for masks in self.split(positions))
+        first, second = self.split(positions)
         marks = np.frombuffer(("." + self.marks).encode(), dtype=np.uint8)
-        letters = np.full((n, self.rows * (self.columns + 1) + 1), ord("/"), dtype=np.uint8)
-        cells = marks[first.astype(np.int8) + 2 * second.astype(np.int8)]
-        rows = letters[:, :-1].reshape(n, self.rows, self.columns + 1)
-        rows[:, :, :-1] = cells.reshape(n, self.rows, self.columns)
+        width = self.rows * (self.columns + 1) + 1
+        letters = np.full((len(positions), width), ord("/"), dtype=np.uint8)
+        for at, bit in self._places:
+            letters[:, at] = marks[((first & bit) != 0) + 2 * ((second & bit) != 0)]
         letters[:, -2] = ord(" ")
         letters[:, -1] = marks[self.turns(positions)]
         return letters
+
+
+class SidedGame:
+    """The verbs that games on a `SidedBoard` share; `faults` is 0 where `read` takes a position."""
+
+    symmetry: SidedBoard
+    name: str
+
+    def __repr__(self) -> str:
+        return f"<game {self.name}>"
+
+    def faults(self, positions: Ints) -> Codes:
+        """Return int8[n]: why each position cannot be, or 0."""
+        raise NotImplementedError
+
+    def read(self, text: str) -> int:
+        """See `graphstore.game.Game.read`."""
+        raise NotImplementedError
+
+    def turns(self, positions: Ints) -> Codes:
+        """See `graphstore.game.Game.turns`."""
+        return self.symmetry.turns(positions)
+
+    def canonical(self, positions: Ints) -> Ints:
+        """See `graphstore.game.Game.canonical`: the smallest packed image."""
+        return self.symmetry.canonical(positions)
+
+    def orbits(self, positions: Ints) -> Ints:
+        """See `graphstore.game.Game.orbits`."""
+        return self.symmetry.orbits(positions)
+
+    def texts(self, positions: Ints) -> list[str]:
+        """See `graphstore.game.Game.texts`: the rows, then whose turn it is."""
+        return self.symmetry.texts(positions)
+
+    def read_many(self, texts: Sequence[str]) -> Ints:
+        """See `graphstore.game.Game.read_many`."""
+        return self.symmetry.read_many(
+            texts, read=self.read, legal=lambda positions: self.faults(positions) == 0
+        )
+
+    def board(self, position: int) -> str:
+        """See `graphstore.game.Game.board`: the rows, and whose turn it is."""
+        return self.symmetry.board(position)

@@ -1,0 +1,50 @@
+"""Heaps as people type them: ``3,4,5``, ``3 4 5``, ``(3, 4, 5)`` or ``[3, 4, 5]``."""
+
+import re
+from collections.abc import Sequence
+
+from graphstore.errors import PositionError, UnknownCharacterError, WrongSizeError, shown
+
+
+class HeapTooHighError(PositionError):
+    """A heap with more in it than it started with."""
+
+
+def read_heaps(text: str, *, starts: Sequence[int], game: str) -> list[int]:
+    """Return what is left in every heap.
+
+    >>> read_heaps("(1, 0, 5)", starts=(3, 4, 5), game="this")
+    [1, 0, 5]
+
+    Raises:
+        UnknownCharacterError: there is more than digits, commas, spaces and brackets.
+        WrongSizeError: the number of heaps is another.
+        HeapTooHighError: a heap has more than it started with.
+    """
+    example = ",".join(map(str, starts))
+    inside = text.strip()
+    if len(inside) > 1 and inside[0] + inside[-1] in ("()", "[]"):
+        inside = inside[1:-1].strip()
+    strange = re.search(r"[^0-9,\s]", inside)
+    if strange is not None:
+        raise UnknownCharacterError(
+            f"{strange[0]!r} cannot be in a position of {game}; write numbers, like {example}"
+        )
+    fields = re.split(r"\s*,\s*|\s+", inside.removesuffix(",").rstrip())
+    if len(fields) != len(starts) or not all(fields):
+        n = len([field for field in fields if field])
+        raise WrongSizeError(
+            f"{shown(text)} has {n or 'no'} heap{'s' * (n != 1)} and {game} has {len(starts)}; "
+            f"write each, 0 if it is empty, like {example}"
+        )
+    digits = [field.lstrip("0") or "0" for field in fields]
+    heaps = [int(field) if len(field) < 10 else 10**10 for field in digits]  # which is too high
+    for number, (heap, start) in enumerate(zip(heaps, starts, strict=True), 1):
+        if heap > start:
+            fits = all(a <= b for a, b in zip(sorted(heaps), sorted(starts), strict=True))
+            instead = f"; write {','.join(map(str, sorted(heaps)))}" if fits else ""
+            raise HeapTooHighError(
+                f"heap {number} has {shown(digits[number - 1])[1:-1]}, "
+                f"but {game} starts it with {start}{instead}"
+            )
+    return heaps

@@ -1,0 +1,189 @@
+"""Hexapawn: pawns of chess on w columns by h rows; the first to reach the far side wins.
+
+A position is a `graphstore.games.sided.SidedBoard`'s. White begins, on the bottom row, and moves
+up; Black is on the top row. A pawn goes one step ahead to an empty cell, or takes one step
+diagonally ahead; a player without a move has lost. Martin Gardner's game of 1962 has 3 by 3 cells.
+"""
+
+import numpy as np
+
+from graphstore.errors import (
+    BothSidesWonError,
+    GameNameError,
+    ImpossibleCountsError,
+    PlayAfterWinError,
+)
+from graphstore.game import IN_PLAY, LOSS, Codes, Ints, Moves
+from graphstore.games.sided import (
+    MAX_CELLS,
+    SidedBoard,
+    SidedGame,
+    TurnMissingError,
+    UnreachableError,
+)
+
+_COUNTS, _BOTH, _AFTER, _TEMPO = 1, 2, 3, 4  # why a position is none
+
+
+class Hexapawn(SidedGame):
+    """Hexapawn; a `graphstore.game.Game`. Make one with `hexapawn`.
+
+    Move m takes the pawn on cell ``m // cells`` to cell ``m % cells``, cells numbered from the top
+    left, row by row.
+    """
+
+    rules = "1"
+    players = ("white", "black")
+    shape = None
+
+    def __init__(self, name: str, *, columns: int, rows: int) -> None:
+        self.name = name
+        self.columns = columns
+        self.rows = rows
+        self.max_plies = 2 * columns * (rows - 2) + 1  # every pawn before the last row, one on it
+        cells = np.arange(rows * columns).reshape(rows, columns)
+        both = [tuple(view.ravel().tolist()) for view in (cells, cells[:, ::-1])]
+        self.symmetry = SidedBoard(
+            rows=rows,
+            columns=columns,
+            players=self.players,
+            permutations=list(dict.fromkeys(both)),
+        )
+        bits = self.symmetry.bits
+        self._rows = bits[cells].sum(axis=1).tolist()
+        self._homes = (self._rows[-1], self._rows[0])  # white's and black's
+        self._left, self._right = (int(bits[cells[:, c]].sum()) for c in (0, -1))
+
+    def start_states(self) -> Ints:
+        """See `graphstore.game.Game.start_states`: both sides' pawns on their first rows."""
+        white, black = np.array([self._homes], dtype=np.int64).T
+        return self.symmetry.join(white, black, np.ones(1, dtype=np.int8))
+
+    def expand(self, positions: Ints) -> Moves:
+        """See `graphstore.game.Game.expand`."""
+        turns = self.turns(positions)
+        parts = [self._moves(np.flatnonzero(turns == turn), positions, turn) for turn in (1, 2)]
+        parent, move, child = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        order = np.argsort(parent, kind="stable")
+        return Moves(parent[order], move[order], child[order])
+
+    def outcomes(self, positions: Ints) -> Codes:
+        """See `graphstore.game.Game.outcomes`."""
+        codes = np.full(len(positions), IN_PLAY, dtype=np.int8)
+        turns, (own, other) = self.turns(positions), self.symmetry.sides(positions)
+        for turn in (1, 2):
+            rows = np.flatnonzero(turns == turn)
+            can_move = self._ends(own[rows], other[rows], turn).any(axis=0)
+            reached = (other[rows] & self._homes[turn - 1]) != 0
+            codes[rows[reached | ~can_move]] = LOSS
+        return codes
+
+    def read(self, text: str) -> int:
+        """See `graphstore.game.Game.read`.
+
+        What cannot be is refused by the numbers of pawns, the rows they reached and the moves
+        they made; it is not proved that play leads to the rest.
+        """
+        white, black, turn = self.symmetry.read(text, game=self.name)
+        if not turn:
+            raise TurnMissingError(
+                f"a board of {self.name} does not show whose turn it is; write W or B after it, "
+                f"as in {self.texts(self.start_states())[0]}"
+            )
+        turns = np.array([turn], dtype=np.int8)
+        position = self.symmetry.join(np.array([white]), np.array([black]), turns)
+        fault = self.faults(position)[0]
+        mover, last = self.players[turn - 1], self.players[2 - turn]
+        if fault == _COUNTS:
+            raise ImpossibleCountsError(
+                f"{white.bit_count()} white and {black.bit_count()} black pawns cannot be: "
+                f"each side begins with {self.columns}"
+            )
+        if fault == _BOTH:
+            raise BothSidesWonError("both sides have reached the far side; the first one has won")
+        if fault == _AFTER:
+            raise PlayAfterWinError(
+                f"play went on after {mover} or {last} had reached the far side"
+            )
+        if fault == _TEMPO:
+            raise UnreachableError(
+                f"these pawns have not made moves in turn such that {mover} would be to move"
+            )
+        return int(position[0])
+
+    def _ends(self, own: Ints, other: Ints, turn: int) -> Ints:
+        """Return int64[3, n]: where pawns can take leftwards, go ahead, and take rightwards."""
+        ahead = own << self.columns if turn == 1 else own >> self.columns
+        free = self.symmetry.full & ~(own | other)
+        left, right = (ahead & ~self._left) << 1, (ahead & ~self._right) >> 1
+        return np.stack((left & other, ahead & free, right & other))
+
+    def _moves(self, rows: Ints, positions: Ints, turn: int) -> Moves:
+        """Return the moves of the positions in some rows, all with one player to move."""
+        own, other = self.symmetry.sides(positions[rows])
+        up, cells = -self.columns if turn == 1 else self.columns, self.symmetry.cells
+        steps = np.arange(3 * cells)  # by where they begin, then by where they end
+        begin, direction = steps // 3, steps % 3
+        end = begin + up + direction - 1
+        on = (end >= 0) & (end < cells)
+        begin, end, direction = begin[on], end[on], direction[on]
+        bits = self.symmetry.bits
+        legal = (self._ends(own, other, turn).T[:, direction] & bits[end]) != 0  # `begin` is own
+        row, step = np.nonzero(legal)
+        begin, end = begin[step], end[step]
+        child = self.symmetry.after(
+            own[row] ^ bits[begin] ^ bits[end],
+            other[row] & ~bits[end],
+            np.full(len(row), turn, dtype=np.int8),
+        )
+        return Moves(rows[row], (cells * begin + end).astype(np.int32), child)
+
+    def faults(self, positions: Ints) -> Codes:
+        """Return int8[n]: why each position cannot be, or 0."""
+        white, black = self.symmetry.split(positions)
+        n_white, n_black = (np.bitwise_count(men).astype(np.int64) for men in (white, black))
+        far_white, far_black = (
+            np.bitwise_count(men & home)
+            for men, home in zip((white, black), self._homes[::-1], strict=True)
+        )
+        turns = self.turns(positions)
+        # A side's moves are the rows that its pawns went ahead, those that were taken included.
+        lost_white, lost_black = self.columns - n_white, self.columns - n_black
+        made_white, made_black = np.zeros((2, len(positions)), dtype=np.int64)
+        for row, cells in enumerate(self._rows):
+            made_white += (self.rows - 1 - row) * np.bitwise_count(white & cells)
+            made_black += row * np.bitwise_count(black & cells)
+        most_white = made_white + lost_white * (self.rows - 2)
+        most_black = made_black + lost_black * (self.rows - 2) + turns - 1
+        least_white = np.maximum(made_white, lost_black)
+        least_black = np.maximum(made_black, lost_white) + turns - 1
+        faults = np.where(
+            np.maximum(least_white, least_black) <= np.minimum(most_white, most_black), 0, _TEMPO
+        )
+        faults[np.where(turns == 1, far_white, far_black) > 0] = _AFTER
+        faults[np.maximum(far_white, far_black) > 1] = _AFTER
+        faults[(far_white > 0) & (far_black > 0)] = _BOTH
+        faults[np.maximum(n_white, n_black) > self.columns] = _COUNTS
+        return faults.astype(np.int8)
+
+
+def hexapawn(w: int, h: int) -> Hexapawn:
+    """Return hexapawn on w columns by h rows.
+
+    >>> hexapawn(3, 3).name
+    'hexapawn(3,3)'
+
+    Raises:
+        GameNameError: a parameter is out of range.
+    """
+    for letter, value, least in (("w", w, 1), ("h", h, 3)):
+        if not isinstance(value, int) or value < least:
+            raise GameNameError(
+                f"hexapawn: {letter} is {value!r}; it must be a whole number from {least}"
+            )
+    if w * h > MAX_CELLS:
+        raise GameNameError(
+            f"hexapawn: {w} columns by {h} rows are {w * h} cells, too many; a position packs "
+            f"at most {MAX_CELLS} cells and the side to move into 63 bits"
+        )
+    return Hexapawn(f"hexapawn({w},{h})", columns=w, rows=h)

@@ -1,0 +1,176 @@
+"""Three men's morris: place three men each, then move them; a line of three wins at any time.
+
+A position is a `graphstore.games.sided.SidedBoard`'s; X begins. Men in hand are those not on the
+board. The variant says where a man may move; a player who cannot move is stuck. With diagonal
+lines nobody is ever stuck: all reachable positions were looked at.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphstore.errors import (
+    BothSidesWonError,
+    GameNameError,
+    ImpossibleCountsError,
+    PlayAfterWinError,
+)
+from graphstore.game import DRAW, IN_PLAY, LOSS, Codes, Ints, Moves
+from graphstore.games.sided import SidedBoard, SidedGame, TurnMissingError, UnreachableError
+
+CELLS, MEN = 9, 3
+PASS = CELLS + CELLS * CELLS
+VARIANTS = ("orthogonal", "diagonals", "king", "flying")
+STUCK = ("loss", "draw", "pass")
+STRAIGHT = "straight"
+_COUNTS, _BOTH, _AFTER, _ORIGIN = 1, 2, 3, 4  # why a position is none
+
+
+class Morris(SidedGame):
+    """Three men's morris; a `graphstore.game.Game`. Make one with `morris`.
+
+    Move c places a man on cell c, 9 + 9 * a + b moves one from cell a to cell b, 90 passes.
+    """
+
+    rules = "1"
+    players = ("X", "O")
+    shape = None  # men move too
+    max_plies = None  # play can go in circles
+
+    def __init__(self, name: str, *, variant: str, stuck: str, straight: bool) -> None:
+        self.name = name
+        self.stuck = stuck
+        self.symmetry = SidedBoard(rows=3, columns=3, players=self.players)
+        bits = self.symmetry.bits
+        steps = [(a, b) for a in range(CELLS) for b in range(CELLS) if _near(a, b, variant)]
+        begins, ends = np.array(steps, dtype=np.int64).T
+        self._move = np.concatenate((np.arange(CELLS), CELLS + CELLS * begins + ends, [PASS]))
+        self._from = np.concatenate(([0] * CELLS, bits[begins], [0]))
+        self._to = np.concatenate((bits, bits[ends], [0]))
+        self._places = self._move < CELLS
+        cells = np.arange(CELLS).reshape(3, 3)
+        lines = [*cells, *cells.T]
+        lines += [] if straight else [cells.diagonal(), cells[::-1].diagonal()]
+        masks = np.arange(2**CELLS, dtype=np.int64)
+        self._has_line: NDArray[np.bool_] = np.logical_or.reduce(
+            [(masks & bits[line].sum()) == bits[line].sum() for line in lines]
+        )
+
+    def start_states(self) -> Ints:
+        """See `graphstore.game.Game.start_states`: the empty board."""
+        return np.zeros(1, dtype=np.int64)
+
+    def expand(self, positions: Ints) -> Moves:
+        """See `graphstore.game.Game.expand`."""
+        own, other = self.symmetry.sides(positions)
+        legal = self._legal(own, other)
+        legal[:, -1] = ~legal.any(axis=1)
+        parent, action = np.nonzero(legal)
+        own = own[parent] ^ self._from[action] ^ self._to[action]
+        child = self.symmetry.after(own, other[parent], self.turns(positions)[parent])
+        return Moves(parent, self._move[action].astype(np.int32), child)
+
+    def outcomes(self, positions: Ints) -> Codes:
+        """See `graphstore.game.Game.outcomes`."""
+        own, other = self.symmetry.sides(positions)
+        codes = np.full(len(positions), IN_PLAY, dtype=np.int8)
+        if self.stuck != "pass":
+            codes[~self._legal(own, other).any(axis=1)] = LOSS if self.stuck == "loss" else DRAW
+        codes[self._has_line[other]] = LOSS
+        return codes
+
+    def read(self, text: str) -> int:
+        """See `graphstore.game.Game.read`; a position must be reachable from the empty board.
+
+        The side to move may be left out while men are still placed.
+        """
+        x, o, turn = self.symmetry.read(text, game=self.name)
+        n_x, n_o = x.bit_count(), o.bit_count()
+        if not turn and n_x == n_o == MEN:
+            raise TurnMissingError(
+                "all six men are placed, so the board does not show whose turn it is; "
+                "write X or O after it"
+            )
+        turns = np.array([turn or 1 + (n_x > n_o)], dtype=np.int8)
+        position = self.symmetry.join(np.array([x]), np.array([o]), turns)
+        fault = self.faults(position)[0]
+        mover, last = self.players[turns[0] - 1], self.players[2 - turns[0]]
+        if fault == _COUNTS:
+            to_move = f" with {mover} to move" if turn else ""
+            raise ImpossibleCountsError(
+                f"{n_x} X and {n_o} O cannot be{to_move}: X begins and turns alternate, "
+                f"and each side has {MEN} men"
+            )
+        if fault == _BOTH:
+            raise BothSidesWonError("X and O both have a line; the first one ends the game")
+        if fault == _AFTER:
+            raise PlayAfterWinError(f"{mover} has a line, yet {last} played on after it")
+        if fault == _ORIGIN:
+            raise UnreachableError(
+                f"{last} cannot have moved last: no man of {last} can have come from anywhere"
+            )
+        return int(position[0])
+
+    def _legal(self, own: Ints, other: Ints) -> NDArray[np.bool_]:
+        """Return bool[n, actions]: which of all moves are legal, not counting the pass."""
+        own, other = own[:, np.newaxis], other[:, np.newaxis]
+        legal: NDArray[np.bool_] = (own & self._from) == self._from
+        legal &= ((own | other) & self._to) == 0
+        legal &= (np.bitwise_count(own) < MEN) == self._places
+        legal[:, -1] = False
+        return legal
+
+    def faults(self, positions: Ints) -> Codes:
+        """Return int8[n]: why no play leads to each position, or 0."""
+        x, o = self.symmetry.split(positions)
+        n_x, n_o, turns = np.bitwise_count(x), np.bitwise_count(o), self.turns(positions)
+        own, last = self.symmetry.sides(positions)
+        back = self._legal(last, own)  # a man goes back by the same step that it came by
+        stuck = ~back.any(axis=1)
+        back &= ~self._has_line[last[:, np.newaxis] ^ self._from ^ self._to]
+        came = back.any(axis=1) | (stuck & (self.stuck == "pass")) | (turns == 1) | (n_o < MEN)
+        placing = n_x == n_o + (turns == 2)
+        counts = (n_x <= MEN) & (placing | ((n_x == MEN) & (n_o == MEN)))
+        faults = np.where(came, 0, _ORIGIN)
+        faults[self._has_line[own]] = _AFTER
+        faults[self._has_line[own] & self._has_line[last]] = _BOTH
+        faults[~counts] = _COUNTS
+        return faults.astype(np.int8)
+
+
+def morris(variant: str, *options: str) -> Morris:
+    """Return three men's morris.
+
+    Args:
+        variant: ``orthogonal``: a man moves one step along a row or column; ``diagonals``: also
+            along the board's two diagonals; ``king``: to any neighbour; ``flying``: anywhere.
+        options: what a player who is stuck has, ``loss`` by default, ``draw`` or ``pass``; and
+            ``straight``: a line is a row or a column, not a diagonal.
+
+    >>> morris("diagonals", "loss").name
+    'morris(diagonals)'
+
+    Raises:
+        GameNameError: there is no such variant or option.
+    """
+    if variant not in VARIANTS:
+        raise GameNameError(f"morris: {variant!r} is no variant; choose {', '.join(VARIANTS)}")
+    for option in options:
+        if option not in (*STUCK, STRAIGHT):
+            known = ", ".join((*STUCK, STRAIGHT))
+            raise GameNameError(f"morris: {option!r} is no option; choose among {known}")
+    ends = set(options) & set(STUCK)
+    if len(ends) > 1:
+        raise GameNameError(f"morris: stuck is {' and '.join(sorted(ends))}; choose one of them")
+    stuck, straight = (*ends, "loss")[0], STRAIGHT in options
+    said = [variant, *[stuck] * (stuck != "loss"), *[STRAIGHT] * straight]
+    return Morris(f"morris({','.join(said)})", variant=variant, stuck=stuck, straight=straight)
+
+
+def _near(a: int, b: int, variant: str) -> bool:
+    """Return whether a man may move between two cells."""
+    (down, across) = sorted((abs(a // 3 - b // 3), abs(a % 3 - b % 3)))
+    if variant == "flying":
+        return a != b
+    if (down, across) == (1, 1):
+        return variant == "king" or (variant == "diagonals" and 4 in (a, b))
+    return (down, across) == (0, 1)

@@ -1,0 +1,154 @@
+"""Nim: take any number from one heap; who takes the last has won, or has lost in misère.
+
+A position packs a field of bits a heap, wide enough for what the heap starts with, heap 1 the
+most significant. The heaps of a game stand in ascending order of their starts. A position is any
+arrangement in which no heap is higher than it started; its state is the one in ascending order.
+So the positions of all states are what play reaches, the product of start + 1 over the heaps.
+Whose turn it is is no part of a position.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from graphstore.errors import GameNameError
+from graphstore.game import IN_PLAY, LOSS, WIN, Codes, Ints, Moves
+from graphstore.games.heaps import read_heaps
+
+MAX_BITS = 63  # of a position
+MAX_HEAP = 999_999  # so that a move fits into 32 bits
+
+
+class Nim:
+    """A game of nim; a `graphstore.game.Game`. Make one with `nim`.
+
+    A move is the number of the heap, from 1, and then what is taken, in as many digits as the
+    highest heap has: 23 takes 3 from heap 2 in nim(3,4,5), 203 does so in nim(3,4,15).
+    """
+
+    players = ("player 1", "player 2")
+    rules = "1"
+    shape = None
+
+    def __init__(self, name: str, *, heaps: Sequence[int], misere: bool) -> None:
+        self.name = name
+        self.misere = misere
+        self.heaps: Ints = np.sort(np.array(heaps, dtype=np.int64))
+        widths = np.array([int(heap).bit_length() for heap in self.heaps])
+        self._shift = (widths[::-1].cumsum()[::-1] - widths).astype(np.int64)
+        self._mask = (1 << widths.astype(np.int64)) - 1
+        self.max_plies = int(self.heaps.sum())
+        self._digits = len(str(self.heaps[-1]))
+
+    def __repr__(self) -> str:
+        return f"<game {self.name}>"
+
+    def start_states(self) -> Ints:
+        """See `graphstore.game.Game.start_states`."""
+        return self._pack(self.heaps[np.newaxis])
+
+    def expand(self, positions: Ints) -> Moves:
+        """See `graphstore.game.Game.expand`."""
+        n, k = len(positions), len(self.heaps)
+        sizes = self._unpack(positions).ravel()
+        which = np.repeat(np.arange(n * k), sizes)
+        parent, heap = which // k, which % k
+        take = np.arange(len(which)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
+        move = (heap + 1) * 10**self._digits + take
+        return Moves(parent, move.astype(np.int32), positions[parent] - (take << self._shift[heap]))
+
+    def outcomes(self, positions: Ints) -> Codes:
+        """See `graphstore.game.Game.outcomes`: it is over when nothing is left."""
+        return np.where(positions == 0, WIN if self.misere else LOSS, IN_PLAY).astype(np.int8)
+
+    def turns(self, positions: Ints) -> Codes:
+        """See `graphstore.game.Game.turns`: heaps do not tell."""
+        return np.zeros(len(positions), dtype=np.int8)
+
+    def canonical(self, positions: Ints) -> Ints:
+        """See `graphstore.game.Game.canonical`: the heaps in ascending order."""
+        return self._pack(np.sort(self._unpack(positions), axis=1))
+
+    def orbits(self, positions: Ints) -> Ints:
+        """See `graphstore.game.Game.orbits`: arrangements with no heap higher than it started."""
+        falling = np.sort(self._unpack(positions), axis=1)[:, ::-1]
+        orbits = np.ones(len(positions), dtype=np.int64)
+        run = np.zeros(len(positions), dtype=np.int64)
+        for rank in range(len(self.heaps)):  # a heap takes any free place that is high enough
+            size = falling[:, rank]
+            run = np.where(size == falling[:, rank - 1], run + 1, 1) if rank else run + 1
+            places = len(self.heaps) - np.searchsorted(self.heaps, size)
+            orbits = orbits * (places - rank) // run  # equal heaps in any order are one
+        return orbits
+
+    def texts(self, positions: Ints) -> list[str]:
+        """See `graphstore.game.Game.texts`: the heaps, with commas between them."""
+        first, *others = self._unpack(positions).astype(f"U{self._digits}").T
+        for sizes in others:
+            first = np.strings.add(np.strings.add(first, ","), sizes)
+        joined: list[str] = first.tolist()
+        return joined
+
+    def read(self, text: str) -> int:
+        """See `graphstore.game.Game.read` and `graphstore.games.heaps.read_heaps`."""
+        sizes = read_heaps(text, starts=self.heaps.tolist(), game=self.name)
+        return int(self._pack(np.array([sizes]))[0])
+
+    def read_many(self, texts: Sequence[str]) -> Ints:
+        """See `graphstore.game.Game.read_many`."""
+        try:
+            sizes = np.array(",".join(texts).split(","), dtype=np.int64)
+            sizes = sizes.reshape(len(texts), len(self.heaps))
+        except (ValueError, OverflowError):
+            return np.array([self.read(text) for text in texts], dtype=np.int64)
+        positions = self._pack(sizes)
+        too_high: list[bool] = np.asarray((sizes > self.heaps).any(axis=1)).tolist()
+        for row, same in enumerate(self.texts(positions)):
+            if texts[row] != same or too_high[row]:
+                positions[row] = self.read(texts[row])  # another spelling, or no position
+        return positions
+
+    def board(self, position: int) -> str:
+        """See `graphstore.game.Game.board`: a line for each heap, a stroke for each thing in it."""
+        sizes = self._unpack(np.array([position]))[0].tolist()
+        return "\n".join(f"{size:>{self._digits}} {'|' * min(size, 60)}".rstrip() for size in sizes)
+
+    def _pack(self, sizes: Ints) -> Ints:
+        packed: Ints = (sizes << self._shift).sum(axis=1)
+        return packed
+
+    def _unpack(self, positions: Ints) -> Ints:
+        sizes: Ints = (positions[:, np.newaxis] >> self._shift) & self._mask
+        return sizes
+
+
+def nim(heap: int | str, *more: int | str) -> Nim:
+    """Return nim with the given heaps; their order does not matter.
+
+    Args:
+        heap: what is in a heap.
+        more: what is in the others; ``misere`` at the end: who takes the last has lost.
+
+    >>> nim(5, 3, 4, "misere").name
+    'nim(3,4,5,misere)'
+
+    Raises:
+        GameNameError: a parameter is out of range.
+    """
+    misere = more[-1:] == ("misere",)
+    heaps: list[int] = []
+    for value in (heap, *more[: len(more) - misere]):
+        if not isinstance(value, int) or not 1 <= value <= MAX_HEAP:
+            raise GameNameError(
+                f"nim: a heap is {value!r}; it must be a whole number from 1 to {MAX_HEAP}"
+            )
+        heaps.append(value)
+    bits = sum(value.bit_length() for value in heaps)
+    if bits > MAX_BITS:
+        raise GameNameError(
+            f"nim: {len(heaps)} heaps need {bits} bits, too many; a position packs at most "
+            f"{MAX_BITS}: 4 a heap of 15, 3 a heap of 7, 2 a heap of 3"
+        )
+    heaps.sort()
+    name = f"nim({','.join(map(str, heaps))}{',misere' * misere})"
+    return Nim(name, heaps=heaps, misere=misere)

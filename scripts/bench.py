@@ -1,0 +1,616 @@
+"""How fast graphstore builds and answers, beside a plain pipeline and beside SQLite itself.
+
+Every piece is measured in a process of its own, so that its peak memory is its own. Nothing is
+asserted about time: the last table says which targets this run met. Pieces that must agree about
+a game are compared, and it is an error if they do not.
+"""
+
+import argparse
+import json
+import os
+import platform
+import sqlite3
+import statistics
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from functools import cache
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+Figures = dict[str, Any]
+Triple = tuple[int, int, int]
+
+DATABASE = "game.db"
+MEGABYTE = 1_000_000
+SAMPLE = 20_000  # positions that look-ups are timed with
+BATCH = 1_000  # of them in a batch
+COUNTS = ("states", "moves", "edges", "wins", "draws", "losses")
+PLAIN_COLUMNS = (
+    "position, ply, to_move, ended, value, remoteness, score, "
+    "win_depth, lose_depth, orbit, random_value"
+)
+VALUES = ("id", "value", "remoteness", "score", "win_depth", "lose_depth")
+
+TARGETS = (
+    ("explore + solve, times faster than plain", "plain/explore_solve", "build/explore_solve", 25),
+    ("whole build, times faster than plain", "plain/total", "build/total", 5),
+    ("whole build, in SQLite's copies", "build/total", "copy/total", -2),
+    ("peak RSS of the build, MB", "build/peak_mb", "", -1_000),
+    ("edge rows loaded a second", "build/edges_per_s", "", 2_500_000),
+    ("PlainGame states explored a second", "plain_game/states_per_s", "", 50_000),
+    ("graphstore --help, s", "commands/help", "", -0.2),
+    ("graphstore show, s", "commands/show", "", -0.6),
+)
+"""What is measured, by what it is divided, and the bound: at least, or if negative at most."""
+
+
+def main() -> None:
+    """Measure all pieces, or, as a child of that, one."""
+    arguments = _arguments()
+    if arguments.piece:
+        figures = PIECES[arguments.piece](arguments.game, Path(arguments.folder))
+        print(json.dumps(figures | {"peak_mb": peak_mb()}))
+        return
+    result = run(arguments.game, without_plain=arguments.without_plain)
+    print(json.dumps(result, indent=2) if arguments.json else as_text(result))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("game", nargs="?", help="a built-in game  [default: mnk(4,4,4)]")
+    parser.add_argument("--quick", action="store_true", help="measure mnk(4,3,3) instead")
+    parser.add_argument(
+        "--without-plain",
+        action="store_true",
+        help="leave out the plain pipeline: minutes, 3 GB; it knows the grid games only",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--piece", help=argparse.SUPPRESS)
+    parser.add_argument("--folder", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    arguments.game = arguments.game or ("mnk(4,3,3)" if arguments.quick else "mnk(4,4,4)")
+    return arguments
+
+
+def run(game: str, *, without_plain: bool = False) -> Figures:
+    """Return the figures of every piece, and what they say of the targets."""
+    figures: dict[str, Figures] = {}
+    with tempfile.TemporaryDirectory(prefix="graphstore-bench-") as folder:
+        for piece in PIECES:
+            if piece == "plain" and without_plain:
+                continue
+            print(f"{game}: {piece} ...", file=sys.stderr, flush=True)
+            figures[piece] = measure(piece, game, folder)
+    if "plain" in figures:
+        counts = [{name: figures[piece][name] for name in COUNTS} for piece in ("build", "plain")]
+        if counts[0] != counts[1]:
+            sys.exit(f"bench: graphstore and the plain pipeline differ: {counts}")
+    return {
+        "game": game,
+        "machine": machine(),
+        "figures": figures,
+        "targets": [target(figures, *each) for each in TARGETS],
+    }
+
+
+def measure(piece: str, game: str, folder: str) -> Figures:
+    """Return one piece's figures, measured in a process of its own."""
+    command = [sys.executable, __file__, game, "--piece", piece, "--folder", folder]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        sys.exit(f"bench: {piece} failed with {game}; what it wrote stands above")
+    figures: Figures = json.loads(done.stdout)
+    return figures
+
+
+def target(figures: dict[str, Figures], name: str, over: str, under: str, bound: float) -> Figures:
+    """Return what was measured for a target, and whether it is met; None where nothing was."""
+    top = _figure(figures, over)
+    bottom = _figure(figures, under) if under else 1
+    value = round(top / bottom, 3) if top is not None and bottom else None
+    met = None if value is None else value >= bound if bound > 0 else value <= -bound
+    sign = ">=" if bound > 0 else "<="
+    return {"name": name, "value": value, "target": f"{sign} {abs(bound):,}", "met": met}
+
+
+def _figure(figures: dict[str, Figures], path: str) -> Any:
+    piece, name = path.split("/")
+    return figures.get(piece, {}).get(name)
+
+
+def machine() -> Figures:
+    """Return what the figures depend on."""
+    from importlib.metadata import version
+
+    packages = {name: version(name) for name in ("graphstore", "numpy", "networkx", "sqlalchemy")}
+    return {
+        "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 2),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "sqlite": sqlite3.sqlite_version,
+    } | packages
+
+
+def peak_mb() -> float:
+    """Return the most memory that this process has held, in megabytes."""
+    import resource  # POSIX only
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # bytes on macOS, else kilobytes
+    return round(peak * (1 if sys.platform == "darwin" else 1024) / MEGABYTE, 1)
+
+
+def rate(work: Callable[[Any], Any], items: Sequence[Any]) -> int:
+    """Return how many items a second are worked off, one by one, over a second or so."""
+    return round(_passes(work, items))
+
+
+def batch_rate(work: Callable[[Any], Any], items: Any) -> int:
+    """Return how many items a second are worked off by the thousand; or all, if fewer, at once."""
+    ends = range(BATCH, max(len(items), BATCH) + 1, BATCH)
+    batches = [items[end - BATCH : end] for end in ends]
+    return round(_passes(work, batches) * len(batches[0]))
+
+
+def _passes(work: Callable[[Any], Any], items: Sequence[Any]) -> float:
+    """Return how often a second work can be called, after a warm-up, with one item after another."""
+    for item in items[: len(items) // 10 + 1]:
+        work(item)
+    begin = time.perf_counter()
+    for done in count(1):
+        work(items[done % len(items)])
+        if done % 10 == 0 and time.perf_counter() - begin > 1:
+            break
+    return done / (time.perf_counter() - begin)
+
+
+class Laps:
+    """Seconds by phase."""
+
+    def __init__(self) -> None:
+        self.seconds: Figures = {}
+        self._since = time.perf_counter()
+
+    def lap(self, name: str) -> None:
+        """Give the time since the last lap a name."""
+        now = time.perf_counter()
+        self.seconds[name] = round(now - self._since, 4)
+        self._since = now
+
+
+# graphstore
+
+
+def piece_build(game: str, folder: Path) -> Figures:
+    """Measure a build by phase, the file it writes, and the speed of loading."""
+    from graphstore import build
+
+    file = folder / DATABASE
+    begin = time.perf_counter()
+    report = build(game, file)
+    total = time.perf_counter() - begin
+    seconds = {name.replace(" ", "_"): lap for name, lap in report.seconds.items()}
+    with closing(sqlite3.connect(file)) as connection:
+        values = dict(connection.execute("SELECT value, count(*) FROM state GROUP BY value"))
+        sizes = _sizes(connection)
+    return {
+        **seconds,
+        "explore_solve": round(seconds["explore"] + seconds["solve"], 4),
+        "total": round(total, 4),
+        "states": report.states,
+        "moves": report.moves,
+        "edges": report.edges,
+        **_outcomes(values),
+        "states_per_s": round(report.states / seconds["load_states"]),
+        "edges_per_s": round(report.moves / seconds["load_edges"]),
+        "file_mb": round(file.stat().st_size / MEGABYTE, 1),
+        "bytes_per_state": round(sizes[0] / report.states, 1),
+        "bytes_per_edge": round(sizes[1] / report.moves, 1) if sizes[1] else None,
+    }
+
+
+def _sizes(connection: sqlite3.Connection) -> tuple[int, int | None]:
+    """Return the bytes of all states and of all edges with their index.
+
+    A SQLite without dbstat cannot tell: then all bytes are the states'.
+    """
+    try:
+        pages = connection.execute("SELECT name, sum(pgsize) FROM dbstat GROUP BY name")
+        by_name = dict(pages.fetchall())
+    except sqlite3.OperationalError:
+        pages = connection.execute(
+            "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+        )
+        return pages.fetchone()[0], None
+    return by_name["state"], by_name["edge"] + by_name["ix_edge_child"]
+
+
+def _outcomes(values: dict[int, int]) -> Figures:
+    return {"wins": values.get(1, 0), "draws": values.get(0, 0), "losses": values.get(-1, 0)}
+
+
+# SQLite
+
+
+def piece_copy(_game: str, folder: Path) -> Figures:
+    """Measure how long SQLite takes to copy the two tables row by row, and to index them again.
+
+    With the pragmas of a build, so that nothing but the rows' way into SQLite differs.
+    """
+    with closing(sqlite3.connect(folder / "copy.db", isolation_level=None)) as connection:
+        for pragma in ("journal_mode=OFF", "synchronous=OFF", "cache_size=-16384", "threads=2"):
+            connection.execute(f"PRAGMA {pragma}").fetchall()
+        connection.execute("ATTACH ? AS source", (str(folder / DATABASE),))
+        laps = Laps()
+        connection.execute("BEGIN")
+        for table in ("state", "edge"):
+            connection.execute(_ddl(connection, table))
+            info = connection.execute(f"PRAGMA source.table_info({table})")
+            names = ", ".join(row[1] for row in info)  # the generated column is not among them
+            connection.execute(f"INSERT INTO {table} ({names}) SELECT {names} FROM source.{table}")
+            laps.lap(f"{table}s")
+        connection.execute(_ddl(connection, "ix_edge_child"))
+        connection.execute("COMMIT")
+        laps.lap("index")
+    return laps.seconds | {"total": round(sum(laps.seconds.values()), 4)}
+
+
+def _ddl(connection: sqlite3.Connection, name: str) -> str:
+    query = "SELECT sql FROM source.sqlite_master WHERE name = ?"
+    return str(connection.execute(query, (name,)).fetchone()[0])
+
+
+# PlainGame
+
+
+def piece_plain_game(_game: str, _folder: Path) -> Figures:
+    """Measure the exploration of a game written for one position: about 100,000 tuples."""
+    from graphstore import PlainGame, explore
+
+    class Heaps(PlainGame):
+        """Three heaps: take one or two from one of them; who takes the last wins."""
+
+        def start(self) -> Triple:
+            return 46, 46, 46
+
+        def moves(self, heaps: Triple) -> Iterator[int]:
+            for heap, size in enumerate(heaps):
+                for take in range(1, min(size, 2) + 1):
+                    yield 3 * heap + take
+
+        def play(self, heaps: Triple, move: int) -> Triple:
+            heap, take = divmod(move, 3)
+            left = list(heaps)
+            left[heap] -= take
+            return left[0], left[1], left[2]
+
+        def outcome(self, heaps: Triple) -> int | None:
+            return None if any(heaps) else -1
+
+    laps = Laps()
+    graph = explore(Heaps())
+    laps.lap("explore")
+    states = graph.number_of_nodes()
+    return {
+        **laps.seconds,
+        "states": states,
+        "moves": graph.number_of_moves(),
+        "states_per_s": round(states / laps.seconds["explore"]),
+    }
+
+
+# The command line
+
+
+def piece_commands(_game: str, folder: Path) -> Figures:
+    """Measure the wall time of commands, the median of five runs each."""
+    from graphstore import Store
+
+    with Store.open(folder / DATABASE) as store:
+        start = store.info["start"]
+    return {
+        "help": _wall("--help"),
+        "show": _wall("show", str(folder / DATABASE), start),
+    }
+
+
+def _wall(*words: str) -> float:
+    script = Path(sysconfig.get_path("scripts")) / "graphstore"
+    program = [str(script)] if script.exists() else [sys.executable, "-m", "graphstore"]
+    seconds = []
+    for _ in range(5):
+        begin = time.perf_counter()
+        subprocess.run([*program, *words], check=True, stdout=subprocess.DEVNULL)
+        seconds.append(time.perf_counter() - begin)
+    return round(statistics.median(seconds), 4)
+
+
+# Look-ups
+
+
+def piece_lookups(_game: str, folder: Path) -> Figures:
+    """Measure positions looked up a second, one by one and by the thousand.
+
+    A probe has all moves with it. The raw driver's are rows by primary key, without moves.
+    """
+    from graphstore import Store
+
+    with Store.open(folder / DATABASE) as store:
+        ids, texts = _sample(store)
+        return {
+            "probe_by_id": rate(store.probe, ids.tolist()),
+            "probe_typed": rate(store.probe, texts),
+            "lookup_ids": batch_rate(store.lookup, ids),
+            "lookup_typed": batch_rate(store.lookup, texts),
+            **_raw(folder / DATABASE, ids.tolist()),
+        }
+
+
+def _sample(store: Any) -> tuple[Any, list[str]]:
+    """Return ids of states in play, and positions as typed, in whatever orientation they come."""
+    import numpy as np
+
+    rows = store.sql("SELECT id FROM state WHERE NOT ended")
+    ids = np.array([row[0] for row in rows], dtype=np.int64)
+    ids = np.random.default_rng(1).permutation(ids)[:SAMPLE]
+    children = store.game.expand(ids).child
+    in_play = store.game.outcomes(children) == 2
+    texts = store.game.texts(children[in_play] if in_play.any() else ids)
+    order = np.random.default_rng(2).permutation(len(texts))[: len(ids)]
+    return ids, [texts[each] for each in order]
+
+
+def _raw(file: Path, ids: list[int]) -> Figures:
+    """Measure the driver of the standard library, inside one transaction."""
+    one = f"SELECT {', '.join(VALUES)} FROM state WHERE id = ?"
+    many = f"SELECT {', '.join(VALUES)} FROM state WHERE id IN (SELECT value FROM json_each(?))"
+    uri = f"{file.absolute().as_uri()}?mode=ro"
+    with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as connection:
+        connection.execute("BEGIN")
+        return {
+            "raw_by_id": rate(lambda each: connection.execute(one, (each,)).fetchone(), ids),
+            "raw_json_each": batch_rate(
+                lambda some: connection.execute(many, (json.dumps(some),)).fetchall(), ids
+            ),
+        }
+
+
+# The plain pipeline
+
+
+def piece_plain(game: str, folder: Path) -> Figures:
+    """Measure what one writes in an afternoon: networkx, one state at a time, executemany.
+
+    Cyclic garbage collection is off, to be fair: it would take another half of its time.
+    """
+    import gc
+
+    from graphstore import find_game
+    from graphstore.games.grid import Grid
+
+    rules = find_game(game)
+    if not isinstance(rules, Grid):
+        sys.exit(f"bench: the plain pipeline knows no {game}; add --without-plain")
+    gc.disable()
+    board = PlainBoard(rules.columns, rules.rows, rules.in_a_row, misere=rules.misere)
+    laps = Laps()
+    graph = plain_explore(board)
+    laps.lap("explore")
+    plain_solve(graph)
+    laps.lap("solve")
+    plain_store(graph, folder / "plain.db", laps)
+    seconds = laps.seconds
+    return {
+        **seconds,
+        "explore_solve": round(seconds["explore"] + seconds["solve"], 4),
+        "total": round(sum(seconds.values()), 4),
+        "states": graph.number_of_nodes(),
+        "moves": sum(len(moves) for _, _, moves in graph.edges(data="moves")),
+        "edges": graph.number_of_edges(),
+        **_outcomes(Counter(value for _, value in graph.nodes(data="value"))),
+    }
+
+
+class PlainBoard:
+    """The rules of an m,n,k game for one position: X's mask above O's, in one integer."""
+
+    def __init__(self, columns: int, rows: int, in_a_row: int, *, misere: bool) -> None:
+        self.columns, self.rows, self.misere = columns, rows, misere
+        self.cells = columns * rows
+        self.full = 2**self.cells - 1
+        self.lines = [sum(map(self.bit, line)) for line in self._lines(in_a_row)]
+        self.images = cache(self._images)
+        where = [[row * columns + column for column in range(columns)] for row in range(rows)]
+        turned = [where, list(zip(*where, strict=True))] if rows == columns else [where]
+        views = [
+            [row[::x] for row in view[::y]] for view in turned for x in (1, -1) for y in (1, -1)
+        ]
+        self.symmetries = [[cell for row in view for cell in row] for view in views]
+
+    def bit(self, cell: int) -> int:
+        """Return the mask of a cell."""
+        return 1 << (self.cells - 1 - cell)
+
+    def _lines(self, k: int) -> Iterator[list[int]]:
+        for row in range(self.rows):
+            for column in range(self.columns):
+                for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
+                    last_row, last_column = row + down * (k - 1), column + right * (k - 1)
+                    if last_row < self.rows and 0 <= last_column < self.columns:
+                        step = down * self.columns + right
+                        yield [row * self.columns + column + i * step for i in range(k)]
+
+    def _images(self, mask: int) -> list[int]:
+        """Return a mask under every symmetry."""
+        marked = [bool(mask & self.bit(cell)) for cell in range(self.cells)]
+        return [
+            sum(self.bit(cell) for cell, origin in enumerate(symmetry) if marked[origin])
+            for symmetry in self.symmetries
+        ]
+
+    def positions(self, x: int, o: int) -> list[int]:
+        """Return a position under every symmetry."""
+        cells = self.cells
+        return [a << cells | b for a, b in zip(self.images(x), self.images(o), strict=True)]
+
+    def outcome(self, x: int, o: int) -> int | None:
+        """Return the value of an ended position for the player to move, None in play."""
+        opponent = o if x.bit_count() == o.bit_count() else x
+        for line in self.lines:
+            if opponent & line == line:
+                return 1 if self.misere else -1
+        return 0 if x | o == self.full else None
+
+    def text(self, x: int, o: int) -> str:
+        """Return a position as text."""
+        marks = "".join(
+            "X" if x & self.bit(cell) else "O" if o & self.bit(cell) else "."
+            for cell in range(self.cells)
+        )
+        starts = range(0, self.cells, self.columns)
+        return "/".join(marks[begin : begin + self.columns] for begin in starts)
+
+
+def plain_explore(board: PlainBoard) -> Any:
+    """Return the networkx.DiGraph of all canonical states, first come, first explored."""
+    import networkx as nx
+
+    graph = nx.DiGraph()
+    graph.add_node(0, ply=0)
+    queue = deque([0])
+    while queue:
+        state = queue.popleft()
+        x, o = state >> board.cells, state & board.full
+        x_moves = x.bit_count() == o.bit_count()
+        data, edges = graph.nodes[state], graph.adj[state]
+        data["position"] = board.text(x, o)
+        data["to_move"] = 1 if x_moves else 2
+        data["outcome"] = board.outcome(x, o)
+        data["orbit"] = len(set(board.positions(x, o)))
+        if data["outcome"] is not None:
+            continue
+        for cell in range(board.cells):
+            bit = board.bit(cell)
+            if (x | o) & bit:
+                continue
+            child = min(board.positions(x | bit, o) if x_moves else board.positions(x, o | bit))
+            if child in edges:
+                edges[child]["moves"] += (cell,)
+                continue
+            if child not in graph:
+                graph.add_node(child, ply=data["ply"] + 1)
+                queue.append(child)
+            graph.add_edge(state, child, moves=(cell,))
+    return graph
+
+
+def plain_solve(graph: Any) -> None:
+    """Solve one state at a time, the last found first: every move leads to a later one."""
+    for state in reversed(list(graph)):
+        data = graph.nodes[state]
+        children = [graph.nodes[child] for child in graph.adj[state]]
+        if not children:
+            value = data["outcome"]
+            data.update(value=value, remoteness=0, score=-float(value), random_value=float(value))
+            continue
+        data["value"] = value = -min(child["value"] for child in children)
+        kept = [child["remoteness"] for child in children if child["value"] == -value]
+        data["remoteness"] = 1 + (max(kept) if value == -1 else min(kept))
+        losing = sum(child["value"] == 1 for child in children)
+        data["score"] = losing / len(children) if value == 0 else float(-value)
+        moves = [len(edge["moves"]) for edge in graph.adj[state].values()]
+        total = sum(n * child["random_value"] for n, child in zip(moves, children, strict=True))
+        data["random_value"] = -total / sum(moves)
+
+
+def plain_store(graph: Any, file: Path, laps: Laps) -> None:
+    """Write the two tables row by row in the order of their keys, then the index."""
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode=OFF").fetchall()
+        connection.execute("PRAGMA synchronous=OFF")
+        connection.execute(f"CREATE TABLE state (id INTEGER PRIMARY KEY, {PLAIN_COLUMNS})")
+        connection.execute(
+            "CREATE TABLE edge (parent, move, child, PRIMARY KEY (parent, move)) WITHOUT ROWID"
+        )
+        connection.execute("BEGIN")
+        states = sorted(graph)
+        places = ", ".join("?" * 12)
+        rows = (plain_row(state, graph.nodes[state]) for state in states)
+        connection.executemany(f"INSERT INTO state VALUES ({places})", rows)
+        laps.lap("load_states")
+        edges = (edge for state in states for edge in plain_edges(state, graph.adj[state]))
+        connection.executemany("INSERT INTO edge VALUES (?, ?, ?)", edges)
+        laps.lap("load_edges")
+        connection.execute("CREATE INDEX child ON edge (child)")
+        connection.execute("COMMIT")
+        laps.lap("index")
+
+
+def plain_row(state: int, data: Figures) -> tuple[Any, ...]:
+    """Return a row of the table state."""
+    value, remoteness = data["value"], data["remoteness"]
+    return (
+        state,
+        data["position"],
+        data["ply"],
+        data["to_move"],
+        int(data["outcome"] is not None),
+        value,
+        remoteness,
+        data["score"],
+        remoteness // 2 if value == -1 else None,
+        (remoteness + 1) // 2 if value == 1 else None,
+        data["orbit"],
+        data["random_value"],
+    )
+
+
+def plain_edges(state: int, children: Any) -> list[tuple[int, int, int]]:
+    """Return the rows of the table edge of one parent, ascending by move."""
+    rows = [(state, move, child) for child, edge in children.items() for move in edge["moves"]]
+    return sorted(rows)
+
+
+# Printing
+
+
+def as_text(result: Figures) -> str:
+    """Return the figures as two tables: pieces first, then targets."""
+    about = ", ".join(f"{name} {value}" for name, value in result["machine"].items())
+    lines = [result["game"], about, ""]
+    for piece, figures in result["figures"].items():
+        lines += [piece]
+        lines += [f"    {name:<18}{_number(value):>14}" for name, value in figures.items()]
+    lines += ["", f"{'target':<46}{'measured':>12}  {'wanted':<12} met"]
+    for each in result["targets"]:
+        met = {True: "yes", False: "NO", None: "not measured"}[each["met"]]
+        lines += [f"{each['name']:<46}{_number(each['value']):>12}  {each['target']:<12} {met}"]
+    return "\n".join(lines)
+
+
+def _number(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,}" if isinstance(value, int) or value >= 1_000 else f"{value:,.3f}"
+
+
+PIECES: dict[str, Callable[[str, Path], Figures]] = {
+    "build": piece_build,
+    "plain": piece_plain,
+    "copy": piece_copy,
+    "plain_game": piece_plain_game,
+    "commands": piece_commands,
+    "lookups": piece_lookups,
+}
+"""In the order of measuring: copy, commands and lookups read what build wrote."""
+
+
+if __name__ == "__main__":
+    main()
