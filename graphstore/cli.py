@@ -101,7 +101,7 @@ def warnings_said() -> Iterator[None]:
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = say
+        warnings.showwarning = say  # type: ignore[assignment]  # it needs no more than the message
         yield
 
 

@@ -95,15 +95,15 @@ def check(game: Game, *, max_positions: int = POSITIONS, progress: Progress = qu
 
 
 def _positions(game: Game, limit: int, progress: Progress) -> tuple[Ints, bool]:
-    """Return the positions that play reaches, without symmetry, and whether these are all."""
+    """Return the positions that play reaches, nearest first, and whether these are all."""
     fresh = known = distinct(np.asarray(game.start_states()))
     while fresh.size and len(known) < limit:
         in_play = fresh[game.outcomes(fresh) == IN_PLAY]
         children = distinct(game.expand(in_play).child) if in_play.size else in_play
-        fresh = np.setdiff1d(children, known, assume_unique=True)
+        fresh = children[~np.isin(children, known)]
         known = np.concatenate((known, fresh))
         progress("check: positions", len(known), None)
-    return distinct(known), not fresh.size
+    return known, not fresh.size
 
 
 Found = Iterator[tuple[str, str]]

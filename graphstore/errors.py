@@ -49,6 +49,10 @@ class RulesError(GraphstoreError, ValueError):
     """A rule set that breaks a law every game must keep."""
 
 
+class MissingExtraError(GraphstoreError, ImportError):
+    """A feature whose optional package is not installed."""
+
+
 class RulesMissingError(GraphstoreError, LookupError):
     """A database whose game is not built in, opened without its rules."""
 

@@ -5,7 +5,7 @@ a wave to the one before is fitted as a + b log((P - i) / (i + 1)) at ply i: b i
 put on free cells in any order, less where gravity or the like holds them back. If not, it is fitted
 as a + b i; where that does not fall, no end is in sight. Positions are fitted, not states, since
 symmetry merges hardly anything in the first waves. The range is a guess that held where it was
-tried: (all / seen) ** 0.15 to either side.
+tried: a factor of (all / seen) ** 0.15, at least of 1.5, to either side.
 """
 
 import math
@@ -61,20 +61,20 @@ def project(
     """Return how large a game is whose first waves have so many states, positions and moves.
 
     >>> about(project([1, 3, 12, 38, 108], [1, 9, 72, 252, 756], [9] * 5, max_plies=9))
-    '1,400 (990 to 1,900)'
+    '1,400 (910 to 2,000)'
     """
     seen = sum(states)
     total, plies, doubt = float(seen), len(states) - 1, 1.0
     if not complete:
         more, plies = _follow(positions, max_plies)
         total += more * states[-1] / positions[-1]
-        doubt = (total / seen) ** DOUBT
+        doubt = max((total / seen) ** DOUBT, 1.5) if math.isfinite(total) else 1.0
     all_moves = float(sum(moves))
     if not complete:
         all_moves += (total - seen) * sum(moves[-3:]) / sum(states[-3:])
     return Estimate(
         total,
-        total if complete else max(total / doubt, float(seen)),
+        max(total / doubt, float(seen)) if math.isfinite(total) else float(seen),
         total * doubt,
         all_moves,
         plies,

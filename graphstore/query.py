@@ -214,7 +214,7 @@ def probe_as_stored(connection: Connection, position: str | int) -> Probe:
         raise NotInStoreError(
             f"{shown(str(position))} is no position as stored; to read others the rules are needed"
         )
-    moves = [Move(*cells) for cells in connection.execute(_MOVES, {"state": row["id"]}).tuples()]
+    moves = [Move(*cells) for cells in connection.execute(_MOVES, {"state": row["id"]})]
     return _answer(row, row["position"], moves)
 
 

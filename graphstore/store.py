@@ -304,8 +304,8 @@ def local_path(path_or_url: str | os.PathLike[str]) -> Path:
     raise StoreError(f"{text}: only files and sqlite:/// addresses will do")
 
 
-def _check_header(path: Path) -> None:
-    """Refuse what is not a file that graphstore wrote."""
+def _check_header(path: Path) -> bytes:
+    """Return the header of a file that graphstore wrote; refuse any other."""
     with explained(path):
         if not path.exists():
             raise StoreMissingError(f"there is no file {path}; graphstore build GAME --db {path}")
@@ -319,13 +319,18 @@ def _check_header(path: Path) -> None:
         )
         if not ours:
             raise NotAStoreError(f"{path} is not a graphstore database")
+        return header
 
 
 def _revision(path: Path) -> str:
     """Return the schema revision of a file that is ours."""
-    _check_header(path)
+    header = _check_header(path)
     with explained(path), closing(connect(path)) as connection:
         rows = connection.execute("SELECT version_num FROM alembic_version").fetchall()
+        (page_size,) = connection.execute("PRAGMA page_size").fetchone()
+        size, whole = path.stat().st_size, page_size * int.from_bytes(header[28:32])
+    if size < whole:  # SQLite itself does not mind if the last page is there in part
+        raise NotAStoreError(f"{path} is damaged: it has {size:,} bytes of {whole:,}")
     if len(rows) != 1:
         raise NotAStoreError(f"{path} is damaged: it records {len(rows)} schema revisions, not one")
     return str(rows[0][0])
@@ -356,7 +361,8 @@ def explained(path: str | os.PathLike[str], consequence: str = "") -> Iterator[N
         reason = getattr(error, "orig", None) or error
         what = getattr(reason, "strerror", None) or str(reason)
         then = f"{'; ' * bool(consequence)}{consequence}"
-        if type(reason) is sqlite3.DatabaseError:  # SQLITE_CORRUPT or SQLITE_NOTADB
+        damaged = type(reason) is sqlite3.DatabaseError  # SQLITE_CORRUPT or SQLITE_NOTADB
+        if damaged or what.startswith("no such"):  # table, column
             raise NotAStoreError(f"{path} is damaged: {what}{then}") from error
         if getattr(reason, "sqlite_errorname", "") == "SQLITE_READONLY_ROLLBACK":
             what = f"another program was killed while it wrote; run: graphstore upgrade {path}"

@@ -19,7 +19,9 @@ from graphstore.game import Game, PlainGame
 GROUP = "graphstore.games"
 """The entry point group in which a package lists its games."""
 
-_REFERENCE = re.compile(r"(?P<module>.+?)(?::(?P<name>[^\W\d]\w*)(?:\((?P<parameters>.*)\))?)?")
+_REFERENCE = re.compile(
+    r"(?P<module>[^:]+?|.+\.py)(?::(?P<name>[^\W\d]\w*)(?:\((?P<parameters>.*)\))?)?"
+)
 
 
 def load(reference: str) -> Game:

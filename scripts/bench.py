@@ -19,6 +19,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -56,7 +57,7 @@ def main() -> None:
     arguments = _arguments()
     if arguments.piece:
         figures = PIECES[arguments.piece](arguments.game, Path(arguments.folder))
-        print(json.dumps(figures | {"peak_mb": peak_mb()}))
+        print(json.dumps(figures | {"cpu_s": round(time.process_time(), 2), "peak_mb": peak_mb()}))
         return
     result = run(arguments.game, without_plain=arguments.without_plain)
     print(json.dumps(result, indent=2) if arguments.json else as_text(result))
@@ -160,7 +161,7 @@ def batch_rate(work: Callable[[Any], Any], items: Any) -> int:
 
 
 def _passes(work: Callable[[Any], Any], items: Sequence[Any]) -> float:
-    """Return how often a second work can be called, after a warm-up, with one item after another."""
+    """Return how often a second work can be called, after a warm-up, one item after another."""
     for item in items[: len(items) // 10 + 1]:
         work(item)
     begin = time.perf_counter()
@@ -401,21 +402,33 @@ def piece_plain(game: str, folder: Path) -> Figures:
     gc.disable()
     board = PlainBoard(rules.columns, rules.rows, rules.in_a_row, misere=rules.misere)
     laps = Laps()
-    graph = plain_explore(board)
+    states, graph = plain_explore(board)
     laps.lap("explore")
-    plain_solve(graph)
+    plain_solve(states, graph)
     laps.lap("solve")
-    plain_store(graph, folder / "plain.db", laps)
+    plain_store(board, states, graph, folder / "plain.db", laps)
     seconds = laps.seconds
     return {
         **seconds,
         "explore_solve": round(seconds["explore"] + seconds["solve"], 4),
         "total": round(sum(seconds.values()), 4),
-        "states": graph.number_of_nodes(),
+        "states": len(states),
         "moves": sum(len(moves) for _, _, moves in graph.edges(data="moves")),
         "edges": graph.number_of_edges(),
-        **_outcomes(Counter(value for _, value in graph.nodes(data="value"))),
+        **_outcomes(Counter(state.value for state in states.values())),
     }
+
+
+@dataclass(slots=True)
+class PlainState:
+    """What the plain pipeline knows of a state."""
+
+    ply: int
+    outcome: int | None = None
+    value: int = 0
+    remoteness: int = 0
+    score: float = 0
+    random_value: float = 0
 
 
 class PlainBoard:
@@ -425,10 +438,11 @@ class PlainBoard:
         self.columns, self.rows, self.misere = columns, rows, misere
         self.cells = columns * rows
         self.full = 2**self.cells - 1
+        self.bits = [(cell, self.bit(cell)) for cell in range(self.cells)]
         self.lines = [sum(map(self.bit, line)) for line in self._lines(in_a_row)]
         self.images = cache(self._images)
         where = [[row * columns + column for column in range(columns)] for row in range(rows)]
-        turned = [where, list(zip(*where, strict=True))] if rows == columns else [where]
+        turned = [where, [list(line) for line in zip(*where, strict=True)]][: 1 + (rows == columns)]
         views = [
             [row[::x] for row in view[::y]] for view in turned for x in (1, -1) for y in (1, -1)
         ]
@@ -455,10 +469,14 @@ class PlainBoard:
             for symmetry in self.symmetries
         ]
 
+    def split(self, state: int) -> tuple[int, int]:
+        """Return X's and O's mask."""
+        return state >> self.cells, state & self.full
+
     def positions(self, x: int, o: int) -> list[int]:
         """Return a position under every symmetry."""
         cells = self.cells
-        return [a << cells | b for a, b in zip(self.images(x), self.images(o), strict=True)]
+        return [a << cells | b for a, b in zip(self.images(x), self.images(o))]  # noqa: B905
 
     def outcome(self, x: int, o: int) -> int | None:
         """Return the value of an ended position for the player to move, None in play."""
@@ -470,67 +488,62 @@ class PlainBoard:
 
     def text(self, x: int, o: int) -> str:
         """Return a position as text."""
-        marks = "".join(
-            "X" if x & self.bit(cell) else "O" if o & self.bit(cell) else "."
-            for cell in range(self.cells)
-        )
+        marks = "".join(["X" if x & bit else "O" if o & bit else "." for _, bit in self.bits])
         starts = range(0, self.cells, self.columns)
         return "/".join(marks[begin : begin + self.columns] for begin in starts)
 
 
-def plain_explore(board: PlainBoard) -> Any:
-    """Return the networkx.DiGraph of all canonical states, first come, first explored."""
+def plain_explore(board: PlainBoard) -> tuple[dict[int, PlainState], Any]:
+    """Return all canonical states, first come, first explored, and a networkx.DiGraph of them."""
     import networkx as nx
 
     graph = nx.DiGraph()
-    graph.add_node(0, ply=0)
-    queue = deque([0])
+    graph.add_node(0)
+    states = {0: PlainState(0)}
+    queue = deque(states)
     while queue:
-        state = queue.popleft()
-        x, o = state >> board.cells, state & board.full
+        parent = queue.popleft()
+        x, o = board.split(parent)
+        outcome = states[parent].outcome = board.outcome(x, o)
+        if outcome is not None:
+            continue
         x_moves = x.bit_count() == o.bit_count()
-        data, edges = graph.nodes[state], graph.adj[state]
-        data["position"] = board.text(x, o)
-        data["to_move"] = 1 if x_moves else 2
-        data["outcome"] = board.outcome(x, o)
-        data["orbit"] = len(set(board.positions(x, o)))
-        if data["outcome"] is not None:
-            continue
-        for cell in range(board.cells):
-            bit = board.bit(cell)
-            if (x | o) & bit:
-                continue
-            child = min(board.positions(x | bit, o) if x_moves else board.positions(x, o | bit))
-            if child in edges:
-                edges[child]["moves"] += (cell,)
-                continue
-            if child not in graph:
-                graph.add_node(child, ply=data["ply"] + 1)
+        children: dict[int, list[int]] = {}
+        for cell, bit in board.bits:
+            if not (x | o) & bit:
+                images = board.positions(x | bit, o) if x_moves else board.positions(x, o | bit)
+                children.setdefault(min(images), []).append(cell)
+        for child, moves in children.items():
+            graph.add_edge(parent, child, moves=moves)
+            if child not in states:
+                states[child] = PlainState(states[parent].ply + 1)
                 queue.append(child)
-            graph.add_edge(state, child, moves=(cell,))
-    return graph
+    return states, graph
 
 
-def plain_solve(graph: Any) -> None:
+def plain_solve(states: dict[int, PlainState], graph: Any) -> None:
     """Solve one state at a time, the last found first: every move leads to a later one."""
-    for state in reversed(list(graph)):
-        data = graph.nodes[state]
-        children = [graph.nodes[child] for child in graph.adj[state]]
-        if not children:
-            value = data["outcome"]
-            data.update(value=value, remoteness=0, score=-float(value), random_value=float(value))
+    neighbours = dict(graph.adjacency())
+    for key, state in reversed(states.items()):
+        if state.outcome is not None:
+            state.value, state.score = state.outcome, -float(state.outcome)
+            state.random_value = float(state.outcome)
             continue
-        data["value"] = value = -min(child["value"] for child in children)
-        kept = [child["remoteness"] for child in children if child["value"] == -value]
-        data["remoteness"] = 1 + (max(kept) if value == -1 else min(kept))
-        losing = sum(child["value"] == 1 for child in children)
-        data["score"] = losing / len(children) if value == 0 else float(-value)
-        moves = [len(edge["moves"]) for edge in graph.adj[state].values()]
-        total = sum(n * child["random_value"] for n, child in zip(moves, children, strict=True))
-        data["random_value"] = -total / sum(moves)
+        edges = neighbours[key]
+        children = [states[child] for child in edges]
+        state.value = value = -min([child.value for child in children])
+        kept = [child.remoteness for child in children if child.value == -value]
+        state.remoteness = 1 + (max(kept) if value == -1 else min(kept))
+        losing = sum([child.value == 1 for child in children])
+        state.score = losing / len(children) if value == 0 else float(-value)
+        moves = [len(edge["moves"]) for edge in edges.values()]
+        total = sum([n * child.random_value for n, child in zip(moves, children, strict=True)])
+        state.random_value = -total / sum(moves)
 
 
-def plain_store(graph: Any, file: Path, laps: Laps) -> None:
+def plain_store(
+    board: PlainBoard, states: dict[int, PlainState], graph: Any, file: Path, laps: Laps
+) -> None:
     """Write the two tables row by row in the order of their keys, then the index."""
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode=OFF").fetchall()
@@ -540,12 +553,18 @@ def plain_store(graph: Any, file: Path, laps: Laps) -> None:
             "CREATE TABLE edge (parent, move, child, PRIMARY KEY (parent, move)) WITHOUT ROWID"
         )
         connection.execute("BEGIN")
-        states = sorted(graph)
+        keys = sorted(states)
+        neighbours = dict(graph.adjacency())
         places = ", ".join("?" * 12)
-        rows = (plain_row(state, graph.nodes[state]) for state in states)
+        rows = (plain_row(board, key, states[key]) for key in keys)
         connection.executemany(f"INSERT INTO state VALUES ({places})", rows)
         laps.lap("load_states")
-        edges = (edge for state in states for edge in plain_edges(state, graph.adj[state]))
+        edges = (
+            (key, move, child)
+            for key in keys
+            for child, edge in neighbours[key].items()
+            for move in edge["moves"]
+        )
         connection.executemany("INSERT INTO edge VALUES (?, ?, ?)", edges)
         laps.lap("load_edges")
         connection.execute("CREATE INDEX child ON edge (child)")
@@ -553,29 +572,23 @@ def plain_store(graph: Any, file: Path, laps: Laps) -> None:
         laps.lap("index")
 
 
-def plain_row(state: int, data: Figures) -> tuple[Any, ...]:
+def plain_row(board: PlainBoard, key: int, state: PlainState) -> tuple[Any, ...]:
     """Return a row of the table state."""
-    value, remoteness = data["value"], data["remoteness"]
+    x, o = board.split(key)
     return (
-        state,
-        data["position"],
-        data["ply"],
-        data["to_move"],
-        int(data["outcome"] is not None),
-        value,
-        remoteness,
-        data["score"],
-        remoteness // 2 if value == -1 else None,
-        (remoteness + 1) // 2 if value == 1 else None,
-        data["orbit"],
-        data["random_value"],
+        key,
+        board.text(x, o),
+        state.ply,
+        1 if x.bit_count() == o.bit_count() else 2,
+        int(state.outcome is not None),
+        state.value,
+        state.remoteness,
+        state.score,
+        state.remoteness // 2 if state.value == -1 else None,
+        (state.remoteness + 1) // 2 if state.value == 1 else None,
+        len(set(board.positions(x, o))),
+        state.random_value,
     )
-
-
-def plain_edges(state: int, children: Any) -> list[tuple[int, int, int]]:
-    """Return the rows of the table edge of one parent, ascending by move."""
-    rows = [(state, move, child) for child, edge in children.items() for move in edge["moves"]]
-    return sorted(rows)
 
 
 # Printing

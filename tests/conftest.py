@@ -1,14 +1,19 @@
-"""What several test modules share: games made from tables, and random ones."""
+"""What several test modules share: games made from tables, and random ones; a built database."""
 
+import csv
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from graphstore import GameGraph, PlainGame, explore, find_game, solve
+from graphstore import GameGraph, PlainGame, Store, build, explore, find_game, solve
 
 DATA = Path(__file__).parent / "data"
+GRAPHSTORE = (sys.executable, "-m", "graphstore")
 
 settings.register_profile("unhurried", deadline=None)  # machines that run tests are shared
 settings.load_profile("unhurried")
@@ -67,3 +72,57 @@ def tictactoe() -> GameGraph:
     graph = explore(find_game("tictactoe"))
     solve(graph)
     return graph
+
+
+@pytest.fixture(scope="session")
+def tictactoe_db(tmp_path_factory) -> Path:
+    """The database of tic-tac-toe; a test that changes it changes a copy."""
+    path = tmp_path_factory.mktemp("built") / "tictactoe.db"
+    build("tictactoe", path)
+    path.chmod(0o444)
+    return path
+
+
+@pytest.fixture(scope="session")
+def store(tictactoe_db):
+    """The database of tic-tac-toe, open."""
+    with Store.open(tictactoe_db) as opened:
+        yield opened
+
+
+@pytest.fixture
+def copy(tictactoe_db, tmp_path) -> Path:
+    """A copy of the database of tic-tac-toe that a test may spoil."""
+    path = tmp_path / "copy.db"
+    path.write_bytes(tictactoe_db.read_bytes())
+    return path
+
+
+@pytest.fixture(scope="session")
+def oracle() -> list[dict[str, str]]:
+    """The rows of tictactoe_765.csv."""
+    with (DATA / "tictactoe_765.csv").open(newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+def graphstore(*words, stdin="", cwd=None, **environment):
+    """Run the command line in a process of its own; return what it did."""
+    return subprocess.run(
+        [*GRAPHSTORE, *map(str, words)],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env=os.environ | environment,
+        timeout=60,
+    )
+
+
+def error_line(done, exit_code=1):
+    """Return what a command that failed said, which must be one line on stderr alone."""
+    assert (done.returncode, done.stdout) == (exit_code, ""), done
+    assert done.stderr.startswith("graphstore: "), done.stderr
+    assert done.stderr.endswith("\n"), done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert "a bug" not in done.stderr
+    return done.stderr.removeprefix("graphstore: ").rstrip("\n")

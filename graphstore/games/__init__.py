@@ -8,10 +8,10 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from graphstore import userrules
+from graphstore import openspiel, userrules
 from graphstore.errors import GameNameError, shown
 from graphstore.game import Game
-from graphstore.games import grid, hexapawn, morris, nim, subtraction
+from graphstore.games import connect, grid, hexapawn, morris, nim, subtraction, vanishing
 
 Parameter = int | str
 
@@ -48,6 +48,20 @@ FAMILIES = (
         "k in a row on m columns by n rows, at most 31 cells; misere: making a line loses",
         ("mnk(4,3,3)", "mnk(4,4,4)", "mnk(3,3,3,misere)"),
         grid.mnk,
+    ),
+    Family(
+        "connect",
+        "connect(w,h[,k])",
+        "stones fall down w columns of h cells, k in a row win, by default 4; w * (h + 1) <= 63",
+        ("connect(4,4)", "connect(5,3,3)", "connect(6,2)"),
+        connect.connect,
+    ),
+    Family(
+        "vanishing",
+        "vanishing",
+        "three in a row on three by three with three marks each: a fourth makes the oldest vanish",
+        ("vanishing",),
+        vanishing.vanishing,
     ),
     Family(
         "morris",
@@ -94,6 +108,8 @@ def find_game(name: str) -> Game:
     Raises:
         GameNameError: no such game, or parameters that it cannot have.
     """
+    if name.startswith(openspiel.PREFIX):
+        return openspiel.OpenSpielGame(name.removeprefix(openspiel.PREFIX))
     if ":" in name or name.strip().endswith(".py"):
         return userrules.load(name)
     match = _NAME.fullmatch(name)

@@ -5,6 +5,8 @@ up; Black is on the top row. A pawn goes one step ahead to an empty cell, or tak
 diagonally ahead; a player without a move has lost. Martin Gardner's game of 1962 has 3 by 3 cells.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from graphstore.errors import (
@@ -22,7 +24,7 @@ from graphstore.games.sided import (
     UnreachableError,
 )
 
-_COUNTS, _BOTH, _AFTER, _TEMPO = 1, 2, 3, 4  # why a position is none
+_COUNTS, _BOTH, _AFTER, _MOVES = 1, 2, 3, 4  # why a position is none
 
 
 class Hexapawn(SidedGame):
@@ -81,8 +83,9 @@ class Hexapawn(SidedGame):
     def read(self, text: str) -> int:
         """See `graphstore.game.Game.read`.
 
-        What cannot be is refused by the numbers of pawns, the rows they reached and the moves
-        they made; it is not proved that play leads to the rest.
+        The board must look as if it came about by play: the numbers of pawns and of their moves
+        and the rows they reached are checked, no more. So a board can be read that play does not
+        reach: of hexapawn(3,3) 2,531 are, 135 of them reached. A database lacks the others.
         """
         white, black, turn = self.symmetry.read(text, game=self.name)
         if not turn:
@@ -102,10 +105,11 @@ class Hexapawn(SidedGame):
         if fault == _BOTH:
             raise BothSidesWonError("both sides have reached the far side; the first one has won")
         if fault == _AFTER:
+            at_end = white & self._homes[1] if turn == 1 else black & self._homes[0]
             raise PlayAfterWinError(
-                f"play went on after {mover} or {last} had reached the far side"
+                f"{mover if at_end else last} had reached the far side, yet play went on"
             )
-        if fault == _TEMPO:
+        if fault == _MOVES:
             raise UnreachableError(
                 f"these pawns have not made moves in turn such that {mover} would be to move"
             )
@@ -141,30 +145,30 @@ class Hexapawn(SidedGame):
     def faults(self, positions: Ints) -> Codes:
         """Return int8[n]: why each position cannot be, or 0."""
         white, black = self.symmetry.split(positions)
-        n_white, n_black = (np.bitwise_count(men).astype(np.int64) for men in (white, black))
-        far_white, far_black = (
-            np.bitwise_count(men & home)
-            for men, home in zip((white, black), self._homes[::-1], strict=True)
-        )
         turns = self.turns(positions)
-        # A side's moves are the rows that its pawns went ahead, those that were taken included.
+        n_white, far_white, made_white = _tally(white, self._rows[::-1])
+        n_black, far_black, made_black = _tally(black, self._rows)
         lost_white, lost_black = self.columns - n_white, self.columns - n_black
-        made_white, made_black = np.zeros((2, len(positions)), dtype=np.int64)
-        for row, cells in enumerate(self._rows):
-            made_white += (self.rows - 1 - row) * np.bitwise_count(white & cells)
-            made_black += row * np.bitwise_count(black & cells)
-        most_white = made_white + lost_white * (self.rows - 2)
-        most_black = made_black + lost_black * (self.rows - 2) + turns - 1
+        # Each side made as many moves as its pawns went ahead by rows, lost pawns included.
         least_white = np.maximum(made_white, lost_black)
-        least_black = np.maximum(made_black, lost_white) + turns - 1
-        faults = np.where(
-            np.maximum(least_white, least_black) <= np.minimum(most_white, most_black), 0, _TEMPO
-        )
-        faults[np.where(turns == 1, far_white, far_black) > 0] = _AFTER
-        faults[np.maximum(far_white, far_black) > 1] = _AFTER
+        least_black = np.maximum(made_black, lost_white) + (turns == 2)
+        most_white = made_white + lost_white * (self.rows - 2)
+        most_black = made_black + lost_black * (self.rows - 2) + (turns == 2)
+        possible = (least_white <= most_black) & (least_black <= most_white)
+        possible &= (least_white <= most_white) & (least_black <= most_black)
+        faults = np.where(possible, 0, _MOVES)
+        after = (np.where(turns == 1, far_white, far_black) > 0) | (far_white + far_black > 1)
+        faults[after] = _AFTER
         faults[(far_white > 0) & (far_black > 0)] = _BOTH
         faults[np.maximum(n_white, n_black) > self.columns] = _COUNTS
         return faults.astype(np.int8)
+
+
+def _tally(pawns: Ints, rows: Sequence[int]) -> tuple[Ints, Ints, Ints]:
+    """Return the number of pawns, of those on the last row, and by how many rows they went."""
+    by_row = [np.bitwise_count(pawns & row).astype(np.int64) for row in rows]
+    ahead = [gone * count for gone, count in enumerate(by_row)]
+    return np.sum(by_row, axis=0), by_row[-1], np.sum(ahead, axis=0)
 
 
 def hexapawn(w: int, h: int) -> Hexapawn:

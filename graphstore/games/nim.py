@@ -72,14 +72,18 @@ class Nim:
     def orbits(self, positions: Ints) -> Ints:
         """See `graphstore.game.Game.orbits`: arrangements with no heap higher than it started."""
         falling = np.sort(self._unpack(positions), axis=1)[:, ::-1]
-        orbits = np.ones(len(positions), dtype=np.int64)
-        run = np.zeros(len(positions), dtype=np.int64)
+        orbits, of_run, run = np.ones((3, len(positions)), dtype=np.int64)
         for rank in range(len(self.heaps)):  # a heap takes any free place that is high enough
             size = falling[:, rank]
-            run = np.where(size == falling[:, rank - 1], run + 1, 1) if rank else run + 1
-            places = len(self.heaps) - np.searchsorted(self.heaps, size)
-            orbits = orbits * (places - rank) // run  # equal heaps in any order are one
-        return orbits
+            first = (
+                size != falling[:, rank - 1] if rank else np.ones(len(positions), dtype=np.bool_)
+            )
+            orbits = np.where(first, orbits * of_run, orbits)
+            of_run, run = np.where(first, 1, of_run), np.where(first, 1, run + 1)
+            places = len(self.heaps) - np.searchsorted(self.heaps, size) - rank
+            whole, rest = np.divmod(of_run, run)  # equal heaps are chosen places for in any order
+            of_run = whole * places + rest * places // run
+        return orbits * of_run
 
     def texts(self, positions: Ints) -> list[str]:
         """See `graphstore.game.Game.texts`: the heaps, with commas between them."""

@@ -124,9 +124,10 @@ class SidedBoard(BoardSymmetry):
         said = self._said.search(end)
         if said is None:
             return *self._masks(text, game), 0
-        told = self._attempt(text.rstrip()[: said.start() - len(end)], game)
-        plainly = said["words"] or said["comma"].strip()  # else it may be a man
-        whole = None if plainly else self._attempt(text, game)
+        before = text.rstrip()[: said.start() - len(end)]
+        plainly = said["words"] or said["comma"] == " " not in before or said["comma"].strip()
+        told = self._attempt(before, game)
+        whole = None if plainly else self._attempt(text, game)  # the letter may be a man
         if isinstance(whole, tuple) and isinstance(told, tuple):
             raise WrongSizeError(
                 f"{shown(text)} may end in a man or in whose turn it is; write a dot for every "

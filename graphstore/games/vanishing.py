@@ -1,9 +1,10 @@
 """Vanishing tic-tac-toe, also called infinite: three marks each, a fourth makes the oldest go.
 
 A position packs the last six moves, the newest lowest, four bits each: the cell and 1 more, or 0
-where there were fewer; and one bit above them, 1 where O is to move. Turns alternate, so these
-are all marks with their ages, and if they are six the oldest is the mover's. It stays until the
-mover has chosen a free cell, then it vanishes, and three in a row win. Play can go in circles.
+where there were fewer. As turns alternate these are all marks with their ages, the newest is of
+the player who just moved, and if they are six the oldest is of the player to move. It stays
+until that player has chosen a free cell, then it vanishes, and three in a row win. Who of the two
+began makes no difference by then, and no position tells. Play can go round in circles.
 """
 
 from collections.abc import Sequence
@@ -12,27 +13,25 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from graphstore.errors import (
-    BothSidesWonError,
-    ImpossibleCountsError,
-    PlayAfterWinError,
-    PositionError,
-)
+from graphstore.errors import BothSidesWonError, PlayAfterWinError, PositionError
 from graphstore.game import IN_PLAY, LOSS, Codes, Ints, Moves
 from graphstore.games.boardtext import read_cells, write_cells
-from graphstore.games.grid import MARKS, tictactoe
+from graphstore.games.grid import tictactoe
 from graphstore.symmetry import board_permutations
 
 ROWS, COLUMNS = 3, 3
 CELLS = ROWS * COLUMNS
-EACH = 3  # marks of a player
-SHIFTS = np.arange(0, 2 * EACH * 4, 4)  # of the moves in a position, the newest first
-O_MOVES = 1 << 24
-GAPS = " ,;:\t"  # between a board and its order, and between the cells of that
+KEPT = 6  # moves whose marks are on the board, three of each player
+SHIFTS = np.arange(0, 4 * KEPT, 4)  # of the moves in a position, the newest first
+MARKS = "AbCdEf"  # by age, the oldest A; of one player all are capital, of the other all small
+LETTERS = MARKS.upper()  # as they are read, in either case
+BOARD = tictactoe()
+_AGE = np.zeros(128, dtype=np.int64)  # of a mark, 1 the oldest; 0 of what is no mark
+_AGE[[*MARKS.encode()]] = np.arange(1, KEPT + 1)
 
 
 class MarkOrderError(PositionError):
-    """Marks without the order in which they were placed, or with an impossible one."""
+    """Marks whose letters do not tell in which order they were placed."""
 
 
 class Vanishing:
@@ -42,7 +41,7 @@ class Vanishing:
     rules = "1"
     shape = (ROWS, COLUMNS)
     max_plies = None
-    players = ("X", "O")
+    players = ("player 1", "player 2")
 
     def __repr__(self) -> str:
         return f"<game {self.name}>"
@@ -53,26 +52,26 @@ class Vanishing:
 
     def expand(self, positions: Ints) -> Moves:
         """See `graphstore.game.Game.expand`: move m marks cell m."""
-        taken = np.bitwise_or.reduce(2 ** _slots(positions), axis=1)  # bit 0 stands for no cell
-        parent, cell = np.nonzero((taken[:, np.newaxis] & 2 ** np.arange(1, CELLS + 1)) == 0)
-        before = positions[parent]
-        child = ((before << 4) & (O_MOVES - 1)) | (cell + 1) | (~before & O_MOVES)
+        taken = np.bitwise_or.reduce(1 << _moves(positions), axis=1)  # bit 0 stands for no cell
+        parent, cell = np.nonzero((taken[:, np.newaxis] >> np.arange(1, CELLS + 1)) & 1 == 0)
+        child = ((positions[parent] << 4) & (2 ** (4 * KEPT) - 1)) | (cell + 1)
         return Moves(parent, cell.astype(np.int32), child)
 
     def outcomes(self, positions: Ints) -> Codes:
         """See `graphstore.game.Game.outcomes`."""
         codes = np.full(len(positions), IN_PLAY, dtype=np.int8)
-        codes[_has_line(_slots(positions)[:, ::2])] = LOSS
+        codes[_has_line(_moves(positions)[:, ::2])] = LOSS
         return codes
 
     def turns(self, positions: Ints) -> Codes:
-        """See `graphstore.game.Game.turns`."""
-        return np.where(positions & O_MOVES, np.int8(2), np.int8(1))
+        """See `graphstore.game.Game.turns`: not told."""
+        return np.zeros(len(positions), dtype=np.int8)
 
     def images(self, positions: Ints) -> Ints:
         """Return int64[8, n]: every position under every symmetry, the identity first."""
-        old, new = (positions >> 12) & 0xFFF, positions & 0xFFF
-        return (positions & O_MOVES) | (self._images[:, old] << 12) | self._images[:, new]
+        images: Ints = self._images[:, positions >> 12] << 12
+        images |= self._images[:, positions & (2**12 - 1)]
+        return images
 
     def canonical(self, positions: Ints) -> Ints:
         """See `graphstore.game.Game.canonical`: the smallest packed image."""
@@ -82,53 +81,61 @@ class Vanishing:
     def orbits(self, positions: Ints) -> Ints:
         """See `graphstore.game.Game.orbits`."""
         images = self.images(positions)
-        return len(images) // (images == positions).sum(axis=0)
+        orbits: Ints = len(images) // (images == positions).sum(axis=0)
+        return orbits
 
     def texts(self, positions: Ints) -> list[str]:
-        """See `graphstore.game.Game.texts`: the rows, a space, and the cells, the oldest first.
+        """See `graphstore.game.Game.texts`: rows from the top, a mark's letter is its rank by age.
 
-        >>> vanishing().texts(np.array([0x1000152]))
-        ['XX./.O./... 041']
+        >>> game = vanishing()
+        >>> position = np.array([game.read("Ab./.C./...")])
+        >>> game.texts(game.expand(position).child)[0]
+        'Abd/.C./...'
         """
-        slots = _slots(positions)
-        newest = np.where(positions & O_MOVES, 0, 1)
-        cells = np.zeros((len(positions), 1 + CELLS), dtype=np.int8)
-        for age, cell in enumerate(slots.T):
-            cells[np.arange(len(cells)), cell] = 1 + ((newest + age) & 1)
-        boards = write_cells(cells[:, 1:], rows=ROWS, columns=COLUMNS, marks="." + MARKS)
-        orders = ("".join(str(cell - 1) for cell in row if cell) for row in slots[:, ::-1].tolist())
-        return [f"{board} {order}".rstrip() for board, order in zip(boards, orders, strict=True)]
+        moves = _moves(positions)
+        ages = np.count_nonzero(moves, axis=1)[:, np.newaxis] - np.arange(KEPT)  # 1 is the oldest
+        cells = np.zeros((len(positions), 16), dtype=np.int8)  # 0 is for no move
+        np.put_along_axis(cells, moves, ages.astype(np.int8), axis=1)
+        return write_cells(cells[:, 1 : CELLS + 1], rows=ROWS, columns=COLUMNS, marks="." + MARKS)
 
     def read(self, text: str) -> int:
-        """See `graphstore.game.Game.read`; exactly the positions are read that play can reach.
-
-        After the board come the cells in the order of their marks, the oldest first. Of up to two
-        marks the order is clear, X's is the older, and need not be written.
-        """
-        body = text.rstrip("0123456789\r\n" + GAPS)
-        order = text[len(body) :].strip("\r\n" + GAPS)
-        if order:
-            board = text[: text.rindex(order)].rstrip(GAPS).removesuffix("oldest first")
-        else:
-            board = text
-        cells = read_cells(board, rows=ROWS, columns=COLUMNS, marks=MARKS, game=self.name)
-        moves = [int(cell) for cell in order if cell.isdigit()]
-        if not order and CELLS - cells.count(".") <= 2:
-            moves = [cells.index(mark) for mark in MARKS if mark in cells]
-        fault = _fault(cells, moves)
-        if fault is not None:
-            raise fault
-        position = O_MOVES if moves and cells[moves[-1]] == "X" else 0
-        return position | int("0" + "".join(str(cell + 1) for cell in moves), base=16)
+        """See `graphstore.game.Game.read`; exactly the positions are read that play can reach."""
+        cells = read_cells(text, rows=ROWS, columns=COLUMNS, marks=LETTERS, game=self.name)
+        marks = "".join(sorted(cells.replace(".", "")))
+        if marks != LETTERS[: len(marks)]:
+            raise MarkOrderError(
+                f"the marks {' '.join(marks)} do not tell their order: each must have a letter of "
+                f"its own, from A, the oldest, without a gap, at most to {LETTERS[-1]}"
+            )
+        moves = [cells.index(mark) + 1 for mark in reversed(marks)]
+        slots = np.array(moves + [0] * (KEPT - len(moves)))
+        newest, other = _has_line(slots.reshape(-1, 2).T).tolist()
+        if newest and other:
+            raise BothSidesWonError("both players have a line; the first one ends the game")
+        if other:
+            line = " ".join(sorted(marks[-2::-2]))
+            raise PlayAfterWinError(f"{line} are a line, yet {marks[-1]} was played after it")
+        return int((slots << SHIFTS).sum())
 
     def read_many(self, texts: Sequence[str]) -> Ints:
         """See `graphstore.game.Game.read_many`."""
-        return np.array([self.read(text) for text in texts], dtype=np.int64)
+        joined, width = "".join(texts), CELLS + ROWS - 1
+        if not joined.isascii() or {*map(len, texts)} != {width}:
+            return np.array([self.read(text) for text in texts], dtype=np.int64)
+        letters = np.frombuffer(joined.encode(), dtype=np.uint8).reshape(-1, width)
+        age = np.delete(_AGE[letters], np.s_[COLUMNS :: COLUMNS + 1], axis=1)
+        since = np.count_nonzero(age, axis=1)[:, np.newaxis] - age  # moves that came after it
+        moves = np.where(age > 0, np.arange(1, CELLS + 1) << 4 * np.maximum(since, 0), 0)
+        positions: Ints = np.bitwise_or.reduce(moves, axis=1)
+        right = np.array(self.texts(positions)) == np.array(texts)
+        right &= ~_has_line(_moves(positions)[:, 1::2])
+        for row in np.flatnonzero(~right).tolist():
+            positions[row] = self.read(texts[row])  # another spelling, or no position
+        return positions
 
     def board(self, position: int) -> str:
-        """See `graphstore.game.Game.board`: the rows, and the order of the marks."""
-        board, _, order = self.texts(np.array([position]))[0].partition(" ")
-        return board.replace("/", "\n") + "\noldest first: " * bool(order) + " ".join(order)
+        """See `graphstore.game.Game.board`."""
+        return self.texts(np.array([position]))[0].replace("/", "\n")
 
     @cached_property
     def _images(self) -> Ints:
@@ -136,57 +143,21 @@ class Vanishing:
         image = np.zeros((8, 16), dtype=np.int64)
         image[:, 1 : CELLS + 1] = 1 + np.array(board_permutations(rows=ROWS, columns=COLUMNS))
         three = np.arange(2**12)
-        return sum(image[:, (three >> shift) & 15] << shift for shift in (0, 4, 8))
+        old, middle, new = (image[:, (three >> shift) & 15] << shift for shift in (8, 4, 0))
+        images: Ints = old | middle | new
+        return images
 
 
-def _slots(positions: Ints) -> Ints:
+def _moves(positions: Ints) -> Ints:
     """Return int64[n, 6]: the moves, the newest first, each the cell and 1 more, or 0."""
-    slots: Ints = (positions[:, np.newaxis] >> SHIFTS) & 15
-    return slots
+    moves: Ints = (positions[:, np.newaxis] >> SHIFTS) & 15
+    return moves
 
 
-def _has_line(slots: Ints) -> NDArray[np.bool_]:
-    """Return whether up to three moves of each row, as `_slots` gives them, are three in a row."""
-    masks: Ints = ((2**CELLS >> slots) & (2**CELLS - 1)).sum(axis=1)
-    return tictactoe().has_line(masks)
-
-
-def _fault(cells: str, moves: list[int]) -> PositionError | None:
-    """Return why no play leads to these marks in this order, or None."""
-    n_x, n_o = cells.count("X"), cells.count("O")
-    if n_x - n_o not in (0, 1) or n_x > EACH:
-        return ImpossibleCountsError(
-            f"{n_x} X and {n_o} O cannot be: X begins, turns alternate and nobody keeps more than "
-            f"{EACH}, so X has as many as O or one more, and at most {EACH}"
-        )
-    marked = [cell for cell, mark in enumerate(cells) if mark != "."]
-    if marked and not moves:
-        return MarkOrderError(
-            "in which order were the marks placed? Write their cells after the board, "
-            "the oldest first, as in XX./.O./... 041; cells count from 0, row by row"
-        )
-    if sorted(moves) != marked:
-        return MarkOrderError(
-            f"the order names the cells {_listed(moves)}, but the marks are on {_listed(marked)}; "
-            "each must be named once, the oldest first, counted from 0, row by row"
-        )
-    marks = "".join(cells[cell] for cell in moves)
-    if "XX" in marks or "OO" in marks or (marks[:1] == "O" and len(marks) < 2 * EACH):
-        return MarkOrderError(
-            f"in the order {_listed(moves)} the marks are {marks}, the oldest first; turns "
-            "alternate, and X has begun until all six are there"
-        )
-    slots = np.array(moves[::-1] + [-1] * (2 * EACH - len(moves))) + 1
-    newest, other = _has_line(slots.reshape(EACH, 2).T).tolist()
-    if other:
-        if newest:
-            return BothSidesWonError("X and O both have a line; the first one ends the game")
-        return PlayAfterWinError(f"{marks[-2]} has a line, yet {marks[-1]} played on after it")
-    return None
-
-
-def _listed(cells: list[int]) -> str:
-    return " ".join(map(str, cells)) or "none"
+def _has_line(moves: Ints) -> NDArray[np.bool_]:
+    """Return whether each player's moves, three to a row, are three in a row on the board."""
+    masks: Ints = ((1 << CELLS) >> moves & (2**CELLS - 1)).sum(axis=1)
+    return BOARD.has_line(masks)
 
 
 def vanishing() -> Vanishing:
