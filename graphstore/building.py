@@ -33,6 +33,7 @@ from graphstore.solution import Solution, solve
 from graphstore.store import explained, local_path, migrate
 from graphstore.tables import Part, edge_parts, state_parts
 
+UNCHANGED = "nothing was changed"
 CELLS_A_STATEMENT = 1_500  # more gains nothing, fewer cost calls
 
 
@@ -122,7 +123,7 @@ def _draft(target: Path, *, force: bool) -> Iterator[Path]:
     The draft is locked while it is written; what a killed build left is not locked, and is
     taken over.
     """
-    with explained(target, "nothing was changed"):
+    with explained(target, UNCHANGED):
         _check_target(target, force=force)
         draft = target.with_name(f".{target.name}.building")
         lock = _take_over(draft)
@@ -179,7 +180,11 @@ def _settle(target: Path) -> None:
     if not any(journal.exists() for journal in journals):
         return
     if target.exists():
-        with suppress(NotAStoreError), explained(target), closing(_connect(target)) as old:
+        with (
+            suppress(NotAStoreError),
+            explained(target, UNCHANGED),
+            closing(_connect(target)) as old,
+        ):
             old.execute("PRAGMA journal_mode = DELETE").fetchall()
             old.execute("SELECT count(*) FROM sqlite_master").fetchall()
             if any(journal.exists() for journal in journals):

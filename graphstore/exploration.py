@@ -91,19 +91,28 @@ def waves(game: Game, limit: int) -> Iterator[Wave]:
         RulesError: a position in play has no move.
     """
     fresh = distinct(game.canonical(game.start_states()))
-    known, depth = fresh, 0
+    known, count, depth = [fresh], len(fresh), 0
     while fresh.size:
-        if len(known) > limit:
+        if count > limit:
             raise TooLargeError(
-                f"{game.name} has more than {limit:,} states ({len(known):,} within {depth} "
+                f"{game.name} has more than {limit:,} states ({count:,} within {depth} "
                 "plies); allow more with --max-states (max_states=)"
             )
         wave = _expand(game, fresh)
         yield wave
-        fresh = wave.found[~member(wave.found, known)]
-        known = np.concatenate((known, fresh))
-        known.sort(kind="stable")  # merges the two sorted runs
-        depth += 1
+        fresh = wave.found
+        for run in reversed(known):
+            fresh = fresh[~member(fresh, run)]
+        count, depth = count + len(fresh), depth + 1
+        _add_run(known, fresh)
+
+
+def _add_run(runs: list[Ints], run: Ints) -> None:
+    """Add ascending states to ascending runs of falling length, so that no state moves often."""
+    while runs and len(runs[-1]) <= 2 * len(run):
+        run = np.concatenate((runs.pop(), run))
+        run.sort(kind="stable")  # merges the two
+    runs.append(run)
 
 
 def _ahead(game: Game, found: list[Wave], *, complete: bool = False) -> Estimate:
@@ -175,13 +184,14 @@ def _assemble(game: Game, ids: Ints, waves: list[Wave]) -> GameGraph:
         outcome[row] = wave.outcome
         offset[row + 1] = wave.counts
     np.cumsum(offset, out=offset)
+    waves.reverse()
     for row in rows:
-        wave = waves.pop(0)  # let its memory go as soon as it is placed
+        wave = waves.pop()  # let its memory go as soon as it is placed
         begin = np.cumsum(wave.counts) - wave.counts
         to = np.repeat(offset[row] - begin, wave.counts) + np.arange(len(wave.move))
         move[to] = wave.move
         child[to] = np.searchsorted(ids, wave.found).astype(np.int32)[wave.into]
-    states = States(ids, ply, game.turns(ids), outcome, game.orbits(ids).astype(np.int32))
+    states = States(ids, ply, game.turns(ids), outcome, game.orbits(ids))
     return GameGraph(game.name, states, Edges(offset, move, child), game.texts)
 
 

@@ -32,14 +32,14 @@ class States(NamedTuple):
         ply: int32[n], the fewest moves from a start.
         to_move: int8[n], 1 or 2; 0 where the rules do not tell.
         outcome: int8[n], WIN, DRAW, LOSS for the player to move, or IN_PLAY.
-        orbit: int32[n], how many positions the state stands for.
+        orbit: int64[n], how many positions the state stands for.
     """
 
     id: Ints
     ply: NDArray[np.int32]
     to_move: Codes
     outcome: Codes
-    orbit: NDArray[np.int32]
+    orbit: Ints
 
 
 class Edges(NamedTuple):
@@ -113,7 +113,7 @@ class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
 
     def number_of_positions(self) -> int:
         """Return the number of positions: every state as often as it has images."""
-        return int(self.states.orbit.sum(dtype=np.int64))
+        return int(self.states.orbit.sum())
 
     def row(self, state: int) -> int:
         """Return the row of a state; as in a dict, whatever equals its id will do.

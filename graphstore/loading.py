@@ -99,7 +99,7 @@ def _graph(name: str, states: dict[str, Any], edges: dict[str, Any]) -> GameGrap
             narrow("ply", np.int32),
             narrow("to_move", np.int8),
             narrow("value", np.int8, outcome),
-            narrow("orbit", np.int32),
+            states["orbit"],
         ),
         Edges(
             offset.astype(np.int64),

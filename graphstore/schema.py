@@ -63,7 +63,7 @@ state = Table(
     Column("score", Real, nullable=False),
     Column("win_depth", Integer),
     Column("lose_depth", Integer),
-    Column("orbit", Integer, nullable=False),
+    Column("orbit", Big, nullable=False),
     Column("random_value", Real),
     Column(
         "winner",

@@ -2,8 +2,11 @@
 
 import csv
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -96,6 +99,16 @@ def copy(tictactoe_db, tmp_path) -> Path:
     path = tmp_path / "copy.db"
     path.write_bytes(tictactoe_db.read_bytes())
     return path
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that every user of the machine can reach, as `tmp_path` is not."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    yield folder
+    folder.chmod(0o755)
+    shutil.rmtree(folder)
 
 
 @pytest.fixture(scope="session")

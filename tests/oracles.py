@@ -73,3 +73,19 @@ def played(start, steps, choices):
             break
         game.append(moves[choice % len(moves)][1])
     return game
+
+
+def documented(family):
+    """Return {game: [states, positions, moves, how it starts]} from the tables of docs/games.md."""
+    lines = (DATA.parents[1] / "docs" / "games.md").read_text().splitlines()
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line[:2] == "| "]
+    return {row[0].strip("`"): row[1:] for row in cells if row[0].startswith(f"`{family}(")}
+
+
+def as_documented(game):
+    """Return what the tables should say of a game."""
+    states, positions = answers(game, positions=False), answers(game, positions=True)
+    counts = (states["states"], positions["states"], states["move_edges"])
+    plies = states["root_plies"]
+    start = {"W": f"won in {plies} plies", "L": f"lost in {plies} plies"}
+    return [*(f"{count:,}" for count in counts), start.get(states["root"], "drawn, endless")]

@@ -39,8 +39,7 @@ def content(path):
             for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         ]
         rows = {
-            name: connection.execute(f"SELECT * FROM {name} ORDER BY 1, 2").fetchall()
-            for name in tables
+            name: sorted(connection.execute(f"SELECT * FROM {name}"), key=repr) for name in tables
         }
         columns = [row[1] for row in connection.execute("PRAGMA table_info(game)")]
     differs = ("built_at", "build_seconds")
@@ -50,10 +49,6 @@ def content(path):
     ]
     rows["digest"] = [row for row in rows["digest"] if row[0].partition(".")[2] not in differs]
     return rows
-
-
-class Moved(TableGame):
-    """The table game under the class's own name."""
 
 
 def test_the_file_holds_the_765_states_with_their_children(store, oracle):
@@ -166,24 +161,27 @@ def test_a_target_that_cannot_be_a_file_is_refused(tmp_path, force):
 
 
 FORBIDDEN = """
-import os, sys, alembic.command, alembic.config, graphstore.building
-os.chmod(sys.argv[1], 0o555)
+import os, sys, graphstore
+folder = sys.argv[1]
+graphstore.build("mnk(2,2,2)", f"{folder}/first.db")  # all is imported now
+os.chmod(folder, 0o555)
 if os.geteuid() == 0:  # whom no permission stops
     os.seteuid(65534)
-sys.argv[1:] = ["build", "mnk(2,2,2)", "--db", sys.argv[1] + "/t.db"]
-import graphstore.cli
-graphstore.cli.main()
+for force in (False, True):
+    try:
+        graphstore.build("mnk(2,2,2)", f"{folder}/t.db", force=force)
+    except graphstore.building.StoreError as error:
+        print(error)
 """
 
 
-def test_a_folder_that_cannot_be_written_is_an_error_in_one_line(tmp_path):
-    tmp_path.chmod(0o755)
+def test_a_folder_that_cannot_be_written_is_named(open_folder):
     done = subprocess.run(
-        [sys.executable, "-c", FORBIDDEN, tmp_path], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", FORBIDDEN, open_folder], capture_output=True, text=True, timeout=60
     )
-    tmp_path.chmod(0o755)
-    assert "Permission denied; nothing was changed" in error_line(done)
-    assert names(tmp_path) == []
+    line = f"{open_folder}/t.db: Permission denied; nothing was changed\n"
+    assert (done.stdout, done.stderr) == (2 * line, "")
+    assert names(open_folder) == ["first.db"]
 
 
 @pytest.mark.parametrize("old", [True, False])
@@ -191,7 +189,7 @@ def test_killed_at_any_moment_a_build_leaves_the_old_file_or_none(tictactoe_db, 
     target = tmp_path / "t.db"
     before = tictactoe_db.read_bytes() if old else None
     chance = random.Random(old)  # noqa: S311
-    for _ in range(5):
+    for _ in range(4):
         if old:
             target.write_bytes(before)
         process = subprocess.Popen(
@@ -213,25 +211,26 @@ def test_killed_at_any_moment_a_build_leaves_the_old_file_or_none(tictactoe_db, 
         assert verify(store).ok
 
 
-@pytest.mark.parametrize("lines", [0, 3, 14, 16, 18])
-def test_ctrl_c_is_answered_in_one_line_and_leaves_nothing(tmp_path, lines):
-    code = "import graphstore.cli, graphstore.building as b; " if lines == 0 else ""
-    target = tmp_path / "t.db"
-    script = (
-        code + "import sys, graphstore.console as c, contextlib, graphstore.cli\n"
-        "@contextlib.contextmanager\n"
-        "def shown(): yield lambda *a: print(*a, file=sys.stdout, flush=True)\n"
-        "c.progress_shown = shown\n"
-        "graphstore.cli.main()\n"
-    )
+LOUD_COMMAND = """
+import contextlib, graphstore.cli, graphstore.console
+@contextlib.contextmanager
+def shown():
+    yield lambda *progress: print(*progress, flush=True)
+graphstore.console.progress_shown = shown
+graphstore.cli.main()
+"""
+
+
+@pytest.mark.parametrize("phase", ["explore", "load states", "index"])
+def test_ctrl_c_is_answered_in_one_line_and_leaves_nothing(tmp_path, phase):
     process = subprocess.Popen(
-        [sys.executable, "-c", script, "build", GAME, "--db", target],
+        [sys.executable, "-c", LOUD_COMMAND, "build", GAME, "--db", tmp_path / "t.db"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    for _ in range(max(lines, 1)):
-        process.stdout.readline()
+    while not process.stdout.readline().startswith(phase):
+        assert process.poll() is None
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert (process.returncode, said) == (130, "graphstore: interrupted\n")
@@ -324,11 +323,11 @@ def limit(size):
     return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 
-@pytest.mark.parametrize("size", [0, 5_000, 100_000, 1_000_000, 3_000_000])
+@pytest.mark.parametrize("size", [0, 5_000, 100_000])
 def test_a_full_disk_is_an_error_in_one_line_and_leaves_the_old_file(copy, size):
     before = copy.read_bytes()
     done = subprocess.run(
-        [*GRAPHSTORE, "build", GAME, "--db", copy, "--force"],
+        [*GRAPHSTORE, "build", "tictactoe", "--db", copy, "--force"],
         capture_output=True,
         text=True,
         preexec_fn=limit(size),

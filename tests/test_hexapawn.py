@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import answers, expected, played, reached, rows
+from oracles import answers, as_documented, documented, expected, played, reached, rows
 
 from graphstore import find_game
 from graphstore.errors import (
@@ -190,7 +190,7 @@ def test_any_text_is_a_position_or_is_refused(typed):
 
 
 def test_a_board_is_drawn_with_whose_turn_it_is():
-    assert GAME.board(GAME.read("BBB/W../.WW B")) == "BBB\nW..\n.WW\nblack to move"
+    assert GAME.board(GAME.read("BBB/W../.WW B")) == "BBB\nW..\n.WW B"
 
 
 def test_the_largest_boards_fit():
@@ -201,6 +201,15 @@ def test_the_largest_boards_fit():
         assert len(children) == width
         assert 0 < children.min() <= children.max() < 2**63
         assert game.read_many(game.texts(children)).tolist() == children.tolist()
+
+
+def test_the_documents_tables_are_right():
+    table = documented("hexapawn")
+    assert len(table) == 5
+    for name, row in table.items():
+        if len(row[0]) > len("99,999"):
+            continue  # slow
+        assert as_documented(find_game(name)) == row
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import answers, expected, played, reached, rows
+from oracles import answers, as_documented, documented, expected, played, reached, rows
 
 from graphstore import explore, find_game, solve
 from graphstore.errors import (
@@ -267,7 +267,15 @@ def test_any_text_is_a_position_or_is_refused(typed):
 
 
 def test_a_board_is_drawn_with_whose_turn_it_is():
-    assert GAME.board(GAME.read("XO./.X./...")) == "XO.\n.X.\n...\nO to move"
+    assert GAME.board(GAME.read("XO./.X./...")) == (board := "XO.\n.X.\n... O")
+    assert GAME.texts(GAME.read_many([board])) == ["XO./.X./... O"]
+
+
+def test_the_documents_tables_are_right():
+    table = documented("morris")
+    assert len(table) == 5
+    for name, row in table.items():
+        assert as_documented(find_game(name)) == row
 
 
 @pytest.mark.parametrize(

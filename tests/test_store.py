@@ -5,7 +5,6 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -304,22 +303,17 @@ with Store.open(path) as store:
 """
 
 
-def test_a_file_is_read_where_nothing_can_be_written(tictactoe_db):
-    folder = Path(tempfile.mkdtemp())  # tmp_path is root's alone
-    try:
-        path = Path(shutil.copy(tictactoe_db, folder))
-        path.chmod(0o444)
-        folder.chmod(0o555)
-        before = path.read_bytes(), path.stat().st_mtime_ns
-        done = subprocess.run(
-            [sys.executable, "-c", ASK_ALL, path], capture_output=True, text=True, timeout=60
-        )
-        assert (done.stderr, done.returncode) == ("", 0)
-        assert (path.read_bytes(), path.stat().st_mtime_ns) == before
-        assert [each.name for each in folder.iterdir()] == [path.name]
-    finally:
-        folder.chmod(0o755)
-        shutil.rmtree(folder)
+def test_a_file_is_read_where_nothing_can_be_written(tictactoe_db, open_folder):
+    path = Path(shutil.copy(tictactoe_db, open_folder))
+    path.chmod(0o444)
+    open_folder.chmod(0o555)
+    before = path.read_bytes(), path.stat().st_mtime_ns
+    done = subprocess.run(
+        [sys.executable, "-c", ASK_ALL, path], capture_output=True, text=True, timeout=60
+    )
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert (path.read_bytes(), path.stat().st_mtime_ns) == before
+    assert [each.name for each in open_folder.iterdir()] == [path.name]
 
 
 NAMES = [

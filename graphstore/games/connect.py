@@ -82,7 +82,7 @@ class Connect:
         by_move = np.empty((len(positions), self.columns), dtype=np.int64)
         for column, field in enumerate(self._fields):
             np.bitwise_and(added, field, out=by_move[:, column])
-        by_move.shape = (by_move.size,)
+        by_move = by_move.reshape(-1)
         at = np.flatnonzero(by_move)
         parent = at // self.columns
         child = by_move[at]

@@ -105,10 +105,8 @@ class SidedBoard(BoardSymmetry):
         return joined
 
     def board(self, position: int) -> str:
-        """Return the rows one below another, and whose turn it is."""
-        (text,) = self.texts(np.array([position]))
-        player = self.players[position >> 2 * self.cells]
-        return text[:-2].replace("/", "\n") + f"\n{player} to move"
+        """Return the rows one below another, after the last one whose turn it is."""
+        return self.texts(np.array([position]))[0].replace("/", "\n")
 
     def read(self, text: str, *, game: str) -> tuple[int, int, int]:
         """Return the masks, and the player to move: 0 where the text does not say.
@@ -125,7 +123,8 @@ class SidedBoard(BoardSymmetry):
         if said is None:
             return *self._masks(text, game), 0
         before = text.rstrip()[: said.start() - len(end)]
-        plainly = said["words"] or said["comma"] == " " not in before or said["comma"].strip()
+        only_space = said["comma"] == " " and " " not in before
+        plainly = said["words"] or said["comma"].strip() or only_space
         told = self._attempt(before, game)
         whole = None if plainly else self._attempt(text, game)  # the letter may be a man
         if isinstance(whole, tuple) and isinstance(told, tuple):
@@ -237,5 +236,5 @@ class SidedGame:
         )
 
     def board(self, position: int) -> str:
-        """See `graphstore.game.Game.board`: the rows, and whose turn it is."""
+        """See `graphstore.game.Game.board`: a line for each row, then whose turn it is."""
         return self.symmetry.board(position)

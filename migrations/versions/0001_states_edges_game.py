@@ -56,7 +56,7 @@ def upgrade() -> None:
         sa.Column("score", REAL, nullable=False),
         sa.Column("win_depth", sa.Integer()),
         sa.Column("lose_depth", sa.Integer()),
-        sa.Column("orbit", sa.Integer(), nullable=False),
+        sa.Column("orbit", BIG, nullable=False),
         sa.Column("random_value", REAL),
         sa.Column(
             "winner",
