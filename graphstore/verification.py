@@ -44,7 +44,8 @@ class Problem(NamedTuple):
     expected: Any
 
     def __str__(self) -> str:
-        return f"{self.table} {self.row}: {self.column} is {self.found}, not {self.expected}"
+        line = f"{self.table} {self.row}: {self.column} is {self.found}, not {self.expected}"
+        return " ".join(line.splitlines())
 
 
 class Verdict(NamedTuple):
@@ -179,8 +180,9 @@ def _rows(store: Store, query: str) -> Iterator[dict[str, Any]]:
 
 def _integrity(store: Store) -> Iterator[Problem]:
     for row in _rows(store, "PRAGMA integrity_check"):
-        if row["integrity_check"] != "ok":
-            yield Problem("file", store.path.name, "integrity_check", row["integrity_check"], "ok")
+        for line in row["integrity_check"].split("\n"):
+            if line != "ok" and not line.startswith("***"):
+                yield Problem("file", store.path.name, "integrity_check", line, "ok")
 
 
 def _schema(store: Store) -> Iterator[Problem]:

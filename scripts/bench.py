@@ -23,7 +23,9 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+from graphstore import GraphstoreError
 
 Figures = dict[str, Any]
 Triple = tuple[int, int, int]
@@ -52,21 +54,45 @@ TARGETS = (
 """What is measured, by what it is divided, and the bound: at least, or if negative at most."""
 
 
+class Task(NamedTuple):
+    """What to measure with.
+
+    Attributes:
+        game: a built-in game's name.
+        folder: for the files of all pieces.
+        quick: whether to be done soon rather than steady.
+    """
+
+    game: str
+    folder: Path
+    quick: bool
+
+
 def main() -> None:
     """Measure all pieces, or, as a child of that, one."""
     arguments = _arguments()
     if arguments.piece:
-        figures = PIECES[arguments.piece](arguments.game, Path(arguments.folder))
+        task = Task(arguments.game, Path(arguments.folder), arguments.quick)
+        try:
+            figures = PIECES[arguments.piece](task)
+        except GraphstoreError as error:
+            sys.exit(f"bench: {error}")
         print(json.dumps(figures | {"cpu_s": round(time.process_time(), 2), "peak_mb": peak_mb()}))
         return
-    result = run(arguments.game, without_plain=arguments.without_plain)
+    with tempfile.TemporaryDirectory(prefix="graphstore-bench-") as folder:
+        task = Task(arguments.game, Path(folder), arguments.quick)
+        result = run(task, without_plain=arguments.without_plain)
     print(json.dumps(result, indent=2) if arguments.json else as_text(result))
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("game", nargs="?", help="a built-in game  [default: mnk(4,4,4)]")
-    parser.add_argument("--quick", action="store_true", help="measure mnk(4,3,3) instead")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="be done in seconds: mnk(4,3,3) unless GAME is given, and shorter looks",
+    )
     parser.add_argument(
         "--without-plain",
         action="store_true",
@@ -80,33 +106,32 @@ def _arguments() -> argparse.Namespace:
     return arguments
 
 
-def run(game: str, *, without_plain: bool = False) -> Figures:
+def run(task: Task, *, without_plain: bool = False) -> Figures:
     """Return the figures of every piece, and what they say of the targets."""
     figures: dict[str, Figures] = {}
-    with tempfile.TemporaryDirectory(prefix="graphstore-bench-") as folder:
-        for piece in PIECES:
-            if piece == "plain" and without_plain:
-                continue
-            print(f"{game}: {piece} ...", file=sys.stderr, flush=True)
-            figures[piece] = measure(piece, game, folder)
+    for piece in PIECES:
+        if piece == "plain" and without_plain:
+            continue
+        print(f"{task.game}: {piece} ...", file=sys.stderr, flush=True)
+        figures[piece] = measure(piece, task)
     if "plain" in figures:
         counts = [{name: figures[piece][name] for name in COUNTS} for piece in ("build", "plain")]
         if counts[0] != counts[1]:
             sys.exit(f"bench: graphstore and the plain pipeline differ: {counts}")
     return {
-        "game": game,
+        "game": task.game,
         "machine": machine(),
         "figures": figures,
         "targets": [target(figures, *each) for each in TARGETS],
     }
 
 
-def measure(piece: str, game: str, folder: str) -> Figures:
+def measure(piece: str, task: Task) -> Figures:
     """Return one piece's figures, measured in a process of its own."""
-    command = [sys.executable, __file__, game, "--piece", piece, "--folder", folder]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    command = [sys.executable, __file__, task.game, "--piece", piece, "--folder", str(task.folder)]
+    done = subprocess.run(command + ["--quick"] * task.quick, stdout=subprocess.PIPE, text=True)
     if done.returncode:
-        sys.exit(f"bench: {piece} failed with {game}; what it wrote stands above")
+        sys.exit(f"bench: {piece} failed with {task.game}; what it wrote stands above")
     figures: Figures = json.loads(done.stdout)
     return figures
 
@@ -148,26 +173,26 @@ def peak_mb() -> float:
     return round(peak * (1 if sys.platform == "darwin" else 1024) / MEGABYTE, 1)
 
 
-def rate(work: Callable[[Any], Any], items: Sequence[Any]) -> int:
+def rate(task: Task, work: Callable[[Any], Any], items: Sequence[Any]) -> int:
     """Return how many items a second are worked off, one by one, over a second or so."""
-    return round(_passes(work, items))
+    return round(_passes(task, work, items))
 
 
-def batch_rate(work: Callable[[Any], Any], items: Any) -> int:
+def batch_rate(task: Task, work: Callable[[Any], Any], items: Any) -> int:
     """Return how many items a second are worked off by the thousand; or all, if fewer, at once."""
     ends = range(BATCH, max(len(items), BATCH) + 1, BATCH)
     batches = [items[end - BATCH : end] for end in ends]
-    return round(_passes(work, batches) * len(batches[0]))
+    return round(_passes(task, work, batches) * len(batches[0]))
 
 
-def _passes(work: Callable[[Any], Any], items: Sequence[Any]) -> float:
+def _passes(task: Task, work: Callable[[Any], Any], items: Sequence[Any]) -> float:
     """Return how often a second work can be called, after a warm-up, one item after another."""
     for item in items[: len(items) // 10 + 1]:
         work(item)
     begin = time.perf_counter()
     for done in count(1):
         work(items[done % len(items)])
-        if done % 10 == 0 and time.perf_counter() - begin > 1:
+        if done % 10 == 0 and time.perf_counter() - begin > (0.1 if task.quick else 1):
             break
     return done / (time.perf_counter() - begin)
 
@@ -189,13 +214,13 @@ class Laps:
 # graphstore
 
 
-def piece_build(game: str, folder: Path) -> Figures:
+def piece_build(task: Task) -> Figures:
     """Measure a build by phase, the file it writes, and the speed of loading."""
     from graphstore import build
 
-    file = folder / DATABASE
+    file = task.folder / DATABASE
     begin = time.perf_counter()
-    report = build(game, file)
+    report = build(task.game, file)
     total = time.perf_counter() - begin
     seconds = {name.replace(" ", "_"): lap for name, lap in report.seconds.items()}
     with closing(sqlite3.connect(file)) as connection:
@@ -240,15 +265,15 @@ def _outcomes(values: dict[int, int]) -> Figures:
 # SQLite
 
 
-def piece_copy(_game: str, folder: Path) -> Figures:
+def piece_copy(task: Task) -> Figures:
     """Measure how long SQLite takes to copy the two tables row by row, and to index them again.
 
     With the pragmas of a build, so that nothing but the rows' way into SQLite differs.
     """
-    with closing(sqlite3.connect(folder / "copy.db", isolation_level=None)) as connection:
+    with closing(sqlite3.connect(task.folder / "copy.db", isolation_level=None)) as connection:
         for pragma in ("journal_mode=OFF", "synchronous=OFF", "cache_size=-16384", "threads=2"):
             connection.execute(f"PRAGMA {pragma}").fetchall()
-        connection.execute("ATTACH ? AS source", (str(folder / DATABASE),))
+        connection.execute("ATTACH ? AS source", (str(task.folder / DATABASE),))
         laps = Laps()
         connection.execute("BEGIN")
         for table in ("state", "edge"):
@@ -271,7 +296,7 @@ def _ddl(connection: sqlite3.Connection, name: str) -> str:
 # PlainGame
 
 
-def piece_plain_game(_game: str, _folder: Path) -> Figures:
+def piece_plain_game(task: Task) -> Figures:
     """Measure the exploration of a game written for one position: about 100,000 tuples."""
     from graphstore import PlainGame, explore
 
@@ -279,7 +304,7 @@ def piece_plain_game(_game: str, _folder: Path) -> Figures:
         """Three heaps: take one or two from one of them; who takes the last wins."""
 
         def start(self) -> Triple:
-            return 46, 46, 46
+            return (14, 14, 14) if task.quick else (46, 46, 46)
 
         def moves(self, heaps: Triple) -> Iterator[int]:
             for heap, size in enumerate(heaps):
@@ -310,23 +335,23 @@ def piece_plain_game(_game: str, _folder: Path) -> Figures:
 # The command line
 
 
-def piece_commands(_game: str, folder: Path) -> Figures:
-    """Measure the wall time of commands, the median of five runs each."""
+def piece_commands(task: Task) -> Figures:
+    """Measure the wall time of commands, the median of five runs (quick: one)."""
     from graphstore import Store
 
-    with Store.open(folder / DATABASE) as store:
+    with Store.open(task.folder / DATABASE) as store:
         start = store.info["start"]
     return {
-        "help": _wall("--help"),
-        "show": _wall("show", str(folder / DATABASE), start),
+        "help": _wall(task, "--help"),
+        "show": _wall(task, "show", str(task.folder / DATABASE), start),
     }
 
 
-def _wall(*words: str) -> float:
+def _wall(task: Task, *words: str) -> float:
     script = Path(sysconfig.get_path("scripts")) / "graphstore"
     program = [str(script)] if script.exists() else [sys.executable, "-m", "graphstore"]
     seconds = []
-    for _ in range(5):
+    for _ in range(1 if task.quick else 5):
         begin = time.perf_counter()
         subprocess.run([*program, *words], check=True, stdout=subprocess.DEVNULL)
         seconds.append(time.perf_counter() - begin)
@@ -336,21 +361,21 @@ def _wall(*words: str) -> float:
 # Look-ups
 
 
-def piece_lookups(_game: str, folder: Path) -> Figures:
+def piece_lookups(task: Task) -> Figures:
     """Measure positions looked up a second, one by one and by the thousand.
 
     A probe has all moves with it. The raw driver's are rows by primary key, without moves.
     """
     from graphstore import Store
 
-    with Store.open(folder / DATABASE) as store:
+    with Store.open(task.folder / DATABASE) as store:
         ids, texts = _sample(store)
         return {
-            "probe_by_id": rate(store.probe, ids.tolist()),
-            "probe_typed": rate(store.probe, texts),
-            "lookup_ids": batch_rate(store.lookup, ids),
-            "lookup_typed": batch_rate(store.lookup, texts),
-            **_raw(folder / DATABASE, ids.tolist()),
+            "probe_by_id": rate(task, store.probe, ids.tolist()),
+            "probe_typed": rate(task, store.probe, texts),
+            "lookup_ids": batch_rate(task, store.lookup, ids),
+            "lookup_typed": batch_rate(task, store.lookup, texts),
+            **_raw(task, ids.tolist()),
         }
 
 
@@ -368,17 +393,17 @@ def _sample(store: Any) -> tuple[Any, list[str]]:
     return ids, [texts[each] for each in order]
 
 
-def _raw(file: Path, ids: list[int]) -> Figures:
+def _raw(task: Task, ids: list[int]) -> Figures:
     """Measure the driver of the standard library, inside one transaction."""
     one = f"SELECT {', '.join(VALUES)} FROM state WHERE id = ?"
     many = f"SELECT {', '.join(VALUES)} FROM state WHERE id IN (SELECT value FROM json_each(?))"
-    uri = f"{file.absolute().as_uri()}?mode=ro"
+    uri = f"{(task.folder / DATABASE).absolute().as_uri()}?mode=ro"
     with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as connection:
         connection.execute("BEGIN")
         return {
-            "raw_by_id": rate(lambda each: connection.execute(one, (each,)).fetchone(), ids),
+            "raw_by_id": rate(task, lambda each: connection.execute(one, (each,)).fetchone(), ids),
             "raw_json_each": batch_rate(
-                lambda some: connection.execute(many, (json.dumps(some),)).fetchall(), ids
+                task, lambda some: connection.execute(many, (json.dumps(some),)).fetchall(), ids
             ),
         }
 
@@ -386,7 +411,7 @@ def _raw(file: Path, ids: list[int]) -> Figures:
 # The plain pipeline
 
 
-def piece_plain(game: str, folder: Path) -> Figures:
+def piece_plain(task: Task) -> Figures:
     """Measure what one writes in an afternoon: networkx, one state at a time, executemany.
 
     Cyclic garbage collection is off, to be fair: it would take another half of its time.
@@ -396,9 +421,9 @@ def piece_plain(game: str, folder: Path) -> Figures:
     from graphstore import find_game
     from graphstore.games.grid import Grid
 
-    rules = find_game(game)
+    rules = find_game(task.game)
     if not isinstance(rules, Grid):
-        sys.exit(f"bench: the plain pipeline knows no {game}; add --without-plain")
+        sys.exit(f"bench: the plain pipeline knows no {task.game}; add --without-plain")
     gc.disable()
     board = PlainBoard(rules.columns, rules.rows, rules.in_a_row, misere=rules.misere)
     laps = Laps()
@@ -406,7 +431,7 @@ def piece_plain(game: str, folder: Path) -> Figures:
     laps.lap("explore")
     plain_solve(states, graph)
     laps.lap("solve")
-    plain_store(board, states, graph, folder / "plain.db", laps)
+    plain_store(board, states, graph, task.folder / "plain.db", laps)
     seconds = laps.seconds
     return {
         **seconds,
@@ -614,7 +639,7 @@ def _number(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) or value >= 1_000 else f"{value:,.3f}"
 
 
-PIECES: dict[str, Callable[[str, Path], Figures]] = {
+PIECES: dict[str, Callable[[Task], Figures]] = {
     "build": piece_build,
     "plain": piece_plain,
     "copy": piece_copy,

@@ -81,22 +81,23 @@ def count_games(graph: GameGraph) -> Count:
         raise nx.NetworkXUnfeasible(
             f"{graph.name} can come back to a position: its games have no number"
         ) from None
-    # Ways to a state, by the player who is to move there: where the rules do not tell, a state
-    # can be met with either.
-    ways = {state: {1: 0, 2: 0} for state in order}
+    # Ways to a state, by the player to move there: where the rules do not tell whose turn it is,
+    # one state can be met with either. A state's are forgotten once they are passed on.
+    ways: dict[int, dict[int, int]] = {}
     results = {1: 0, 2: 0, 0: 0}
     nodes = 0
     for state in order:
-        data, here = graph.nodes[state], ways.pop(state)
+        data, here = graph.nodes[state], ways.pop(state, {1: 0, 2: 0})
         if data["ply"] == 0:
             here[data["to_move"] or 1] += 1
         nodes += here[1] + here[2]
-        for player, opponent in ((1, 2), (2, 1)):
-            if data["ended"]:
-                winner = {1: player, 0: 0, -1: opponent}[data["value"]]
-                results[winner] += here[player]
-            for child, edge in graph[state].items():
-                ways[child][opponent] += here[player] * len(edge["moves"])
+        if data["ended"]:
+            for player, winner in ((1, (0, 1, 2)), (2, (0, 2, 1))):
+                results[winner[data["value"]]] += here[player]
+        for child, edge in graph[state].items():
+            there = ways.setdefault(child, {1: 0, 2: 0})
+            there[2] += here[1] * len(edge["moves"])
+            there[1] += here[2] * len(edge["moves"])
     return Count(graph.name, sum(results.values()), results[1], results[2], results[0], nodes)
 
 

@@ -64,8 +64,13 @@ class Connect:
         self.bottom = sum(1 << self.bits * column for column in range(columns))
         self.full = self.bottom * (2**rows - 1)  # the mask of all cells
         up, across = in_a_row <= rows, in_a_row <= columns  # whether a line fits
-        steps = {1: up, self.bits: across, self.bits + 1: up and across, rows: up and across}
-        self.steps = [step for step, fits in steps.items() if fits]  # to the next cell of a line
+        fits = {
+            1: up,
+            self.bits: across,
+            self.bits + 1: up and across,
+            self.bits - 1: up and across,
+        }
+        self.steps = [step for step in fits if fits[step]]  # from a cell of a line to the next
 
     def __repr__(self) -> str:
         return f"<game {self.name}>"
@@ -82,10 +87,10 @@ class Connect:
         by_move = np.empty((len(positions), self.columns), dtype=np.int64)
         for column, field in enumerate(self._fields):
             np.bitwise_and(added, field, out=by_move[:, column])
-        by_move = by_move.reshape(-1)
-        at = np.flatnonzero(by_move)
+        flat = by_move.reshape(-1)
+        at = np.flatnonzero(flat)
         parent = at // self.columns
-        child = by_move[at]
+        child = flat[at]
         child += positions[parent]
         at -= parent * self.columns
         return Moves(parent, at.astype(np.int32), child)
@@ -155,7 +160,7 @@ class Connect:
         if not joined.isascii() or {*map(len, texts)} != {width}:
             return np.array([self.read(text) for text in texts], dtype=np.int64)
         letters = np.frombuffer(joined.encode(), dtype=np.uint8).reshape(-1, width)
-        between = np.arange(self.columns, width, self.columns + 1)  # rows
+        between = np.arange(self.columns, width, self.columns + 1)  # the rows
         bits = np.insert(self._cells, between - np.arange(len(between)), 0)
         x, o = ((letters == ord(mark)) @ bits for mark in MARKS)
         filled: Ints = x | o
@@ -209,7 +214,7 @@ class Connect:
         filled = positions & ~self.bottom
         filled >>= 1
         done = 1
-        while done < self.rows:  # a bit and the `done - 1` below it; a stone fills them all
+        while done < self.rows:  # every marker has filled so many cells below it
             more = min(done, self.rows - done)
             below = filled >> more
             below &= self.bottom * (2 ** (self.rows - more) - 1)
