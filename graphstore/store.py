@@ -357,12 +357,15 @@ def explained(path: str | os.PathLike[str], consequence: str = "") -> Iterator[N
         yield
     except StoreError:
         raise
-    except (DBAPIError, sqlite3.Error, OSError) as error:
+    except (DBAPIError, sqlite3.Error, OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "orig", None) or error
         what = getattr(reason, "strerror", None) or str(reason)
+        if isinstance(reason, UnicodeDecodeError):  # of what SQLite itself would say
+            what = bytes(reason.object).decode(errors="replace")
+        what = " ".join(what.split())
         then = f"{'; ' * bool(consequence)}{consequence}"
         damaged = type(reason) is sqlite3.DatabaseError  # SQLITE_CORRUPT or SQLITE_NOTADB
-        if damaged or what.startswith("no such"):  # table, column
+        if damaged or what.startswith(("no such", "malformed", "Could not decode")):
             raise NotAStoreError(f"{path} is damaged: {what}{then}") from error
         if getattr(reason, "sqlite_errorname", "") == "SQLITE_READONLY_ROLLBACK":
             what = f"another program was killed while it wrote; run: graphstore upgrade {path}"

@@ -32,6 +32,9 @@ _PRAGMAS = {
 }
 _STEPS = 100_000  # of SQLite's virtual machine between two chances to interrupt it
 
+_ERRORS = (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError)
+"""What the driver raises; the last two for characters and numbers that it cannot take or give."""
+
 Function = Callable[[Any], Any]
 
 
@@ -63,7 +66,7 @@ class Answer:
     def _fetch(self) -> list[tuple[Any, ...]]:
         try:
             return self._cursor.fetchmany(1000)
-        except sqlite3.Error as error:
+        except _ERRORS as error:
             self._connection.close()
             raise self._watch.cause(error) from error
 
@@ -115,8 +118,8 @@ def run(
         connection.set_authorizer(_authorize)
         connection.set_progress_handler(lambda: 0, _STEPS)  # where Python sees to signals
         cursor = connection.execute(statement, parameters)
-    except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
-        connection.close()  # the last two: characters and numbers that SQLite cannot take
+    except _ERRORS as error:
+        connection.close()
         raise watch.cause(error) from error
     if cursor.description is None:
         connection.close()

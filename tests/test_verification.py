@@ -234,12 +234,12 @@ def content(path):
     try:
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
             rows["sqlite_master"] = connection.execute(
-                "SELECT name, sql FROM sqlite_master ORDER BY 1"
+                "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY 1"
             ).fetchall()
             for name in (*schema.OBJECTS, "best_move"):
                 if name != "ix_edge_child":
                     rows[name] = connection.execute(f"SELECT * FROM {name} ORDER BY 1").fetchall()
-    except sqlite3.Error:
+    except (sqlite3.Error, ValueError):  # text that is not UTF-8
         return None
     return rows
 
