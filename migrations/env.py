@@ -4,9 +4,10 @@ graphstore hands over the connection. By hand, from a checkout: alembic -x db=FI
 """
 
 from alembic import context
+from sqlalchemy import Connection, create_engine
+
 from graphstore.digests import of_row
 from graphstore.schema import create_views, digest, metadata, objects
-from sqlalchemy import Connection, create_engine
 
 
 def migrate(connection: Connection) -> None:

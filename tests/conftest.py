@@ -1,6 +1,7 @@
 """What several test modules share: games made from tables, and random ones; a built database."""
 
 import csv
+import io
 import os
 import shutil
 import subprocess
@@ -14,6 +15,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from graphstore import GameGraph, PlainGame, Store, build, explore, find_game, solve
+from graphstore.cli import main
 
 DATA = Path(__file__).parent / "data"
 GRAPHSTORE = (sys.executable, "-m", "graphstore")
@@ -116,6 +118,24 @@ def oracle() -> list[dict[str, str]]:
     """The rows of tictactoe_765.csv."""
     with (DATA / "tictactoe_765.csv").open(newline="") as lines:
         return list(csv.DictReader(lines))
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Return a function that runs `main` here, which is quicker than a new process."""
+
+    def run(*words, stdin=b""):
+        monkeypatch.setattr(sys, "argv", ["graphstore", *map(str, words)])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        code = 0
+        try:
+            main()
+        except SystemExit as done:
+            code = done.code
+        said = capsys.readouterr()
+        return subprocess.CompletedProcess(words, code, said.out, said.err)
+
+    return run
 
 
 def graphstore(*words, stdin="", cwd=None, **environment):

@@ -6,7 +6,7 @@ import json
 import math
 
 import pytest
-from conftest import error_line, graphstore
+from conftest import error_line
 
 from graphstore import Store, build
 from graphstore.errors import GameNameError
@@ -89,27 +89,27 @@ def test_the_start_leads_to_three_openings(expected):
     assert sorted(row.Score for row in openings) == [0.4, 0.5, 0.8]
 
 
-def test_the_command_writes_the_same_to_stdout_and_to_a_file(store, tictactoe_db, tmp_path):
+def test_the_command_writes_the_same_to_stdout_and_to_a_file(run, store, tictactoe_db, tmp_path):
     for option, right in ([], written(store)), (["--json"], written(store, as_json=True)):
         command = ["export", tictactoe_db, "--format", "gmap", *option]
-        assert graphstore(*command).stdout == right
+        assert run(*command).stdout == right
         target = tmp_path / f"map{len(option)}"
-        done = graphstore(*command, "--output", target)
+        done = run(*command, "--output", target)
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
         assert target.read_text() == right
-        again = graphstore(*command, "--output", target)
+        again = run(*command, "--output", target)
         assert error_line(again) == f"{target}: File exists"
         assert target.read_text() == right
 
 
 @pytest.mark.parametrize("name", ["mnk(3,3,3,misere)", "mnk(2,2,2)"])
-def test_other_games_have_no_such_map(tmp_path, name):
+def test_other_games_have_no_such_map(run, tmp_path, name):
     path = tmp_path / "other.db"
     build(name, path)
     with Store.open(path) as store, pytest.raises(GameNameError, match="tictactoe only"):
         gmap(store)
     target = tmp_path / "map.csv"
-    done = graphstore("export", path, "--format", "gmap", "--output", target)
+    done = run("export", path, "--format", "gmap", "--output", target)
     assert "tictactoe only" in error_line(done)
     assert not target.exists()
 
@@ -121,7 +121,8 @@ def test_tictactoe_by_its_other_name_has_the_same_map(tmp_path, expected):
 
 
 @pytest.mark.parametrize("output", ["", "none/map.csv", "."])
-def test_a_target_that_cannot_be_written_is_named(tictactoe_db, tmp_path, output):
-    done = graphstore("export", tictactoe_db, "--format", "gmap", "--output", output, cwd=tmp_path)
+def test_a_target_that_cannot_be_written_is_named(run, tictactoe_db, tmp_path, monkeypatch, output):
+    monkeypatch.chdir(tmp_path)
+    done = run("export", tictactoe_db, "--format", "gmap", "--output", output)
     error_line(done)
     assert list(tmp_path.iterdir()) == []

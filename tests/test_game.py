@@ -1,6 +1,6 @@
 """Rules written for one position at a time make a game, whatever Python values they speak of."""
 
-# ruff: noqa: D102 - what the methods of a game return is said once, in PlainGame
+
 
 import os
 import re

@@ -7,7 +7,7 @@ from contextlib import closing, suppress
 
 import numpy as np
 import pytest
-from conftest import TableGame, graphstore
+from conftest import TableGame
 
 from graphstore import PlainGame, Store, build, digests, schema
 from graphstore.errors import NotAStoreError, StoreError
@@ -456,9 +456,9 @@ def test_of_many_problems_the_first_are_listed_and_all_are_counted(copy):
     assert str(scores[0]) == "state 0 (.../.../...): score is 0.99, not 0.0"
 
 
-def test_the_command_lists_what_is_wrong_and_fails_in_one_line(copy):
+def test_the_command_lists_what_is_wrong_and_fails_in_one_line(run, copy):
     change(copy, "UPDATE state SET value = 1 WHERE id = 0")
-    done = graphstore("verify", copy)
+    done = run("verify", copy)
     assert done.returncode == 1
     assert "state 0 (.../.../...): value is 1, not 0" in done.stdout.split("\n")
     assert done.stderr.startswith(f"graphstore: {copy} is wrong in ")
