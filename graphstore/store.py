@@ -3,7 +3,7 @@
 import os
 import sqlite3
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from importlib.resources import files
@@ -181,8 +181,10 @@ class Store:
         """
         return query.line(self.probe, self.info["start"] if position is None else position)
 
-    def sql(self, statement: str, parameters: Sequence[Any] = ()) -> Answer:
+    def sql(self, statement: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> Answer:
         """Return the rows of one reading statement; it may call board(id) and canonical(text).
+
+        Parameters take the place of ``?`` in order, or of ``:name`` by name.
 
         Raises:
             QueryError: the SQL is wrong, or would do more than read.

@@ -102,7 +102,7 @@ class _Watch:
 def run(
     connection: sqlite3.Connection,
     statement: str,
-    parameters: Sequence[Any],
+    parameters: Sequence[Any] | Mapping[str, Any],
     functions: Mapping[str, Function],
 ) -> Answer:
     """Return the rows of one reading statement, and close the connection after the last.

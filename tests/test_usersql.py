@@ -191,11 +191,11 @@ def test_the_columns_are_known_without_any_row(store):
     assert list(answer) == []
 
 
-def test_parameters_are_bound_in_order(store):
-    answer = store.sql(
-        "SELECT ?, ?2, count(*) FROM state WHERE ply = ?1 AND position <> ?2", (9, "x")
-    )
-    assert list(answer) == [(9, "x", 15)]
+def test_parameters_are_bound_by_order_or_by_name(store):
+    statement = "SELECT {0}, count(*) FROM state WHERE ply = {1}"
+    assert list(store.sql(statement.format("?", "?"), ("x", 9))) == [("x", 15)]
+    by_name = store.sql(statement.format(":text", ":ply"), {"ply": 9, "text": "x"})
+    assert list(by_name) == [("x", 15)]
 
 
 @pytest.mark.parametrize(

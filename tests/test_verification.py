@@ -105,9 +105,9 @@ def test_other_fresh_files_hold(tmp_path, name):
 def swap(table, column, key, one, other):
     """Return a statement that swaps a column between two rows."""
     return (
-        f"UPDATE {table} SET {column} = (SELECT {column} FROM {table} AS t "
-        f"WHERE t.{key} = CASE {table}.{key} WHEN ?1 THEN ?2 ELSE ?1 END) WHERE {key} IN (?1, ?2)",
-        (one, other),
+        f"UPDATE {table} SET {column} = (SELECT {column} FROM {table} AS t WHERE "
+        f"t.{key} = CASE {table}.{key} WHEN {one} THEN {other} ELSE {one} END) "
+        f"WHERE {key} IN ({one}, {other})"
     )
 
 
