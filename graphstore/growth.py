@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-# Measured on connect(6,4), 47 M states and 119 M moves: 6.8 GB of file, 6.1 GB of memory and 470 s of
-# one core, and on mnk(4,4,4).
+# Measured on connect(6,4), 47 M states and 119 M moves: 6.8 GB of file, 6.1 GB of memory, 470 s of
+# one core; and on mnk(4,4,4).
 BYTES_A_STATE, BYTES_A_MOVE = 75, 30
 MEMORY_A_STATE, MEMORY_A_MOVE = 60, 28
 SECONDS_A_STATE, SECONDS_A_MOVE = 6e-6, 1.5e-6

@@ -75,7 +75,7 @@ class OpenSpielGame(PlainGame):
         """Return the sign of the returns for the player to move, None in play."""
         if not position.state.is_terminal():
             return None
-        worth = position.state.returns()[position.mover - 1]
+        worth: float = position.state.returns()[position.mover - 1]
         return (worth > 0) - (worth < 0)
 
     def to_move(self, position: _Place) -> int:

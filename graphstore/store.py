@@ -64,10 +64,11 @@ class Store:
         except BaseException:
             self.close()
             raise
-        if rules is not None and rules.rules != self.info["rules"]:
+        built_by = (self.info["name"], self.info["rules"])
+        if rules is not None and (rules.name, rules.rules) != built_by:
             warnings.warn(
-                f"{path} was built by other rules, or another version of them, than {rules.name}: "
-                f"{self.info['name']} {self.info['rules']}, now {rules.rules}; verify tells more",
+                f"{path} was built by other rules, or another version of them: {' '.join(built_by)}, "
+                f"now {rules.name} {rules.rules}; verify tells more",
                 RulesDifferWarning,
                 stacklevel=3,
             )

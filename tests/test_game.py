@@ -1,7 +1,5 @@
 """Rules written for one position at a time make a game, whatever Python values they speak of."""
 
-
-
 import os
 import re
 import subprocess
