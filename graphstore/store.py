@@ -67,8 +67,8 @@ class Store:
         built_by = (self.info["name"], self.info["rules"])
         if rules is not None and (rules.name, rules.rules) != built_by:
             warnings.warn(
-                f"{path} was built by other rules, or another version of them: {' '.join(built_by)}, "
-                f"now {rules.name} {rules.rules}; verify tells more",
+                f"{path} was built by other rules, or another version of them: "
+                f"{' '.join(built_by)}, now {rules.name} {rules.rules}; verify tells more",
                 RulesDifferWarning,
                 stacklevel=3,
             )

@@ -21,9 +21,9 @@ def test_its_tic_tac_toe_has_all_positions_and_the_same_value() -> None:
 
 
 def test_its_connect_four_on_a_small_board_agrees_with_ours() -> None:
-    graph = explore(find_game("openspiel:connect_four(rows=3,columns=5)"))
+    graph = explore(find_game("openspiel:connect_four(rows=3,columns=4)"))
     assert len(graph) == graph.number_of_positions()
-    ours = explore(find_game("connect(5,3)"))
+    ours = explore(find_game("connect(4,3)"))
     assert len(graph) == ours.number_of_positions()
     start = {solve(each).value[each.states.ply == 0].item() for each in (graph, ours)}
     assert len(start) == 1
