@@ -162,12 +162,13 @@ def probe(connection: Connection, game: Game, position: int) -> Probe:
         NotInStoreError: the database does not hold it.
     """
     here = np.array([position], dtype=np.int64)
-    text = game.texts(here)[0]
     if game.outcomes(here)[0] == IN_PLAY:
         _, played, children = game.expand(here)
     else:
         played, children = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int64)
-    ids = game.canonical(np.concatenate((here, children))).tolist()
+    family = np.concatenate((here, children))
+    text, *texts = game.texts(family)
+    ids = game.canonical(family).tolist()
     rows = states_by_id(connection, ids)
     row = rows.get(ids[0])
     if row is None:
@@ -177,15 +178,8 @@ def probe(connection: Connection, game: Game, position: int) -> Probe:
     if len(rows) < len(set(ids)):
         raise NotAStoreError(f"the database is damaged: a move of {text} leads to no state")
     moves = [
-        Move(
-            move,
-            child,
-            child_text,
-            *(rows[child][name] for name in Move._fields[3:]),
-        )
-        for move, child, child_text in zip(
-            played.tolist(), ids[1:], game.texts(children), strict=True
-        )
+        Move(move, child, child_text, *(rows[child][name] for name in Move._fields[3:]))
+        for move, child, child_text in zip(played.tolist(), ids[1:], texts, strict=True)
     ]
     return _answer(row, text, moves)
 

@@ -40,6 +40,9 @@ def read_cells(text: str, *, rows: int, columns: int, marks: str, game: str) -> 
         UnknownCharacterError: a character is neither a mark, nor empty, nor part of a frame.
         WrongSizeError: the cells do not make a board of `rows` by `columns`.
     """
+    plainest = text.split("/")
+    if len(plainest) == rows and _fit(plainest, rows, columns) and not text.strip(marks + "./"):
+        return "".join(plainest)  # as `write_cells` writes it
     size = f"{game} has {rows * columns} cells, {rows} row{'s' * (rows > 1)} of {columns}"
     if len(text) > LONGEST:
         raise WrongSizeError(f"{shown(text)} is {len(text):,} characters long; {size}")

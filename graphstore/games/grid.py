@@ -25,6 +25,7 @@ from graphstore.symmetry import BoardSymmetry
 
 MAX_CELLS = 31  # two masks must fit into a signed 64-bit integer
 MARKS = "XO"
+FEW = 64  # masks for which one comparison with all lines is faster than a loop over the lines
 BitT = TypeVar("BitT", int, Ints)
 
 
@@ -92,14 +93,14 @@ class Grid:
         x, o = self.symmetry.split(positions)
         bits = self._bit(np.arange(self.cells, dtype=np.int64))
         parent, move = np.nonzero(((x | o)[:, np.newaxis] & bits) == 0)
-        shift = np.where(self.turns(positions) == 1, self.cells, 0)
+        shift = np.where(np.bitwise_count(x) == np.bitwise_count(o), self.cells, 0)
         child = positions[parent] | (bits[move] << shift[parent])
         return Moves(parent, move.astype(np.int32), child)
 
     def outcomes(self, positions: Ints) -> Codes:
         """See `graphstore.game.Game.outcomes`."""
         x, o = self.symmetry.split(positions)
-        opponent = np.where(self.turns(positions) == 1, o, x)
+        opponent = np.where(np.bitwise_count(x) == np.bitwise_count(o), o, x)
         codes = np.where(x | o == self.full, DRAW, IN_PLAY).astype(np.int8)
         codes[self.has_line(opponent)] = WIN if self.misere else LOSS
         return codes
@@ -121,7 +122,7 @@ class Grid:
         """See `graphstore.game.Game.texts`: rows from the top, ``/`` between them."""
         x, o = self.symmetry.split(positions[:, np.newaxis])
         bits = self._bit(np.arange(self.cells, dtype=np.int64))
-        cells = ((x & bits) != 0).astype(np.int8) + 2 * ((o & bits) != 0).astype(np.int8)
+        cells = ((x & bits) != 0).view(np.int8) + 2 * ((o & bits) != 0).view(np.int8)
         return write_cells(cells, rows=self.rows, columns=self.columns, marks="." + MARKS)
 
     def read(self, text: str) -> int:
@@ -181,6 +182,9 @@ class Grid:
 
     def has_line(self, masks: Ints) -> NDArray[np.bool_]:
         """Return whether each mask holds k cells in a row."""
+        if masks.size <= FEW:
+            lines = np.array(self.lines, dtype=np.int64)
+            return np.asarray(((masks[..., np.newaxis] & lines) == lines).any(axis=-1))
         held = np.zeros(masks.shape, dtype=np.bool_)
         for line in self.lines:
             held |= (masks & line) == line
