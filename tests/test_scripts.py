@@ -192,3 +192,13 @@ def test_the_benchmark_prints_tables():
     assert lines[0] == "mnk(2,2,2)"
     assert [line for line in lines if line in FIGURES] == list(FIGURES)
     assert [line.split()[-1] in ("yes", "NO") for line in lines[-8:]] == [True] * 8
+
+
+def test_a_peer_solves_the_same_positions():
+    figures = printed("peers.py", "--one", "graphstore", "tictactoe")
+    assert figures["positions"] == 5_478
+    pytest.importorskip("pyspiel", reason="the package open_spiel is not installed")
+    assert printed("peers.py", "--one", "OpenSpiel get_all_states", "tictactoe") == {
+        "seconds": pytest.approx(1, abs=60),
+        "positions": 5_478,
+    }
