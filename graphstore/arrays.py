@@ -17,6 +17,20 @@ def distinct(values: NDArray[Number]) -> NDArray[Number]:
     return ordered[first_of_runs(ordered)]
 
 
+def numbered(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the distinct values, ascending, and int32[n], which of them each value is.
+
+    >>> numbered(np.array([30, 10, 30]))
+    (array([10, 30]), array([1, 0, 1], dtype=int32))
+    """
+    order = np.argsort(values)
+    ordered = values[order]
+    first = first_of_runs(ordered)
+    into = np.empty(len(values), dtype=np.int32)
+    into[order] = np.cumsum(first, dtype=np.int32) - np.int32(1)
+    return ordered[first], into
+
+
 def first_of_runs(ordered: NDArray[Any]) -> NDArray[np.bool_]:
     """Return where a run of equal values begins."""
     first = np.ones(len(ordered), dtype=np.bool_)

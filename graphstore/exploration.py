@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphstore.arrays import distinct, member
+from graphstore.arrays import distinct, member, numbered
 from graphstore.errors import RulesError, TooLargeError, TooLargeWarning
 from graphstore.game import IN_PLAY, Codes, Game, Ints, Progress, quiet
 from graphstore.graph import Edges, GameGraph, States
@@ -164,10 +164,10 @@ def _expand(game: Game, states: Ints) -> Wave:
             "the rules must say what it is worth, or give a move (a pass is one)"
         )
     move = np.concatenate([np.empty(0, dtype=np.int32), *moves])
-    found, into = np.unique(
-        np.concatenate([np.empty(0, dtype=np.int64), *children]), return_inverse=True
-    )
-    return Wave(states, outcome, counts, move, found, into.astype(np.int32))
+    child = np.concatenate([np.empty(0, dtype=np.int64), *children])
+    children.clear()  # let their memory go before the sort
+    found, into = numbered(child)
+    return Wave(states, outcome, counts, move, found, into)
 
 
 def _assemble(game: Game, ids: Ints, waves: list[Wave]) -> GameGraph:
