@@ -112,13 +112,22 @@ def opened(file: str, rules: str | None = None) -> Any:
 
     try:
         with warnings_said():
-            return Store.open(file, rules=None if rules is None else find_game(rules))
+            store = Store.open(file)
+            if rules is None or (store.has_rules and _from_environment("rules")):
+                return store  # the variable is for games that are not built in
+            store.close()
+            return Store.open(file, rules=find_game(rules))
     except StoreMissingError:
         given = click.get_current_context().params
         for other in (given.get("position"), given.get("statement")):
             if other is not None and os.path.isfile(other):
                 raise click.UsageError(f"{other} is a file; FILE goes first") from None
         raise
+
+
+def _from_environment(option: str) -> bool:
+    source = click.get_current_context().get_parameter_source(option)
+    return source is click.core.ParameterSource.ENVIRONMENT
 
 
 def say_if_without_rules(store: Any) -> Any:

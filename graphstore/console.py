@@ -199,9 +199,11 @@ def in_words(game: Game | None, probe: Probe) -> str:
             return f"{turn}drawn, play need never end"
         return f"{turn}drawn, a tie is {_count(probe.remoteness, 'ply', 'plies')} away"
     depth = probe.lose_depth if probe.value == rules.WIN else probe.win_depth
-    assert depth is not None
-    assert probe.remoteness is not None
+    if depth is None or probe.remoteness is None:
+        return f"{turn}{winner} wins, but the depths are missing: graphstore verify tells more"
     plies = _count(probe.remoteness, "ply", "plies")
+    if depth == 0:
+        return f"{turn}{winner} wins whatever is played ({plies})"
     return f"{turn}{winner} wins in {_count(depth, 'move', 'moves')} ({plies})"
 
 

@@ -65,7 +65,11 @@ class Store:
             self.close()
             raise
         built_by = (self.info["name"], self.info["rules"])
-        if rules is not None and (rules.name, rules.rules) != built_by:
+        # The digest of a file tells its rules, wherever it lies; a built-in version needs the name.
+        if rules is not None and (
+            rules.rules != built_by[1]
+            or (find_builtin(rules.name) is not None and rules.name != built_by[0])
+        ):
             warnings.warn(
                 f"{path} was built by other rules, or another version of them: "
                 f"{' '.join(built_by)}, now {rules.name} {rules.rules}; verify tells more",

@@ -178,3 +178,17 @@ def test_rules_that_changed_what_they_say_do_not_verify(rules: Path) -> None:
     done = run("verify", "take.db", "--rules", "take.py:Take")
     assert done.returncode == 1
     assert "the rules have no such move" in done.stdout
+
+
+def test_the_variable_for_rules_leaves_built_in_games_alone(rules: Path) -> None:
+    run("build", "tictactoe")
+    shown = run("show", "tictactoe.db", GRAPHSTORE_RULES="take.py:Take")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert run("verify", "tictactoe.db", GRAPHSTORE_RULES="nowhere.py:Take").returncode == 0
+
+
+def test_the_same_rules_under_another_name_are_not_warned_of(rules: Path) -> None:
+    game = graphstore.find_game("take.py:Take")
+    graphstore.build(type(game)(), "take.db")
+    shown = run("show", "take.db", "--rules", "take.py:Take")
+    assert (shown.returncode, shown.stderr) == (0, "")
