@@ -97,6 +97,18 @@ class NotInStoreError(GraphstoreError, KeyError):
     """A position that the database does not hold."""
 
 
+class OpponentError(GraphstoreError, ValueError):
+    """No such opponent, or one that cannot play this side."""
+
+
+class SettingError(GraphstoreError, ValueError):
+    """A setting that an agent cannot have, or not any more."""
+
+
+class AgentMissingError(GraphstoreError, LookupError):
+    """No agent of that name in the database."""
+
+
 class QueryError(GraphstoreError, ValueError):
     """SQL that is wrong, or that would do more than read."""
 

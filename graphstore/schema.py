@@ -15,6 +15,7 @@ from sqlalchemy import (
     Connection,
     Double,
     ForeignKey,
+    ForeignKeyConstraint,
     Index,
     Integer,
     MetaData,
@@ -22,7 +23,9 @@ from sqlalchemy import (
     SmallInteger,
     Table,
     Text,
+    UniqueConstraint,
     and_,
+    case,
     column,
     func,
     select,
@@ -33,7 +36,7 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.schema import CreateView
 
 APPLICATION_ID: Final = 0x67726673  # "grfs", at offset 68 of the header of a SQLite file
-REVISIONS: Final = ("0001",)
+REVISIONS: Final = ("0001", "0003")
 """The alembic revisions, oldest first; a database is current at the last one."""
 
 # STRICT tables in SQLite know INTEGER, REAL and TEXT only.
@@ -125,6 +128,74 @@ digest = Table(
     sqlite_strict=True,
 )
 
+agent = Table(
+    "agent",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("name", Text, nullable=False),
+    Column("side", Small, nullable=False),
+    Column("beads", Text, nullable=False),
+    Column("win", Integer, nullable=False),
+    Column("draw", Integer, nullable=False),
+    Column("loss", Integer, nullable=False),
+    Column("empty", Text, nullable=False),
+    Column("longest", Integer, nullable=False),
+    Column("seed", Big, nullable=False),
+    Column("games", Big, nullable=False),
+    Column("random", Text, nullable=False),
+    UniqueConstraint("name", name="uq_agent_name"),
+    CheckConstraint("side IN (0, 1, 2)", name="side"),
+    CheckConstraint("games >= 0", name="games"),
+    sqlite_strict=True,
+)
+"""A learner of `graphstore.menace`: its settings, how many games it has played, and the state of
+its generator, so that it goes on as if it had never stopped."""
+
+bead = Table(
+    "bead",
+    metadata,
+    Column("agent", Integer, ForeignKey("agent.id"), primary_key=True, autoincrement=False),
+    Column("state", Big, primary_key=True, autoincrement=False),
+    Column("move", Integer, primary_key=True, autoincrement=False),
+    Column("beads", Integer, nullable=False),
+    ForeignKeyConstraint(["state", "move"], ["edge.parent", "edge.move"], name="fk_bead_edge"),
+    CheckConstraint("beads >= 0", name="beads"),
+    sqlite_with_rowid=False,
+    sqlite_strict=True,
+)
+"""What lies in a matchbox: beads by distinct move, the lowest of those that lead to one child."""
+
+played = Table(
+    "played",
+    metadata,
+    Column("agent", Integer, ForeignKey("agent.id"), primary_key=True, autoincrement=False),
+    Column("number", Big, primary_key=True, autoincrement=False),
+    Column("side", Small, nullable=False),
+    Column("opponent", Text, nullable=False),
+    Column("winner", Small, nullable=False),
+    Column("plies", Integer, nullable=False),
+    CheckConstraint("side IN (0, 1, 2)", name="side"),
+    CheckConstraint("winner IN (0, 1, 2)", name="winner"),
+    sqlite_with_rowid=False,
+    sqlite_strict=True,
+)
+"""The games that an agent has learned from, by number; side 0: it played both."""
+
+checkpoint = Table(
+    "checkpoint",
+    metadata,
+    Column("agent", Integer, ForeignKey("agent.id"), primary_key=True, autoincrement=False),
+    Column("games", Big, primary_key=True, autoincrement=False),
+    Column("kept", Integer, nullable=False),
+    Column("boxes", Integer, nullable=False),
+    sqlite_with_rowid=False,
+    sqlite_strict=True,
+)
+"""How far an agent was after so many games: the boxes all of whose favourite moves keep the
+value."""
+
+AGENT_TABLES: Final = (agent, bead, played, checkpoint)
+
 
 def _best_move() -> Select[tuple[object, ...]]:
     ranked = (
@@ -188,13 +259,42 @@ def _census() -> Select[tuple[object, ...]]:
     )
 
 
+def _matchbox() -> Select[tuple[object, ...]]:
+    parent, child = state.alias("parent"), state.alias("child")
+    box = (agent.c.name, bead.c.state)  # columns of the view, by which SQLite can then narrow it
+    total = func.sum(bead.c.beads).over(partition_by=box)
+    most = func.max(bead.c.beads).over(partition_by=box)
+    return (
+        select(
+            agent.c.name.label("agent"),
+            bead.c.state,
+            parent.c.position,
+            parent.c.ply,
+            bead.c.move,
+            edge.c.child,
+            bead.c.beads,
+            (1.0 * bead.c.beads / func.nullif(total, 0)).label("chance"),
+            case((and_(bead.c.beads > 0, bead.c.beads == most), 1), else_=0).label("favourite"),
+            case((-child.c.value == parent.c.value, 1), else_=0).label("keeps"),
+            (-child.c.value).label("optimal"),
+        )
+        .join(agent, agent.c.id == bead.c.agent)
+        .join(edge, and_(edge.c.parent == bead.c.state, edge.c.move == bead.c.move))
+        .join(parent, parent.c.id == bead.c.state)
+        .join(child, child.c.id == edge.c.child)
+    )
+
+
 VIEWS: Final[dict[str, Select[tuple[object, ...]]]] = {
     "best_move": _best_move(),
     "q_table": _q_table(),
     "census": _census(),
+    "matchbox": _matchbox(),
 }
 """best_move: all equally best moves of a state. q_table: what a move is worth to the player who
-chooses it, against an optimal and a random opponent. census: counts by ply."""
+chooses it, against an optimal and a random opponent. census: counts by ply. matchbox: the
+beads of all agents, how likely each is drawn, and whether it is a favourite, one with the most, and
+keeps the value."""
 
 
 OBJECTS: Final = (*metadata.tables, str(edge_child.name), *VIEWS, "alembic_version")

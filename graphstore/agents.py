@@ -1,0 +1,447 @@
+"""Agents in a database: listed, loaded, created and saved. The only writer of their tables.
+
+Everything is written in transactions: killed at any moment, an agent is as it was after the last
+game that was saved.
+"""
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from random import Random
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, Row, and_, bindparam, create_engine, func, select
+from sqlalchemy.pool import NullPool
+
+from graphstore import schema
+from graphstore.arena import Arena
+from graphstore.errors import AgentMissingError, NotAStoreError, StoreError, shown
+from graphstore.inserting import insert_rows
+from graphstore.menace import Boxes, Settings, read_beads, written
+from graphstore.opponents import agent_name
+from graphstore.schema import agent, bead, checkpoint, edge, played
+from graphstore.store import Store, explained
+
+WAIT = 30  # seconds for another writer to end
+
+
+class Agent(NamedTuple):
+    """An agent as the database has it.
+
+    Attributes:
+        id: its number in the database.
+        name: what it is called.
+        settings: how it learns.
+        seed: what its generator began with.
+        games: how many it has learned from.
+        random: the state of its generator, as JSON.
+    """
+
+    id: int
+    name: str
+    settings: Settings
+    seed: int
+    games: int
+    random: str
+
+    def generator(self) -> Random:
+        """Return its generator, where it stopped."""
+        generator = Random()  # noqa: S311  # a game, not a secret
+        version, numbers, gauss = json.loads(self.random)
+        generator.setstate((version, tuple(numbers), gauss))
+        return generator
+
+
+class Played(NamedTuple):
+    """Games that an agent has learned from, all of one kind, in the order they were played.
+
+    Attributes:
+        side: 1 or 2, the player that the agent was; 0: both.
+        opponent: the other player.
+        winner: 1, 2, or 0 for a draw.
+        plies: how many moves were played.
+    """
+
+    side: list[int]
+    opponent: str
+    winner: list[int]
+    plies: list[int]
+
+
+def names(store: Store) -> list[str]:
+    """Return the names of the agents in a database."""
+    with store.connect() as connection:
+        return list(connection.scalars(select(agent.c.name).order_by(agent.c.name)))
+
+
+def find(store: Store, name: str) -> Agent | None:
+    """Return the agent of a name, or None."""
+    with store.connect() as connection:
+        row = connection.execute(agent.select().where(agent.c.name == name)).first()
+        return None if row is None else _agent(row)
+
+
+def load(store: Store, name: str) -> Agent:
+    """Return the agent of a name.
+
+    Raises:
+        AgentMissingError: there is none.
+    """
+    found = find(store, name)
+    if found is None:
+        known = ", ".join(names(store)) or "none yet"
+        raise AgentMissingError(
+            f"{store.path} has no agent {shown(name)}; its agents: {known}; "
+            f"graphstore train {store.path} makes one"
+        )
+    return found
+
+
+def remove(store: Store, name: str) -> None:
+    """Delete an agent, its beads and its games.
+
+    Raises:
+        AgentMissingError: there is none.
+    """
+    number = load(store, name).id
+    with writing(store) as connection:
+        for table in (checkpoint, played, bead):
+            connection.execute(table.delete().where(table.c.agent == number))
+        connection.execute(agent.delete().where(agent.c.id == number))
+
+
+def boxes(store: Store, arena: Arena, known: Agent) -> Boxes:
+    """Return an agent's matchboxes, as they were saved.
+
+    Raises:
+        NotAStoreError: the beads do not lie on the edges of its boxes.
+    """
+    edges = _places(arena, Boxes(arena, known.settings))
+    query = (
+        select(bead.c.state, bead.c.move, bead.c.beads)
+        .where(bead.c.agent == known.id)
+        .order_by(bead.c.state, bead.c.move)
+    )
+    with store.connect() as connection:
+        rows = np.array(connection.execute(query).all(), dtype=np.int64).reshape(-1, 3)
+    places = np.column_stack((arena.state[arena.parent[edges]], arena.move[edges]))
+    if not np.array_equal(places, rows[:, :2]):
+        raise NotAStoreError(
+            f"{store.path} is damaged: the beads of {known.name} are not those of its boxes"
+        )
+    beads = np.zeros(len(arena.child), dtype=np.int64)
+    beads[edges] = rows[:, 2]
+    return Boxes(arena, known.settings, beads)
+
+
+def create(store: Store, name: str, settings: Settings, seed: int, arena: Arena) -> Agent:
+    """Write a new agent, all its boxes filled, and return it.
+
+    Raises:
+        OpponentError: an agent cannot have that name.
+        StoreError: there is one of that name, or the file cannot be written.
+    """
+    filled = Boxes(arena, settings.checked())
+    edges = _places(arena, filled)
+    random = Random(seed)  # noqa: S311  # a game, not a secret
+    with writing(store) as connection:
+        number = int(connection.scalar(select(func.max(agent.c.id))) or 0) + 1
+        made = Agent(number, agent_name(name), settings, seed, 0, _state(random))
+        if connection.scalar(select(agent.c.id).where(agent.c.name == name)) is not None:
+            raise StoreError(f"{store.path} has an agent {name} already")
+        connection.execute(agent.insert(), _columns(made))
+        insert_rows(
+            connection,
+            "bead",
+            {
+                "agent": np.full(len(edges), number),
+                "state": arena.state[arena.parent[edges]],
+                "move": arena.move[edges],
+                "beads": np.array(filled.beads, dtype=np.int64)[edges],
+            },
+        )
+        at_first = {"agent": number, "games": 0, "kept": filled.kept, "boxes": len(filled.rows)}
+        connection.execute(checkpoint.insert(), at_first)
+    return made
+
+
+def save(
+    connection: Connection,
+    known: Agent,
+    arena: Arena,
+    filled: Boxes,
+    random: Random,
+    new: Sequence[Played],
+    checkpoints: Sequence[tuple[int, int]],
+) -> Agent:
+    """Write the games that an agent has learned from since it was loaded or saved.
+
+    Args:
+        connection: lent by `writing`.
+        known: the agent before.
+        arena: of its game.
+        filled: its boxes now.
+        random: its generator now.
+        new: its games.
+        checkpoints: (games, boxes that keep the value) on the way.
+
+    Returns:
+        The agent now.
+
+    Raises:
+        StoreError: another program has trained it meanwhile.
+    """
+    games = known.games + sum(len(some.winner) for some in new)
+    now = known._replace(games=games, random=_state(random))
+    updated = connection.execute(
+        agent.update().where(agent.c.id == known.id, agent.c.games == known.games),
+        {"games": now.games, "random": now.random},
+    )
+    if updated.rowcount != 1:
+        raise StoreError(
+            f"another program has trained or removed {known.name} meanwhile; "
+            f"the last {games - known.games:,} games are not kept"
+        )
+    changed = [
+        {
+            "of_agent": known.id,
+            "of_state": int(arena.state[arena.parent[each]]),
+            "by_move": int(arena.move[each]),
+            "beads": filled.beads[each],
+        }
+        for each in filled.settle()
+    ]
+    if changed:
+        connection.execute(_CHANGE, changed)
+    number = known.games + 1
+    for some in new:
+        count = len(some.winner)
+        columns = {
+            "agent": np.full(count, known.id),
+            "number": np.arange(number, number + count),
+            "side": np.array(some.side, dtype=np.int64),
+            "opponent": [some.opponent] * count,
+            "winner": np.array(some.winner, dtype=np.int64),
+            "plies": np.array(some.plies, dtype=np.int64),
+        }
+        if count:
+            insert_rows(connection, "played", columns)
+        number += count
+    if checkpoints:
+        total = len(filled.rows)
+        rows = [
+            {"agent": known.id, "games": at, "kept": kept, "boxes": total}
+            for at, kept in checkpoints
+        ]
+        connection.execute(checkpoint.insert(), rows)
+    return now
+
+
+_CHANGE = (
+    bead.update()
+    .where(
+        bead.c.agent == bindparam("of_agent"),
+        bead.c.state == bindparam("of_state"),
+        bead.c.move == bindparam("by_move"),
+    )
+    .values(beads=bindparam("beads"))
+)
+
+
+@contextmanager
+def writing(store: Store) -> Iterator[Connection]:
+    """Lend a connection in a transaction that is committed if the block ends well.
+
+    Raises:
+        StoreError: the file cannot be written, or holds another game than when it was opened.
+    """
+    driver = partial(
+        sqlite3.connect,
+        f"{store.path.absolute().as_uri()}?mode=rw",
+        uri=True,
+        isolation_level=None,  # the driver itself would begin one later than it is needed
+        timeout=WAIT,
+    )
+    with explained(store.path, "nothing was written"):
+        engine = create_engine("sqlite://", creator=driver, poolclass=NullPool)
+        while True:
+            before = store.path.stat()
+            with engine.connect() as connection:
+                connection.exec_driver_sql("PRAGMA foreign_keys = ON")
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+                if not os.path.samestat(before, store.path.stat()):
+                    continue  # a build has put another file in its place, which is the one to use
+                row = connection.execute(schema.game.select()).mappings().one()
+                if row["digest"] != store.info["digest"]:
+                    raise StoreError(f"{store.path} holds another game by now: {row['name']}")
+                yield connection
+                connection.commit()
+                return
+
+
+def summaries(store: Store) -> list[dict[str, Any]]:
+    """Return one row an agent: its settings, games by winner, boxes, beads, and boxes kept."""
+    by_winner = [
+        func.count().filter(played.c.winner == winner).label(label)
+        for winner, label in ((1, "won_by_1"), (0, "drawn"), (2, "won_by_2"))
+    ]
+    games = select(played.c.agent, *by_winner).group_by(played.c.agent).subquery("games")
+    view = schema.VIEWS["matchbox"].subquery("matchbox")
+    box = (
+        select(
+            view.c.agent,
+            func.sum(view.c.beads).label("beads"),
+            func.sum(view.c.favourite).label("favourites"),
+            func.sum(view.c.favourite * view.c.keeps).label("keeping"),
+        )
+        .group_by(view.c.agent, view.c.state)
+        .subquery("box")
+    )
+    kept = and_(box.c.favourites > 0, box.c.keeping == box.c.favourites)
+    filled = (
+        select(
+            box.c.agent,
+            func.count().label("boxes"),
+            func.sum(box.c.beads).label("beads"),
+            func.count().filter(kept).label("kept"),
+        )
+        .group_by(box.c.agent)
+        .subquery("filled")
+    )
+    settings = [agent.c[name] for name in ("side", "win", "draw", "loss", "empty", "seed", "games")]
+    query = (
+        select(
+            agent.c.name.label("agent"),
+            *settings,
+            agent.c.beads.label("stages"),
+            *(
+                func.coalesce(column, 0).label(column.name)
+                for column in games.c
+                if column.name != "agent"
+            ),
+            *(
+                func.coalesce(column, 0).label(column.name)
+                for column in filled.c
+                if column.name != "agent"
+            ),
+        )
+        .join(games, games.c.agent == agent.c.id, isouter=True)
+        .join(filled, filled.c.agent == agent.c.name, isouter=True)
+        .order_by(agent.c.name)
+    )
+    with store.connect() as connection:
+        return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def record(store: Store, known: Agent) -> list[dict[str, Any]]:
+    """Return an agent's games by the side that it played and its opponent, counted by winner."""
+    query = (
+        select(
+            played.c.side,
+            played.c.opponent,
+            func.count().label("games"),
+            *(
+                func.count().filter(played.c.winner == winner).label(label)
+                for winner, label in ((1, "won_by_1"), (0, "drawn"), (2, "won_by_2"))
+            ),
+        )
+        .where(played.c.agent == known.id)
+        .group_by(played.c.side, played.c.opponent)
+        .order_by(func.min(played.c.number))
+    )
+    with store.connect() as connection:
+        return [dict(row) for row in connection.execute(query).mappings()]
+
+
+class Curve(NamedTuple):
+    """How an agent has learned, at k checkpoints.
+
+    Attributes:
+        games: int64[k], how many it had learned from; the first is 0.
+        kept: float64[k], the share of its boxes all of whose favourite moves keep the value.
+        won: float64[k], the share of games that it won, or where it played both sides, that
+            player 1 won, of the latter half of its games until then; NaN at the first.
+        drawn: float64[k], likewise.
+        lost: float64[k], likewise; or that player 2 won.
+        alone: whether it played one side only, so that won and lost are its own.
+    """
+
+    games: NDArray[np.int64]
+    kept: NDArray[np.float64]
+    won: NDArray[np.float64]
+    drawn: NDArray[np.float64]
+    lost: NDArray[np.float64]
+    alone: bool
+
+
+def curve(store: Store, known: Agent) -> Curve:
+    """Return how an agent has learned."""
+    points = (
+        select(checkpoint.c.games, 1.0 * checkpoint.c.kept / func.nullif(checkpoint.c.boxes, 0))
+        .where(checkpoint.c.agent == known.id)
+        .order_by(checkpoint.c.games)
+    )
+    results = (
+        select(played.c.side, played.c.winner)
+        .where(played.c.agent == known.id)
+        .order_by(played.c.number)
+    )
+    with store.connect() as connection:
+        rows = connection.execute(points).all()
+        pairs = np.array(connection.execute(results).all(), dtype=np.int64).reshape(-1, 2)
+    games = np.array([row[0] for row in rows], dtype=np.int64)
+    kept = np.array([np.nan if row[1] is None else row[1] for row in rows], dtype=np.float64)
+    side, winner = pairs.T
+    alone = bool((side != 0).all()) and bool(len(side))
+    until = np.minimum(games, len(winner))
+    since = until // 2
+    rates: list[NDArray[np.float64]] = []
+    for wanted in (np.where(alone, side, 1), 0, np.where(alone, 3 - side, 2)):
+        met = np.concatenate(([0], np.cumsum(winner == wanted)))
+        with np.errstate(invalid="ignore"):
+            rates.append((met[until] - met[since]) / (until - since))
+    won, drawn, lost = rates
+    return Curve(games, kept, won, drawn, lost, alone)
+
+
+def beads_in(store: Store, known: Agent, state: int) -> list[tuple[int, int]]:
+    """Return (child state, beads) of a state's box; nothing if it is none of the agent's."""
+    query = (
+        select(edge.c.child, bead.c.beads)
+        .join(edge, and_(edge.c.parent == bead.c.state, edge.c.move == bead.c.move))
+        .where(bead.c.agent == known.id, bead.c.state == state)
+        .order_by(bead.c.move)
+    )
+    with store.connect() as connection:
+        return [(child, beads) for child, beads in connection.execute(query)]
+
+
+def _agent(row: Row[Any]) -> Agent:
+    settings = Settings(
+        row.side, read_beads(row.beads), row.win, row.draw, row.loss, row.empty, row.longest
+    )
+    return Agent(row.id, row.name, settings, row.seed, row.games, row.random)
+
+
+def _columns(known: Agent) -> dict[str, Any]:
+    """Return an agent as a row of its table."""
+    row = known._asdict() | known.settings._asdict()
+    del row["settings"]
+    return row | {"beads": written(known.settings.beads)}
+
+
+def _state(random: Random) -> str:
+    return json.dumps(random.getstate(), separators=(",", ":"))
+
+
+def _places(arena: Arena, filled: Boxes) -> NDArray[np.int64]:
+    """Return the edges on which beads lie, as a box's ascend by move, so do these by state."""
+    box = np.zeros(len(arena.state), dtype=np.bool_)
+    box[filled.rows] = True
+    edges = np.flatnonzero(box[arena.parent])
+    return edges[np.lexsort((arena.move[edges], arena.parent[edges]))]

@@ -1,0 +1,60 @@
+"""The words for whom one plays against, in `play` and in `train` alike."""
+
+import re
+from typing import Literal, NamedTuple
+
+from graphstore.errors import OpponentError, shown
+
+USAGE = "perfect, random, mistakes=P with P from 0 to 1, or the name of an agent in the file"
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
+
+
+class Opponent(NamedTuple):
+    """Whom one plays against.
+
+    Attributes:
+        kind: what it plays by; ``agent``: by the beads of one; ``self``: by those that learn.
+        mistakes: the share of moves, not among the best, that ``mistakes`` plays.
+        agent: the name of an agent.
+    """
+
+    kind: Literal["perfect", "random", "mistakes", "agent", "person", "self"]
+    mistakes: float = 0.0
+    agent: str = ""
+
+
+def read_opponent(text: str) -> Opponent:
+    """Return the opponent that a text means.
+
+    >>> read_opponent("mistakes=0.2").mistakes
+    0.2
+
+    Raises:
+        OpponentError: it means none.
+    """
+    word, _, share = text.partition("=")
+    if word == "mistakes":
+        if not re.fullmatch(r"[0-9]*\.?[0-9]+|[0-9]+\.", share) or float(share) > 1:
+            raise OpponentError(f"{shown(text)}: write mistakes=P with P from 0 to 1, as 0.2")
+        return Opponent("mistakes", mistakes=float(share))
+    for kind in ("perfect", "random", "person", "self"):
+        if text == kind:
+            return Opponent(kind)
+    if not _NAME.fullmatch(text):
+        raise OpponentError(f"there is no opponent {shown(text)}; write {USAGE}")
+    return Opponent("agent", agent=text)
+
+
+def agent_name(text: str) -> str:
+    """Return a name that an agent may have.
+
+    Raises:
+        OpponentError: it may not.
+    """
+    if not _NAME.fullmatch(text) or read_opponent(text).kind != "agent":
+        raise OpponentError(
+            f"an agent cannot be called {shown(text)}; take up to 64 letters, digits, "
+            "_, - and ., a letter first, that are no opponent's name"
+        )
+    return text
