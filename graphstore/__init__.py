@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from graphstore.solution import solve as solve
     from graphstore.store import Store as Store
     from graphstore.store import upgrade as upgrade
+    from graphstore.training import train as train
     from graphstore.verification import verify as verify
 
 _ROOMS = {
@@ -43,6 +44,7 @@ _ROOMS = {
     "explore": "exploration",
     "find_game": "games",
     "solve": "solution",
+    "train": "training",
     "upgrade": "store",
     "verify": "verification",
 }

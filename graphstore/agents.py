@@ -8,8 +8,9 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
+from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
@@ -22,12 +23,14 @@ from graphstore import schema
 from graphstore.arena import Arena
 from graphstore.errors import AgentMissingError, NotAStoreError, StoreError, shown
 from graphstore.inserting import insert_rows
-from graphstore.menace import Boxes, Settings, read_beads, written
+from graphstore.menace import Boxes, Settings, read_stages, written
 from graphstore.opponents import agent_name
 from graphstore.schema import agent, bead, checkpoint, edge, played
-from graphstore.store import Store, explained
+from graphstore.store import Store, connect, explained
 
 WAIT = 30  # seconds for another writer to end
+UNCHANGED = "nothing was changed"
+DROP = "add --drop-agents (drop_agents=True) to delete them, or write to another file"
 
 
 class Agent(NamedTuple):
@@ -284,6 +287,54 @@ def writing(store: Store) -> Iterator[Connection]:
                 return
 
 
+@contextmanager
+def carried_over(old: Path, draft: Path) -> Iterator[list[str]]:
+    """Copy the agents of a file into the draft that will replace it; lend their names.
+
+    Until the block ends nothing can be written to the old file, so that no game is lost.
+
+    Raises:
+        StoreError: the draft has other states or moves, or an agent is being trained.
+    """
+    with explained(old, UNCHANGED), ExitStack() as stack:
+        kept = named_in(old)[1]
+        if kept:
+            held = stack.enter_context(closing(sqlite3.connect(old, timeout=WAIT)))
+            held.execute("PRAGMA journal_mode = DELETE").fetchall()
+            held.execute("BEGIN IMMEDIATE")
+            copy = stack.enter_context(closing(sqlite3.connect(draft, isolation_level=None)))
+            copy.execute("ATTACH ? AS old", (f"{old.absolute().as_uri()}?mode=ro",))
+            same = "SELECT (SELECT digest FROM main.game) = (SELECT digest FROM old.game)"
+            if not copy.execute(same).fetchone()[0]:
+                raise StoreError(
+                    f"{old} has agents ({', '.join(kept)}), and the game has other states or moves "
+                    f"now, for which they have no beads; {DROP}"
+                )
+            copy.execute("BEGIN")
+            for table in schema.AGENT_TABLES:
+                columns = ", ".join(column.name for column in table.columns)
+                copy.execute(
+                    f"INSERT INTO main.{table} ({columns}) SELECT {columns} FROM old.{table}"
+                )
+            copy.execute("COMMIT")
+        yield kept
+
+
+def named_in(path: Path) -> tuple[str, list[str]]:
+    """Return the game and the agents of a file, which may be of any version, or anything else."""
+    try:
+        with closing(connect(path)) as connection:
+            (game,) = connection.execute("SELECT name FROM game").fetchone()
+            if not connection.execute(
+                "SELECT 1 FROM sqlite_master WHERE name = 'agent'"
+            ).fetchall():
+                return str(game), []
+            rows = connection.execute("SELECT name FROM agent ORDER BY name").fetchall()
+            return str(game), [str(name) for (name,) in rows]
+    except (sqlite3.Error, TypeError):
+        return "", []
+
+
 def summaries(store: Store) -> list[dict[str, Any]]:
     """Return one row an agent: its settings, games by winner, boxes, beads, and boxes kept."""
     by_winner = [
@@ -313,12 +364,14 @@ def summaries(store: Store) -> list[dict[str, Any]]:
         .group_by(box.c.agent)
         .subquery("filled")
     )
-    settings = [agent.c[name] for name in ("side", "win", "draw", "loss", "empty", "seed", "games")]
+    settings = [
+        agent.c[name]
+        for name in ("side", "stages", "win", "draw", "loss", "empty", "seed", "games")
+    ]
     query = (
         select(
             agent.c.name.label("agent"),
             *settings,
-            agent.c.beads.label("stages"),
             *(
                 func.coalesce(column, 0).label(column.name)
                 for column in games.c
@@ -378,6 +431,18 @@ class Curve(NamedTuple):
     lost: NDArray[np.float64]
     alone: bool
 
+    def points(self) -> list[dict[str, Any]]:
+        """Return one row a checkpoint, None for NaN."""
+        columns = zip(self.games, self.kept, self.won, self.drawn, self.lost, strict=True)
+        return [
+            {"games": int(games)}
+            | {
+                name: None if np.isnan(share) else float(share)
+                for name, share in zip(self._fields[1:5], shares, strict=True)
+            }
+            for games, *shares in columns
+        ]
+
 
 def curve(store: Store, known: Agent) -> Curve:
     """Return how an agent has learned."""
@@ -423,7 +488,7 @@ def beads_in(store: Store, known: Agent, state: int) -> list[tuple[int, int]]:
 
 def _agent(row: Row[Any]) -> Agent:
     settings = Settings(
-        row.side, read_beads(row.beads), row.win, row.draw, row.loss, row.empty, row.longest
+        row.side, read_stages(row.stages), row.win, row.draw, row.loss, row.empty, row.longest
     )
     return Agent(row.id, row.name, settings, row.seed, row.games, row.random)
 
@@ -432,7 +497,7 @@ def _columns(known: Agent) -> dict[str, Any]:
     """Return an agent as a row of its table."""
     row = known._asdict() | known.settings._asdict()
     del row["settings"]
-    return row | {"beads": written(known.settings.beads)}
+    return row | {"stages": written(known.settings.stages)}
 
 
 def _state(random: Random) -> str:

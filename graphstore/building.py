@@ -10,7 +10,7 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
@@ -21,7 +21,7 @@ import numpy as np
 from sqlalchemy import Connection, create_engine, insert
 from sqlalchemy.pool import NullPool
 
-from graphstore import digests, schema
+from graphstore import agents, digests, schema
 from graphstore.errors import NotAStoreError, StoreError, StoreExistsError
 from graphstore.exploration import explore
 from graphstore.game import Game, Progress, quiet
@@ -32,8 +32,6 @@ from graphstore.inserting import insert_rows
 from graphstore.solution import Solution, solve
 from graphstore.store import explained, local_path, migrate
 from graphstore.tables import Part, edge_parts, state_parts
-
-UNCHANGED = "nothing was changed"
 
 
 class Report(NamedTuple):
@@ -48,6 +46,7 @@ class Report(NamedTuple):
         edges: distinct pairs of parent and child.
         value: of the (first) start, for the player to move.
         remoteness: of the (first) start in plies, or None.
+        agents: those of the file that was replaced, which the new one keeps.
         seconds: by phase.
     """
 
@@ -59,6 +58,7 @@ class Report(NamedTuple):
     edges: int
     value: int
     remoteness: int | None
+    agents: tuple[str, ...]
     seconds: dict[str, float]
 
 
@@ -67,6 +67,7 @@ def build(
     target: str | os.PathLike[str],
     *,
     force: bool = False,
+    drop_agents: bool = False,
     max_states: int | None = None,
     progress: Progress = quiet,
 ) -> Report:
@@ -75,19 +76,23 @@ def build(
     Args:
         game: the rules, or a name for `graphstore.find_game`.
         target: the file to write, or its ``sqlite:///`` URL.
-        force: replace the file if there is one.
+        force: replace the file if there is one; its agents are kept.
+        drop_agents: with `force`, do not keep them.
         max_states: how many states to allow, by default 100 million.
         progress: called with the phase and how far it is.
 
     Raises:
         StoreExistsError: the file is there and `force` is not given.
-        StoreError: it cannot be written.
+        StoreError: it cannot be written, or has agents that the new one could not keep.
         RulesError, TooLargeError: see `graphstore.explore`.
     """
     rules = find_game(game) if isinstance(game, str) else game
     clock = _Clock()
     path = local_path(target)
-    with _draft(path, force=force) as draft:
+    kept: list[str] = []
+    with _draft(path, force=force, kept=None if drop_agents else kept) as draft:
+        if not drop_agents:
+            _check_agents(path, rules)
         graph = explore(rules, max_states=max_states, progress=progress)
         clock.lap("explore")
         solution = solve(graph, progress=progress)
@@ -98,6 +103,7 @@ def build(
         file=str(path),
         game=rules.name,
         **{name: row[name] for name in Report._fields if name in row},
+        agents=tuple(kept),
         seconds=clock.laps,
     )
 
@@ -116,21 +122,25 @@ class _Clock:
 
 
 @contextmanager
-def _draft(target: Path, *, force: bool) -> Iterator[Path]:
+def _draft(target: Path, *, force: bool, kept: list[str] | None) -> Iterator[Path]:
     """Lend the path of a draft that becomes the target if the block ends well.
 
+    It takes over the agents of the target, whose names are added to `kept`, unless that is None.
     The draft is locked while it is written; what a killed build left is not locked, and is
     taken over.
     """
-    with explained(target, UNCHANGED):
+    with explained(target, agents.UNCHANGED):
         _check_target(target, force=force)
         draft = target.with_name(f".{target.name}.building")
         lock = _take_over(draft)
         try:
             yield draft
-            os.fsync(lock)
-            _settle(target)
-            draft.replace(target)
+            with ExitStack() as stack:
+                if kept is not None and target.exists():
+                    kept += stack.enter_context(agents.carried_over(target, draft))
+                os.fsync(lock)
+                _settle(target)
+                draft.replace(target)
             _sync_folder(target.absolute().parent)
         except BaseException:
             draft.unlink(missing_ok=True)
@@ -148,6 +158,16 @@ def _check_target(target: Path, *, force: bool) -> None:
         raise StoreExistsError(f"{target} exists; add --force (force=True) to replace it")
     if target.exists() and not target.is_file():
         raise StoreError(f"{target} is a pipe or device, which a database cannot replace")
+
+
+def _check_agents(target: Path, game: Game) -> None:
+    """Refuse to replace a file with agents by another game, before the work begins."""
+    trained_on, names = agents.named_in(target) if target.exists() else ("", [])
+    if names and trained_on != game.name:
+        raise StoreError(
+            f"{target} has agents ({', '.join(names)}), which have learned {trained_on} and not "
+            f"{game.name}; {agents.DROP}"
+        )
 
 
 def _take_over(draft: Path) -> int:
@@ -181,7 +201,7 @@ def _settle(target: Path) -> None:
     if target.exists():
         with (
             suppress(NotAStoreError),
-            explained(target, UNCHANGED),
+            explained(target, agents.UNCHANGED),
             closing(_connect(target)) as old,
         ):
             old.execute("PRAGMA journal_mode = DELETE").fetchall()

@@ -188,7 +188,8 @@ def games(as_json: bool) -> None:
 @cli.command()
 @click.argument("game", shell_complete=complete_game)
 @click.option("--db", metavar="FILE", help="Where to write it  [default: the game's name, here]")
-@click.option("--force", is_flag=True, help="Replace the file if there is one.")
+@click.option("--force", is_flag=True, help="Replace the file if there is one; keep its agents.")
+@click.option("--drop-agents", is_flag=True, help="With --force, do not keep its agents.")
 @click.option(
     "--max-states",
     type=click.IntRange(min=1),
@@ -196,7 +197,14 @@ def games(as_json: bool) -> None:
     help="Give up beyond N states  [default: 100 million]",
 )
 @json_option
-def build(game: str, db: str | None, force: bool, max_states: int | None, as_json: bool) -> None:
+def build(
+    game: str,
+    db: str | None,
+    force: bool,
+    drop_agents: bool,
+    max_states: int | None,
+    as_json: bool,
+) -> None:
     """Explore and solve GAME and write it to a database.
 
     GAME is a name that `graphstore games` lists, such as tictactoe or "mnk(4,4,4)", or your own
@@ -211,13 +219,22 @@ def build(game: str, db: str | None, force: bool, max_states: int | None, as_jso
     target = db or re.sub(r"[^a-z0-9]+", "-", short).strip("-") + ".db"
     with warnings_said(), console.progress_shown() as progress:
         report = build_database(
-            rules, target, force=force, max_states=max_states, progress=progress
+            rules,
+            target,
+            force=force,
+            drop_agents=drop_agents,
+            max_states=max_states,
+            progress=progress,
         )
     if as_json:
         console.print_json(report._asdict())
         return
     seconds = {f"seconds: {phase}": value for phase, value in report.seconds.items()}
-    facts = {name: value for name, value in report._asdict().items() if name != "seconds"}
+    facts = {
+        name: ", ".join(value) if name == "agents" else value
+        for name, value in report._asdict().items()
+        if name != "seconds" and (name != "agents" or value)
+    }
     total = round(sum(report.seconds.values()), 4)
     console.print_report(facts | seconds | {"seconds: total": total})
 
@@ -410,6 +427,151 @@ def verify(file: str, rules: str | None, as_json: bool) -> None:
             print(f"derived anew: {', '.join(verdict.checked)}")
     if not verdict.ok:
         fail(f"{file} is wrong in {len(verdict.problems) + verdict.more:,} places; build it anew")
+
+
+@cli.command()
+@FILE
+@click.option("--agent", default="menace", show_default=True, help="Its name; a new one is made.")
+@click.option("--games", type=click.IntRange(min=0), default=10_000, show_default=True)
+@click.option(
+    "--against",
+    metavar="OPPONENT",
+    help="self, perfect, random, mistakes=P, or another agent  [default: self for both sides, "
+    "else perfect]",
+)
+@click.option("--as", "side", metavar="PLAYER", help="both, or a player: X, O, 1, 2  [new: both]")
+@click.option("--stages", metavar="N/N/...", help="Beads of a kind, by stage  [new: 4/3/2/1]")
+@click.option("--win", type=int, metavar="N", help="Beads added for a win  [new: 3]")
+@click.option("--draw", type=int, metavar="N", help="For a draw  [new: 1]")
+@click.option("--loss", type=int, metavar="N", help="For a loss  [new: -1]")
+@click.option(
+    "--empty", type=click.Choice(["refill", "resign"]), help="At an empty box  [new: refill]"
+)
+@click.option("--longest", type=int, metavar="N", help="Plies to a draw  [new: 1000]")
+@click.option("--seed", type=click.IntRange(min=0), help="Of a new agent  [new: a random one]")
+@click.option("--curve", metavar="PNG", help="Draw how the agent has learned, to a new file.")
+@json_option
+def train(
+    file: str,
+    agent: str,
+    games: int,
+    against: str | None,
+    side: str | None,
+    stages: str | None,
+    seed: int | None,
+    curve: str | None,
+    as_json: bool,
+    **settings: Any,
+) -> None:
+    """Let an agent learn the game of FILE by playing, and store it there.
+
+    An agent is a MENACE: matchboxes of beads, one for each state, that win, draw and loss add to
+    or take from. It goes on where it stopped, and keeps the settings that it was made with.
+    """
+    from graphstore import console
+    from graphstore.menace import read_stages
+    from graphstore.training import train as train_agent
+
+    given = {name: value for name, value in settings.items() if value is not None}
+    if stages is not None:
+        given["stages"] = read_stages(stages)
+    if side is not None:
+        with opened(file) as store:
+            given["side"] = player_number(store, side)
+    if curve is not None:
+        new_file(curve)
+    with console.progress_shown() as progress:
+        report = train_agent(
+            file, agent, games=games, against=against, seed=seed, progress=progress, **given
+        )
+    if curve is not None:
+        with opened(file) as store:
+            draw_curve(store, agent, curve)
+    if as_json:
+        console.print_json(report._asdict())
+    else:
+        console.print_report(report._asdict())
+
+
+@cli.command()
+@FILE
+@click.argument("agent", required=False)
+@click.option("--curve", metavar="PNG", help="Draw how AGENT has learned, to a new file.")
+@click.option("--remove", is_flag=True, help="Delete AGENT, its beads and its games.")
+@json_option
+def agents(file: str, agent: str | None, curve: str | None, remove: bool, as_json: bool) -> None:
+    """List the agents of FILE; with AGENT, its games by opponent and how it has learned.
+
+    A box is kept if all of its favourite moves, those with the most beads, keep the value of the
+    position. won_by_1 and won_by_2 count games by player, X being 1.
+    """
+    from graphstore import agents as room
+    from graphstore import console
+
+    if agent is None and (curve is not None or remove):
+        raise click.UsageError(f"{'--remove' if remove else '--curve'} wants an AGENT")
+    if curve is not None:
+        new_file(curve)
+    with opened(file) as store:
+        if agent is None:
+            rows = room.summaries(store)
+            if as_json:
+                console.print_json(rows)
+            else:
+                columns = list(rows[0]) if rows else []
+                console.print_table(columns, [list(row.values()) for row in rows])
+            return
+        known = room.load(store, agent)
+        if remove:
+            room.remove(store, agent)
+            return
+        (summary,) = (row for row in room.summaries(store) if row["agent"] == agent)
+        record, learned = room.record(store, known), room.curve(store, known)
+        if curve is not None:
+            draw_curve(store, agent, curve)
+    points = learned.points()
+    if as_json:
+        console.print_json(summary | {"record": record, "curve": points})
+        return
+    console.print_report(summary)
+    for rows in (record, points):
+        if rows:
+            print()
+            cells = [
+                [round(cell, 3) if isinstance(cell, float) else cell for cell in row.values()]
+                for row in rows
+            ]
+            console.print_table(list(rows[0]), cells)
+
+
+def player_number(store: Any, text: str) -> int:
+    """Return 1 or 2 for a player's name or number, 0 for both."""
+    names = [name.lower() for name in (store.game.players if store.has_rules else ())]
+    if text.lower() == "both":
+        return 0
+    if text in ("1", "2"):
+        return int(text)
+    if text.lower() in names:
+        return names.index(text.lower()) + 1
+    raise click.UsageError(f"--as {text}: there is no such player; write 1, 2 or both")
+
+
+def new_file(path: str) -> None:
+    """Refuse a file that cannot be made, before the work."""
+    from graphstore.errors import StoreError, StoreExistsError
+
+    if os.path.lexists(path):
+        raise StoreExistsError(f"{path} exists; name a new file")
+    if not os.path.isdir(os.path.dirname(path) or "."):
+        raise StoreError(f"there is no folder {os.path.dirname(path)}; make it first")
+
+
+def draw_curve(store: Any, agent: str, path: str) -> None:
+    """Draw how an agent has learned."""
+    from graphstore import agents as room
+    from graphstore.learning import draw
+
+    draw(room.curve(store, room.load(store, agent)), agent, store.info["name"], path)
 
 
 @cli.command()

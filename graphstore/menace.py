@@ -27,8 +27,8 @@ class Settings(NamedTuple):
 
     Attributes:
         side: 1 or 2, the player that it learns to be; 0 for both, from one set of boxes.
-        beads: how many of a kind lie in a box at the player's first move, second and so on; the
-            last number counts for all later ones. Michie's are 4, 3, 2, 1.
+        stages: how many beads of a kind lie in a box at the player's first move, second and so
+            on; the last number counts for all later ones. Michie's are 4, 3, 2, 1.
         win: beads added to every box that was used in a game won; may be negative.
         draw: likewise in a game drawn.
         loss: likewise in a game lost.
@@ -37,7 +37,7 @@ class Settings(NamedTuple):
     """
 
     side: int = 0
-    beads: tuple[int, ...] = (4, 3, 2, 1)
+    stages: tuple[int, ...] = (4, 3, 2, 1)
     win: int = 3
     draw: int = 1
     loss: int = -1
@@ -52,9 +52,9 @@ class Settings(NamedTuple):
         """
         if self.side not in (0, 1, 2):
             raise SettingError(f"the side is {self.side!r}; it must be 1, 2, or 0 for both")
-        if not self.beads or not all(1 <= number <= 10_000 for number in self.beads):
+        if not self.stages or not all(1 <= number <= 10_000 for number in self.stages):
             raise SettingError(
-                f"the beads are {written(self.beads)}; write 1 to 10,000 for each stage, as 4/3/2/1"
+                f"the beads are {written(self.stages)}; write 1 to 10,000 a stage, such as 4/3/2/1"
             )
         for name in ("win", "draw", "loss"):
             if not -10_000 <= getattr(self, name) <= 10_000:
@@ -66,16 +66,16 @@ class Settings(NamedTuple):
         return self
 
 
-def written(beads: tuple[int, ...]) -> str:
+def written(stages: tuple[int, ...]) -> str:
     """Return the numbers of beads as text.
 
     >>> written((4, 3, 2, 1))
     '4/3/2/1'
     """
-    return "/".join(map(str, beads))
+    return "/".join(map(str, stages))
 
 
-def read_beads(text: str) -> tuple[int, ...]:
+def read_stages(text: str) -> tuple[int, ...]:
     """Return the numbers of beads that a text such as ``8/4/2/1``, or ``2``, means.
 
     Raises:
@@ -83,7 +83,7 @@ def read_beads(text: str) -> tuple[int, ...]:
     """
     if not re.fullmatch(r"[0-9]{1,5}(/[0-9]{1,5})*", text):
         raise SettingError(f"{shown(text)} are no beads; write numbers such as 4/3/2/1, or one: 2")
-    return Settings(beads=tuple(map(int, text.split("/")))).checked().beads
+    return Settings(stages=tuple(map(int, text.split("/")))).checked().stages
 
 
 class Boxes:
@@ -194,6 +194,6 @@ def box_rows(arena: Arena, side: int) -> NDArray[np.bool_]:
 
 def _at_first(arena: Arena, settings: Settings) -> NDArray[np.int64]:
     """Return the beads of every edge when the boxes are filled, by the player's own move."""
-    stages = np.array(settings.beads, dtype=np.int64)
+    stages = np.array(settings.stages, dtype=np.int64)
     stage = arena.ply[arena.parent] // 2
     return stages[np.minimum(stage, len(stages) - 1)]

@@ -134,7 +134,7 @@ agent = Table(
     Column("id", Integer, primary_key=True, autoincrement=False),
     Column("name", Text, nullable=False),
     Column("side", Small, nullable=False),
-    Column("beads", Text, nullable=False),
+    Column("stages", Text, nullable=False),
     Column("win", Integer, nullable=False),
     Column("draw", Integer, nullable=False),
     Column("loss", Integer, nullable=False),

@@ -78,8 +78,8 @@ def train(
             not learn; by default ``self`` where the agent learns both sides, else ``perfect``.
         seed: of a new agent's generator; by default a random one, which is stored.
         progress: called with the games done.
-        **settings: of a new agent, see `graphstore.menace.Settings`: side, beads, win, draw, loss,
-            empty, longest.
+        **settings: of a new agent, see `graphstore.menace.Settings`: side, stages, win, draw,
+            loss, empty, longest.
 
     Raises:
         SettingError: a setting is wrong, or not the one that the agent was made with.

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphstore import digests, schema
+from graphstore import agents, digests, schema
+from graphstore.arena import Arena
 from graphstore.arrays import distinct, ragged
-from graphstore.errors import NotAStoreError, PositionError, RulesMissingError
+from graphstore.errors import GraphstoreError, NotAStoreError, PositionError, RulesMissingError
 from graphstore.game import IN_PLAY, Game, Ints, Progress, quiet
 from graphstore.graph import GameGraph
 from graphstore.solution import random_values
@@ -108,6 +109,10 @@ SELECT parent, move, child, EXISTS (SELECT 1 FROM state WHERE id = parent) AS ha
 FROM edge WHERE NOT EXISTS (SELECT 1 FROM state WHERE id = parent)
     OR NOT EXISTS (SELECT 1 FROM state WHERE id = child)
 """
+_PLAYED = """
+SELECT count(*) AS games, coalesce(min(number), 0) AS least, coalesce(max(number), 0) AS most
+FROM played WHERE agent = {id}
+"""
 _COUNTS = """
 SELECT (SELECT count(*) FROM state WHERE ply = 0) AS starts,
     (SELECT count(*) FROM state) AS states,
@@ -166,6 +171,7 @@ def verify(store: Store, *, progress: Progress = quiet) -> Verdict:
             skipped.append("random play and edges: what is wrong above is no graph")
         else:
             note("values of random play", _random(store, graph))
+            note("agents", _agents(store, graph))
             if game is not None:
                 note("states and edges from the rules", _by_rules(store, game, graph))
     return Verdict(tuple(problems), more, tuple(checked), tuple(skipped))
@@ -236,6 +242,31 @@ def _random(store: Store, graph: GameGraph) -> Iterator[Problem]:
         yield Problem("game", "1", "cyclic", store.info["cyclic"], cyclic)
     for row in np.flatnonzero(~((found == expected) | (np.isnan(found) & np.isnan(expected)))):
         yield _at(graph, int(row), "random_value", found[row], expected[row])
+
+
+def _agents(store: Store, graph: GameGraph) -> Iterator[Problem]:
+    """Yield what is wrong with the agents: boxes, games and checkpoints that cannot be."""
+    names = agents.names(store)
+    arena = Arena.of(graph) if names else None
+    for name in names:
+        assert arena is not None
+        try:
+            known = agents.load(store, name)
+            boxes = agents.boxes(store, arena, known)
+            known.generator()
+        except GraphstoreError as error:
+            yield Problem("agent", name, "settings, beads or generator", error, "an agent's")
+            continue
+        rows = {"id": known.id}
+        (count,) = _rows(store, _PLAYED.format(**rows))
+        if tuple(count.values()) != (known.games, min(known.games, 1), known.games):
+            found = f"{count['games']} games, numbered {count['least']} to {count['most']}"
+            yield Problem("played", name, "number", found, f"1 to {known.games}")
+        learned = agents.curve(store, known)
+        if (boxes.rows and known.games in learned.games) and not np.isclose(
+            learned.kept[-1], boxes.kept / len(boxes.rows)
+        ):
+            yield Problem("checkpoint", name, "kept", float(learned.kept[-1]), boxes.kept)
 
 
 def _stored_digests(store: Store) -> dict[str, str]:

@@ -17,7 +17,7 @@ def upgrade() -> None:
         sa.Column("id", sa.Integer(), autoincrement=False, nullable=False),
         sa.Column("name", sa.Text(), nullable=False),
         sa.Column("side", SMALL, nullable=False),
-        sa.Column("beads", sa.Text(), nullable=False),
+        sa.Column("stages", sa.Text(), nullable=False),
         sa.Column("win", sa.Integer(), nullable=False),
         sa.Column("draw", sa.Integer(), nullable=False),
         sa.Column("loss", sa.Integer(), nullable=False),
