@@ -53,10 +53,17 @@ class Agent(NamedTuple):
     random: str
 
     def generator(self) -> Random:
-        """Return its generator, where it stopped."""
-        generator = Random()  # noqa: S311  # a game, not a secret
-        version, numbers, gauss = json.loads(self.random)
-        generator.setstate((version, tuple(numbers), gauss))
+        """Return its generator, where it stopped.
+
+        Raises:
+            NotAStoreError: the state of it is damaged.
+        """
+        generator = Random()
+        try:
+            version, numbers, gauss = json.loads(self.random)
+            generator.setstate((version, tuple(numbers), gauss))
+        except (ValueError, TypeError) as error:
+            raise NotAStoreError(f"the generator of {self.name} is damaged: {error}") from error
         return generator
 
 
@@ -151,7 +158,7 @@ def create(store: Store, name: str, settings: Settings, seed: int, arena: Arena)
     """
     filled = Boxes(arena, settings.checked())
     edges = _places(arena, filled)
-    random = Random(seed)  # noqa: S311  # a game, not a secret
+    random = Random(seed)
     with writing(store) as connection:
         number = int(connection.scalar(select(func.max(agent.c.id))) or 0) + 1
         made = Agent(number, agent_name(name), settings, seed, 0, _state(random))
@@ -490,7 +497,7 @@ def _agent(row: Row[Any]) -> Agent:
     settings = Settings(
         row.side, read_stages(row.stages), row.win, row.draw, row.loss, row.empty, row.longest
     )
-    return Agent(row.id, row.name, settings, row.seed, row.games, row.random)
+    return Agent(row.id, row.name, settings.checked(), row.seed, row.games, row.random)
 
 
 def _columns(known: Agent) -> dict[str, Any]:

@@ -102,7 +102,7 @@ def train(
         _check_opponent(store, agent, wanted.side, against)
         arena = Arena.of(store.graph())
         if known is None:
-            seed = Random().getrandbits(48) if seed is None else seed  # noqa: S311  # no secret
+            seed = Random().getrandbits(48) if seed is None else seed
             known = agents.create(store, agent, wanted, seed, arena)
         boxes = agents.boxes(store, arena, known)
         course = _Course(store, arena, known, boxes, against)

@@ -113,6 +113,7 @@ _PLAYED = """
 SELECT count(*) AS games, coalesce(min(number), 0) AS least, coalesce(max(number), 0) AS most
 FROM played WHERE agent = {id}
 """
+_ORPHANS = "SELECT DISTINCT agent FROM {table} WHERE agent NOT IN (SELECT id FROM agent)"
 _COUNTS = """
 SELECT (SELECT count(*) FROM state WHERE ply = 0) AS starts,
     (SELECT count(*) FROM state) AS states,
@@ -246,6 +247,9 @@ def _random(store: Store, graph: GameGraph) -> Iterator[Problem]:
 
 def _agents(store: Store, graph: GameGraph) -> Iterator[Problem]:
     """Yield what is wrong with the agents: boxes, games and checkpoints that cannot be."""
+    for table in schema.AGENT_TABLES[1:]:
+        for row in _rows(store, _ORPHANS.format(table=table)):
+            yield Problem(str(table), str(row["agent"]), "agent", "no agent", "the id of one")
     names = agents.names(store)
     arena = Arena.of(graph) if names else None
     for name in names:
