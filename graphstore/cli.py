@@ -432,7 +432,14 @@ def verify(file: str, rules: str | None, as_json: bool) -> None:
 @cli.command()
 @FILE
 @click.option("--agent", default="menace", show_default=True, help="Its name; a new one is made.")
-@click.option("--games", type=click.IntRange(min=0), default=10_000, show_default=True)
+@click.option(
+    "--games",
+    type=click.IntRange(min=0),
+    default=10_000,
+    show_default=True,
+    metavar="N",
+    help="How many to play.",
+)
 @click.option(
     "--against",
     metavar="OPPONENT",
@@ -490,7 +497,7 @@ def train(
     if as_json:
         console.print_json(report._asdict())
     else:
-        console.print_report(report._asdict())
+        console.print_report(report._asdict() | {"seed": str(report.seed)})
 
 
 @cli.command()
@@ -533,7 +540,7 @@ def agents(file: str, agent: str | None, curve: str | None, remove: bool, as_jso
     if as_json:
         console.print_json(summary | {"record": record, "curve": points})
         return
-    console.print_report(summary)
+    console.print_report(summary | {"seed": str(known.seed)})
     for rows in (record, points):
         if rows:
             print()

@@ -202,3 +202,13 @@ def test_a_peer_solves_the_same_positions():
         "seconds": pytest.approx(1, abs=60),
         "positions": 5_478,
     }
+
+
+def test_menace_is_trained_for_every_seed():
+    words = ("--seeds", "3", "--games", "600", "--last", "100")
+    learned = printed("menace_seeds.py", *words, "--json")
+    assert [each["seed"] for each in learned] == [0, 1, 2]
+    assert all(abs(each["won"] + each["drawn"] + each["lost"] - 1) < 1e-9 for each in learned)
+    assert all(each["won"] == 0 for each in learned)  # against a perfect opponent
+    done = run("menace_seeds.py", *words)
+    assert done.stdout.count("quartiles") == 4

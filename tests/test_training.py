@@ -1,6 +1,5 @@
 """An agent is a function of its seed and its games, however they were played and saved."""
 
-import os
 import signal
 import sqlite3
 import subprocess
@@ -227,12 +226,12 @@ def test_an_opponent_must_have_learned_the_other_side(copy):
         train(copy, "z", games=10, against="x")
 
 
-def test_a_file_that_cannot_be_written_says_so(copy):
-    if os.getuid() == 0:
-        pytest.skip("root may write anything")
-    copy.chmod(0o444)
-    with pytest.raises(StoreError, match="nothing was written"):
-        train(copy, games=10)
+def test_a_file_that_cannot_be_written_says_so(copy, monkeypatch):
+    monkeypatch.setattr(agents, "WAIT", 0.1)
+    with closing(sqlite3.connect(copy)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreError, match="locked; nothing was written"):
+            train(copy, games=10)
 
 
 def test_a_file_that_is_not_there_says_so(tmp_path):
