@@ -116,7 +116,7 @@ ROWS = {
     "two states swapped": [
         swap("state", column, "id", 0, 8706)
         for column in ("position", "ply", "to_move", "value", "remoteness", "score", "win_depth",
-                       "lose_depth", "orbit", "random_value")
+                       "lose_depth", "orbit", "random_value", "best_response")
     ],
     "two texts swapped": [swap("state", "position", "id", 512, 8706)],
     "two random values swapped": [swap("state", "random_value", "id", 0, 8706)],
@@ -149,11 +149,13 @@ ROWS = {
     "all gone": ["DELETE FROM edge", "DELETE FROM state"],
     "a state more": [
         "INSERT INTO state SELECT 100000, position, ply, to_move, ended, value, remoteness, score,"
-        f" win_depth, lose_depth, orbit, random_value FROM state WHERE id = {ENDED}"
+        " win_depth, lose_depth, orbit, random_value, best_response FROM state "
+        f"WHERE id = {ENDED}"
     ],
     "a start more": [
         "INSERT INTO state SELECT 100000, position, 0, to_move, ended, value, remoteness, score,"
-        f" win_depth, lose_depth, orbit, random_value FROM state WHERE id = {ENDED}"
+        " win_depth, lose_depth, orbit, random_value, best_response FROM state "
+        f"WHERE id = {ENDED}"
     ],
     "an edge more": ["INSERT INTO edge VALUES (8706, 99, (SELECT child FROM edge WHERE move = 1))"],
     "an edge from an ended state": [f"INSERT INTO edge VALUES ({ENDED}, 0, 0)"],
@@ -315,6 +317,8 @@ FORGED = {
     "win_depth": ["UPDATE state SET win_depth = win_depth + 1 WHERE id = 8706"],
     "lose_depth": ["UPDATE state SET lose_depth = 0 WHERE id = 8706"],
     "random_value": ["UPDATE state SET random_value = random_value + 1e-9 WHERE id = 8706"],
+    "best_response": ["UPDATE state SET best_response = best_response - 1e-9 WHERE id = 8706"],
+    "best_response that is gone": ["UPDATE state SET best_response = NULL WHERE id = 8706"],
     "ended": ["UPDATE state SET ended = 1 WHERE id = 8706"],
     "to_move": ["UPDATE state SET to_move = 3 - to_move"],
     "orbit": [
@@ -426,6 +430,7 @@ def test_a_persons_own_game_with_cycles_is_checked_by_its_rules(tmp_path):
          "parent = (SELECT id FROM state WHERE position = '1')", "child"),
         ("UPDATE state SET value = 0, remoteness = NULL WHERE position = '6'", "value"),
         ("UPDATE state SET random_value = 0.5 WHERE position = '6'", "random_value"),
+        ("UPDATE state SET best_response = 0.5 WHERE position = '6'", "best_response"),
         ("UPDATE state SET position = '3' WHERE position = '2'", "id or position"),
     ):  # fmt: skip
         change(path, statement)
