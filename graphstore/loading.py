@@ -20,7 +20,10 @@ CHUNK = 50_000  # rows held as Python objects at once
 
 _STATE = select(*(column for column in schema.state.c if column.name != "winner"))
 _UNSOLVED = select(
-    *(schema.state.c[name] for name in ("id", "position", "ply", "to_move", "ended", "value", "orbit"))
+    *(
+        schema.state.c[name]
+        for name in ("id", "position", "ply", "to_move", "ended", "value", "orbit")
+    )
 )
 _EDGE = select(schema.edge)
 _NULLS = {"to_move": 0, "remoteness": NONE, "win_depth": NONE, "lose_depth": NONE}

@@ -304,7 +304,10 @@ def upgrade(path_or_url: str | os.PathLike[str]) -> str:
             engine = create_engine("sqlite://", creator=driver, poolclass=NullPool)
             with engine.begin() as begun:
                 begun.exec_driver_sql("BEGIN IMMEDIATE")
-                migrate(begun)
+                try:
+                    migrate(begun)
+                except NotAStoreError as error:  # of what is in it, not of which file it is
+                    raise NotAStoreError(f"{path} is {error}; nothing was changed") from error
     return before
 
 

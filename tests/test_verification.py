@@ -7,9 +7,9 @@ from contextlib import closing, suppress
 
 import numpy as np
 import pytest
-from conftest import TableGame
+from conftest import DATA, TableGame
 
-from graphstore import PlainGame, Store, build, digests, schema
+from graphstore import Store, build, digests, find_game, schema
 from graphstore.errors import NotAStoreError, StoreError
 from graphstore.games.grid import Grid
 from graphstore.verification import verify
@@ -375,6 +375,7 @@ def test_a_subtree_that_was_turned_around_is_found(copy):
 
 
 CIRCLE = TableGame({1: {0: 2}, 2: {0: 1}}, 1)
+RING = find_game(f"{DATA}/ring.py:Ring")
 
 
 def test_values_that_only_support_each_other_in_a_circle_are_found(tmp_path):
@@ -396,30 +397,10 @@ def test_values_that_only_support_each_other_in_a_circle_are_found(tmp_path):
         ]
 
 
-class Ring(PlainGame):
-    """A game with cycles: step one or two around a ring; who comes to 0 has won."""
-
-    def start(self):
-        """Return where it begins."""
-        return "5"
-
-    def moves(self, place):
-        """Return the steps."""
-        return (1, 2)
-
-    def play(self, place, step):
-        """Return where a step leads."""
-        return str((int(place) + step) % 8)
-
-    def outcome(self, place):
-        """Return a loss for the player who finds 0 taken."""
-        return -1 if place == "0" else None
-
-
 def test_a_persons_own_game_with_cycles_is_checked_by_its_rules(tmp_path):
     path = tmp_path / "ring.db"
-    build(Ring(), path)
-    with Store.open(path, rules=Ring()) as store:
+    build(RING, path)
+    with Store.open(path, rules=RING) as store:
         assert store.info["cyclic"] == 1
         assert store.info["digest"]
         verdict = verify(store)
@@ -435,14 +416,14 @@ def test_a_persons_own_game_with_cycles_is_checked_by_its_rules(tmp_path):
     ):  # fmt: skip
         change(path, statement)
         redigest(path)
-        verdict = verdict_on(path, rules=Ring())
+        verdict = verdict_on(path, rules=RING)
         assert column in {problem.column for problem in verdict.problems}, verdict
         path.write_bytes(before)
 
 
 def test_without_the_rules_the_rest_is_checked_and_that_is_said(tmp_path):
     path = tmp_path / "ring.db"
-    build(Ring(), path)
+    build(RING, path)
     verdict = verdict_on(path)
     assert verdict.ok
     assert "what the rules say" in " ".join(verdict.skipped)

@@ -34,7 +34,7 @@ def upgrade() -> None:
 def _renew_digests(connection: sa.Connection, before: str, added: dict[str, str]) -> None:
     """Add digests of columns; make the game's one over all columns, if it was one before."""
     of_columns = "SELECT name, blake2b FROM digest WHERE name LIKE 'state.%' OR name LIKE 'edge.%'"
-    columns = {name: blake2b for name, blake2b in connection.execute(sa.text(of_columns))}
+    columns = {row.name: row.blake2b for row in connection.execute(sa.text(of_columns))}
     if of_content(columns) != before:
         raise NotAStoreError("damaged: its digests are not those it was built with; build it anew")
     digest = of_content(columns | added)
