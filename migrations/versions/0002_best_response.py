@@ -5,7 +5,7 @@ from alembic import op
 
 from graphstore.digests import ColumnDigests, of_content, of_row
 from graphstore.errors import NotAStoreError
-from graphstore.loading import load_unsolved
+from graphstore.loading import CHUNK, load_unsolved
 from graphstore.solution import random_play
 
 revision = "0002"
@@ -23,9 +23,12 @@ def upgrade() -> None:
         return
     graph = load_unsolved(connection, game.name)
     _, best_response = random_play(graph)
-    cells = zip(best_response.tolist(), graph.states.id.tolist(), strict=True)
     statement = "UPDATE state SET best_response = ? WHERE id = ?"  # SQLite stores a NaN as NULL
-    connection.connection.cursor().executemany(statement, cells)
+    cursor = connection.connection.cursor()
+    for begin in range(0, len(best_response), CHUNK):
+        columns = best_response[begin : begin + CHUNK], graph.states.id[begin : begin + CHUNK]
+        cells = zip(*(column.tolist() for column in columns), strict=True)
+        cursor.executemany(statement, list(cells))
     added = ColumnDigests()
     added.update("state.best_response", best_response)
     _renew_digests(connection, game.digest, added.of_columns())
