@@ -19,6 +19,12 @@ from graphstore.solution import NONE, Solution
 CHUNK = 50_000  # rows held as Python objects at once
 
 _STATE = select(*(column for column in schema.state.c if column.name != "winner"))
+_UNSOLVED = select(
+    *(
+        schema.state.c[name]
+        for name in ("id", "position", "ply", "to_move", "ended", "value", "orbit")
+    )
+)
 _EDGE = select(schema.edge)
 _NULLS = {"to_move": 0, "remoteness": NONE, "win_depth": NONE, "lose_depth": NONE}
 
@@ -42,6 +48,15 @@ def load(connection: Connection, name: str, *, below: int | None = None) -> Game
                 for part in parts
             ],
         )
+    graph = _graph(name, states, edges)
+    graph.solution = _solution(states)
+    return graph
+
+
+def load_unsolved(connection: Connection, name: str) -> GameGraph:
+    """Return the graph alone, of which every schema has the columns: for upgrades to solve."""
+    states = _columns(connection, [_UNSOLVED.order_by(schema.state.c.id)])
+    edges = _columns(connection, [_EDGE.order_by(schema.edge.c.parent, schema.edge.c.move)])
     return _graph(name, states, edges)
 
 
@@ -69,7 +84,7 @@ def _columns(connection: Connection, queries: Iterable[Select[Any]]) -> dict[str
 
 
 def _array(name: str, cells: Sequence[Any]) -> Any:
-    if name in ("score", "random_value"):
+    if name in ("score", "random_value", "best_response"):
         return np.array(cells, dtype=np.float64)  # None becomes NaN
     if name in _NULLS:
         none = _NULLS[name]
@@ -87,18 +102,15 @@ def _graph(name: str, states: dict[str, Any], edges: dict[str, Any]) -> GameGrap
         parent, move = edges["parent"][astray[0]], edges["move"][astray[0]]
         raise NotAStoreError(f"damaged: move {move} of state {parent} does not join two states")
 
-    def narrow(column: str, dtype: Any, cells: Any = None) -> Any:
-        return _narrow(column, states[column] if cells is None else cells, dtype, ids)
-
     outcome = np.where(states["ended"] != 0, states["value"], IN_PLAY)
     offset = np.searchsorted(edges["parent"], np.append(ids, np.iinfo(np.int64).max))
-    graph = GameGraph(
+    return GameGraph(
         name,
         States(
             ids,
-            narrow("ply", np.int32),
-            narrow("to_move", np.int8),
-            narrow("value", np.int8, outcome),
+            _narrow("ply", states["ply"], np.int32, ids),
+            _narrow("to_move", states["to_move"], np.int8, ids),
+            _narrow("value", outcome, np.int8, ids),
             states["orbit"],
         ),
         Edges(
@@ -108,15 +120,21 @@ def _graph(name: str, states: dict[str, Any], edges: dict[str, Any]) -> GameGrap
         ),
         partial(_texts, ids, states["position"]),
     )
-    graph.solution = Solution(
+
+
+def _solution(states: dict[str, Any]) -> Solution:
+    def narrow(column: str, dtype: Any) -> Any:
+        return _narrow(column, states[column], dtype, states["id"])
+
+    return Solution(
         narrow("value", np.int8),
         narrow("remoteness", np.int32),
         states["score"],
         narrow("win_depth", np.int32),
         narrow("lose_depth", np.int32),
         states["random_value"],
+        states["best_response"],
     )
-    return graph
 
 
 def _narrow(column: str, wide: Any, dtype: Any, ids: Ints) -> Any:

@@ -63,8 +63,8 @@ class Move(NamedTuple):
 class Probe(NamedTuple):
     """What the database says of a position: its state's columns, and all moves, best first.
 
-    Value, remoteness and random_value are for the player to move; score, win_depth and
-    lose_depth for the player who just moved. The position and its moves keep the orientation
+    Value, remoteness and random_value are for the player to move; score, win_depth, lose_depth
+    and best_response for the player who just moved. The position and its moves keep the orientation
     that was asked.
     """
 
@@ -81,6 +81,7 @@ class Probe(NamedTuple):
     orbit: int
     random_value: float | None
     winner: int | None
+    best_response: float | None
     moves: tuple[Move, ...]
 
     @property

@@ -1,7 +1,8 @@
 """The tables and views of a solved game, said once, in SQLAlchemy.
 
 A database holds one game. Perspectives: value, remoteness and random_value are for the player to
-move; score, win_depth and lose_depth see the state as a move, for the player who just moved.
+move; score, win_depth, lose_depth and best_response see the state as a move, for the player who
+just moved.
 """
 
 from typing import Final
@@ -36,7 +37,7 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.schema import CreateView
 
 APPLICATION_ID: Final = 0x67726673  # "grfs", at offset 68 of the header of a SQLite file
-REVISIONS: Final = ("0001", "0003")
+REVISIONS: Final = ("0001", "0002", "0003")
 """The alembic revisions, oldest first; a database is current at the last one."""
 
 # STRICT tables in SQLite know INTEGER, REAL and TEXT only.
@@ -76,6 +77,7 @@ state = Table(
             "WHEN value = 1 THEN to_move ELSE 3 - to_move END"
         ),
     ),
+    Column("best_response", Real),
     CheckConstraint("ply >= 0", name="ply"),
     CheckConstraint("to_move IN (1, 2)", name="to_move"),
     CheckConstraint("value IN (-1, 0, 1)", name="value"),
@@ -229,6 +231,7 @@ def _q_table() -> Select[tuple[object, ...]]:
             edge.c.child,
             (-child.c.value).label("optimal"),
             (-child.c.random_value).label("random"),
+            child.c.best_response,
             child.c.winner,
             parent.c.orbit,
         )
@@ -292,9 +295,9 @@ VIEWS: Final[dict[str, Select[tuple[object, ...]]]] = {
     "matchbox": _matchbox(),
 }
 """best_move: all equally best moves of a state. q_table: what a move is worth to the player who
-chooses it, against an optimal and a random opponent. census: counts by ply. matchbox: the
-beads of all agents, how likely each is drawn, and whether it is a favourite, one with the most, and
-keeps the value."""
+chooses it if both then play their best, if both play at random, and if only the opponent does.
+census: counts by ply. matchbox: the beads of all agents, how likely each is drawn, and whether it
+is a favourite, one with the most, and keeps the value."""
 
 
 OBJECTS: Final = (*metadata.tables, str(edge_child.name), *VIEWS, "alembic_version")

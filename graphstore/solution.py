@@ -5,6 +5,7 @@ whose children are won is lost. Wave r settles the states of remoteness r, so th
 and the loser delays. What no wave reaches is drawn.
 """
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,8 +22,8 @@ NONE = -1
 class Solution(NamedTuple):
     """What every state is worth, n states in the order of the graph.
 
-    Value, remoteness and random_value are for the player to move; score, win_depth and lose_depth
-    see the state as a move, for the player who just moved into it.
+    Value, remoteness and random_value are for the player to move; score, win_depth, lose_depth and
+    best_response see the state as a move, for the player who just moved into it.
 
     Attributes:
         value: int8[n], +1 win, 0 draw, -1 loss under best play by both.
@@ -34,6 +35,9 @@ class Solution(NamedTuple):
         lose_depth: int32[n], moves that the opponent needs to win from here, or `NONE`.
         random_value: float64[n], the expected result if both play uniformly at random over
             legal moves; NaN in all rows if the graph has a cycle.
+        best_response: float64[n], the result that the player who just moved expects if the
+            opponent plays uniformly at random over legal moves from here on, and he himself
+            the best response to that; NaN in all rows if the graph has a cycle.
     """
 
     value: Codes
@@ -42,6 +46,7 @@ class Solution(NamedTuple):
     win_depth: NDArray[np.int32]
     lose_depth: NDArray[np.int32]
     random_value: NDArray[np.float64]
+    best_response: NDArray[np.float64]
 
     @property
     def cyclic(self) -> bool:
@@ -53,8 +58,8 @@ class Solution(NamedTuple):
         numbers = {name: column[row].item() for name, column in self._asdict().items()}
         for name in ("remoteness", "win_depth", "lose_depth"):
             numbers[name] = None if numbers[name] == NONE else numbers[name]
-        if numbers["random_value"] != numbers["random_value"]:
-            numbers["random_value"] = None
+        for name in ("random_value", "best_response"):
+            numbers[name] = None if np.isnan(numbers[name]) else numbers[name]
         return numbers
 
 
@@ -73,7 +78,7 @@ def solve(graph: GameGraph, *, progress: Progress = quiet) -> Solution:
     win_depth = np.where(lost, remoteness // 2, NONE).astype(np.int32)
     lose_depth = np.where(won, (remoteness + 1) // 2, NONE).astype(np.int32)
     graph.solution = Solution(
-        value, remoteness, _scores(graph, value), win_depth, lose_depth, random_values(graph)
+        value, remoteness, _scores(graph, value), win_depth, lose_depth, *random_play(graph)
     )
     return graph.solution
 
@@ -127,20 +132,40 @@ def _scores(graph: GameGraph, value: Codes) -> NDArray[np.float64]:
     return np.where(value == DRAW, share, -value.astype(np.float64))
 
 
-def random_values(graph: GameGraph) -> NDArray[np.float64]:
-    """Return the value of uniformly random play, from the ended states up; NaN with cycles."""
+def random_play(graph: GameGraph) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return random_value and best_response of every state; NaN with cycles.
+
+    One pass from the ended states up; sums follow the order of the moves. Of two players one of
+    whom plays at random, the other his best response, `chooser` and `drifter` are what the player
+    to move expects if he is the one who chooses, or the one who plays at random.
+    """
     edges, outcome = graph.edges_by_move, graph.states.outcome
     value = np.where(outcome == IN_PLAY, np.nan, outcome)
-    counts = edges.counts
-    open_children = counts.astype(np.int32)
-    wave, done = np.flatnonzero(outcome != IN_PLAY), 0
-    while wave.size:
+    chooser, drifter = value.copy(), value.copy()
+    done = np.count_nonzero(outcome != IN_PLAY)
+    for wave in _upward(graph):
         done += len(wave)
+        counts = edges.offset[wave + 1] - edges.offset[wave]
+        children = edges.child[ragged(edges.offset, wave)]
+        begin = np.cumsum(counts) - counts
+        value[wave] = 0.0 - np.add.reduceat(value[children], begin) / counts
+        drift = np.add.reduceat(chooser[children], begin) / counts
+        chooser[wave] = 0.0 - np.minimum.reduceat(drifter[children], begin)
+        drifter[wave] = 0.0 - drift
+    if done < len(value):
+        nothing = np.full(len(value), np.nan)
+        return nothing, nothing
+    return value, 0.0 - drifter
+
+
+def _upward(graph: GameGraph) -> Iterator[NDArray[np.int64]]:
+    """Yield the states in play, each in a wave after those of all its children; none on a cycle."""
+    outcome = graph.states.outcome
+    open_children = graph.edges_by_move.counts.astype(np.int32)
+    wave = np.flatnonzero(outcome != IN_PLAY)
+    while wave.size:
         above = _parents(graph, wave)
         np.subtract.at(open_children, above, np.int32(1))
         wave = distinct(above[open_children[above] == 0])
         if wave.size:
-            replies = value[edges.child[ragged(edges.offset, wave)]]
-            begin = np.cumsum(counts[wave]) - counts[wave]
-            value[wave] = 0.0 - np.add.reduceat(replies, begin) / counts[wave]
-    return value if done == len(value) else np.full(len(value), np.nan)
+            yield wave

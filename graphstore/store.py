@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import Connection, create_engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool, QueuePool
 
-from graphstore import query, schema
+from graphstore import qtable, query, schema
 from graphstore.errors import (
     NewerStoreError,
     NotAStoreError,
@@ -178,6 +179,41 @@ class Store:
         with self.connect() as connection:
             return query.lookup(connection, states)
 
+    def q_table(self, position: str | int | None = None) -> NDArray[np.void]:
+        """Return what moves are worth to the player who chooses them, one row a legal move.
+
+        The fields are those of the view q_table: ``state`` and ``child``, int64 ids; ``move``,
+        int32; ``optimal``, int8, if both then play their best; ``random``, float64, if both play
+        at random; ``best_response``, float64, if the opponent plays at random and the mover his
+        best against that. NaN where NULL. ``pandas.DataFrame(table)`` makes a data frame of it.
+
+        Args:
+            position: as for `probe`: its moves alone, in the orientation asked. By default those
+                of all states, by state and then by move.
+
+        Raises:
+            PositionError, NotInStoreError: see `probe`.
+
+        >>> import tempfile, graphstore
+        >>> path = tempfile.mkdtemp() + "/tictactoe.db"
+        >>> graphstore.build("tictactoe", path).moves
+        2270
+        >>> with graphstore.Store.open(path) as store:
+        ...     table = store.q_table()
+        ...     openings = store.q_table(".../.../...")
+        >>> table.dtype.names
+        ('state', 'move', 'child', 'optimal', 'random', 'best_response')
+        >>> len(table), openings["move"].tolist()
+        (2270, [0, 1, 2, 3, 4, 5, 6, 7, 8])
+        >>> openings["best_response"].round(4).tolist()[:5]
+        [0.9948, 0.987, 0.9948, 0.987, 0.9896]
+        """
+        probe = None if position is None else self.probe(position)
+        with self.connect() as connection:
+            if probe is None:
+                return qtable.whole(connection)
+            return qtable.of_position(connection, probe)
+
     def line(self, position: str | int | None = None) -> query.Line:
         """Return a line of best play from a position, by default from the (first) start.
 
@@ -268,7 +304,10 @@ def upgrade(path_or_url: str | os.PathLike[str]) -> str:
             engine = create_engine("sqlite://", creator=driver, poolclass=NullPool)
             with engine.begin() as begun:
                 begun.exec_driver_sql("BEGIN IMMEDIATE")
-                migrate(begun)
+                try:
+                    migrate(begun)
+                except NotAStoreError as error:  # of what is in it, not of which file it is
+                    raise NotAStoreError(f"{path} is {error}; nothing was changed") from error
     return before
 
 

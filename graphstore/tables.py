@@ -29,7 +29,6 @@ def state_parts(graph: GameGraph, solution: Solution) -> Iterator[Part]:
     for begin in range(0, total, CHUNK):
         some = slice(begin, begin + CHUNK)
         ids = states.id[some]
-        random_value = solution.random_value[some]
         yield (
             min(begin + CHUNK, total),
             total,
@@ -45,7 +44,8 @@ def state_parts(graph: GameGraph, solution: Solution) -> Iterator[Part]:
                 "win_depth": masked(solution.win_depth[some], NONE),
                 "lose_depth": masked(solution.lose_depth[some], NONE),
                 "orbit": states.orbit[some],
-                "random_value": np.ma.array(random_value, mask=np.isnan(random_value)),
+                "random_value": np.ma.masked_invalid(solution.random_value[some]),
+                "best_response": np.ma.masked_invalid(solution.best_response[some]),
             },
         )
 

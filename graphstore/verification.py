@@ -18,7 +18,7 @@ from graphstore.arrays import distinct, ragged
 from graphstore.errors import GraphstoreError, NotAStoreError, PositionError, RulesMissingError
 from graphstore.game import IN_PLAY, Game, Ints, Progress, quiet
 from graphstore.graph import GameGraph
-from graphstore.solution import random_values
+from graphstore.solution import random_play
 from graphstore.store import Store, connect, explained
 from graphstore.tables import CHUNK
 
@@ -237,12 +237,15 @@ def _counts(store: Store) -> Iterator[Problem]:
 
 def _random(store: Store, graph: GameGraph) -> Iterator[Problem]:
     assert graph.solution is not None
-    found, expected = graph.solution.random_value, random_values(graph)
-    cyclic = int(np.isnan(expected).any())
+    derived = random_play(graph)
+    cyclic = int(np.isnan(derived[0]).any())
     if store.info["cyclic"] != cyclic:
         yield Problem("game", "1", "cyclic", store.info["cyclic"], cyclic)
-    for row in np.flatnonzero(~((found == expected) | (np.isnan(found) & np.isnan(expected)))):
-        yield _at(graph, int(row), "random_value", found[row], expected[row])
+    for name, expected in zip(("random_value", "best_response"), derived, strict=True):
+        found = getattr(graph.solution, name)
+        wrong = ~((found == expected) | (np.isnan(found) & np.isnan(expected)))
+        for row in np.flatnonzero(wrong):
+            yield _at(graph, int(row), name, found[row], expected[row])
 
 
 def _agents(store: Store, graph: GameGraph) -> Iterator[Problem]:

@@ -44,7 +44,7 @@ BATCH = 1_000  # of them in a batch
 COUNTS = ("states", "moves", "edges", "wins", "draws", "losses")
 PLAIN_COLUMNS = (
     "position, ply, to_move, ended, value, remoteness, score, "
-    "win_depth, lose_depth, orbit, random_value"
+    "win_depth, lose_depth, orbit, random_value, best_response"
 )
 VALUES = ("id", "value", "remoteness", "score", "win_depth", "lose_depth")
 
@@ -464,6 +464,8 @@ class PlainState:
     remoteness: int = 0
     score: float = 0
     random_value: float = 0
+    chooser: float = 0  # against a random opponent, for the player to move
+    drifter: float = 0  # the same if it is the player to move who plays at random
 
 
 class PlainBoard:
@@ -562,7 +564,7 @@ def plain_solve(states: dict[int, PlainState], graph: Any) -> None:
     for key, state in reversed(states.items()):
         if state.outcome is not None:
             state.value, state.score = state.outcome, -float(state.outcome)
-            state.random_value = float(state.outcome)
+            state.random_value = state.chooser = state.drifter = float(state.outcome)
             continue
         edges = neighbours[key]
         children = [states[child] for child in edges]
@@ -574,6 +576,9 @@ def plain_solve(states: dict[int, PlainState], graph: Any) -> None:
         moves = [len(edge["moves"]) for edge in edges.values()]
         total = sum([n * child.random_value for n, child in zip(moves, children, strict=True)])
         state.random_value = -total / sum(moves)
+        state.chooser = -min([child.drifter for child in children])
+        total = sum([n * child.chooser for n, child in zip(moves, children, strict=True)])
+        state.drifter = -total / sum(moves)
 
 
 def plain_store(
@@ -590,7 +595,7 @@ def plain_store(
         connection.execute("BEGIN")
         keys = sorted(states)
         neighbours = dict(graph.adjacency())
-        places = ", ".join("?" * 12)
+        places = ", ".join("?" * 13)
         rows = (plain_row(board, key, states[key]) for key in keys)
         connection.executemany(f"INSERT INTO state VALUES ({places})", rows)
         laps.lap("load_states")
@@ -623,6 +628,7 @@ def plain_row(board: PlainBoard, key: int, state: PlainState) -> tuple[Any, ...]
         (state.remoteness + 1) // 2 if state.value == 1 else None,
         len(set(board.positions(x, o))),
         state.random_value,
+        -state.drifter,
     )
 
 

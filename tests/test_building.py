@@ -96,7 +96,7 @@ def test_the_report_tells_what_the_file_holds(tmp_path):
         assert (report.game, report.file) == (store.info["name"], str(tmp_path / "t.db"))
         assert (
             store.info["digest"]
-            == "99c0286645c5a112e316fba9aff1d94f88ed47cd3f9295fc4cfb4fd2c0c70ea6"
+            == "7ea0b6ffe0ea1555cfdf4293ed81b9bc857e90d8dfac064c8f718a4bfd23f205"
         )
     assert list(report.seconds) == [
         "explore", "solve", "load states", "load edges", "index", "finish"

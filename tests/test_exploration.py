@@ -289,8 +289,9 @@ def test_rules_for_one_position_give_the_states_of_the_arrays(tuples, tictactoe,
     assert sorted(same_state.values()) == list(tictactoe)
     for state, data in tuples.nodes.items():
         known = tictactoe.nodes[same_state[state]]
-        assert data["random_value"] == pytest.approx(known["random_value"])
-        but = {"position": None, "random_value": None}  # sums of children in another order
+        sums = ("random_value", "best_response")  # of children in another order
+        assert [data[each] for each in sums] == pytest.approx([known[each] for each in sums])
+        but = dict.fromkeys(("position", *sums))
         assert data | but == known | but
 
 

@@ -15,7 +15,8 @@ from networkx.utils import graphs_equal
 from graphstore import GameGraph, explore, find_game, solve
 from graphstore.game import IN_PLAY
 
-SOLVED = ("value", "remoteness", "score", "win_depth", "lose_depth", "random_value")
+RANDOM = ("random_value", "best_response")
+SOLVED = ("value", "remoteness", "score", "win_depth", "lose_depth", *RANDOM)
 
 
 def plain(graph):
@@ -36,7 +37,7 @@ def plain(graph):
             for name in ("remoteness", "win_depth", "lose_depth"):
                 numbers[name] = None if numbers[name] == -1 else numbers[name]
             if solution.cyclic:
-                numbers["random_value"] = None
+                numbers |= dict.fromkeys(RANDOM)
             copied.add_node(state, **numbers)
     ids = states.id.tolist()
     for parent, move, child in zip(

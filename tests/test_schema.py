@@ -107,7 +107,7 @@ def test_columns_stand_in_the_order_of_the_documents(reader):
     assert names["edge"] == "parent move child"
     assert names["state"] == (
         "id position ply to_move ended value remoteness score win_depth lose_depth orbit "
-        "random_value winner"
+        "random_value winner best_response"
     )
 
 
@@ -160,7 +160,7 @@ def test_a_column_refuses_what_is_not_of_its_type(spoiled, column):
         ("INSERT INTO edge VALUES (0, 99, 12345)", "FOREIGN KEY"),
         ("INSERT INTO edge VALUES (12345, 0, 0)", "FOREIGN KEY"),
         ("INSERT INTO edge VALUES (0, 0, 0)", "UNIQUE"),
-        ("INSERT INTO state VALUES (0, '', 0, 1, 0, 0, 0, 0, 0, 0, 1, 0)", "UNIQUE"),
+        ("INSERT INTO state VALUES (0, '', 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0)", "UNIQUE"),
         ("DELETE FROM state WHERE id = 0", "FOREIGN KEY"),
         ("UPDATE game SET id = 2", "CHECK"),
         ("INSERT INTO digest VALUES ('state.id', 'x')", "UNIQUE"),

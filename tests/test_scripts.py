@@ -169,8 +169,9 @@ def test_the_plain_pipeline_writes_the_very_rows_that_graphstore_does(tmp_path, 
         connection.execute("ATTACH ? AS plain", (str(tmp_path / "plain.db"),))
         for table in ("edge", "state"):
             info = connection.execute(f"PRAGMA plain.table_info({table})").fetchall()
-            names = ", ".join(row[1] for row in info).replace(
-                "random_value", "round(random_value, 12)"
+            names = ", ".join(
+                f"round({row[1]}, 12)" if row[1] in ("random_value", "best_response") else row[1]
+                for row in info
             )
             ours, theirs = (
                 connection.execute(f"SELECT {names} FROM {place}.{table} ORDER BY 1, 2").fetchall()

@@ -31,6 +31,8 @@ class Reference:
         self.loses = cache(self.loses)
         self.ties = cache(self.ties)
         self.random_value = cache(self.random_value)
+        self.chooser = cache(self.chooser)
+        self.drifter = cache(self.drifter)
 
     def children(self, state):
         """List the states that the moves lead to, none if the game is over."""
@@ -91,6 +93,24 @@ class Reference:
             return Fraction(self.table[state])
         return -sum(map(self.random_value, children)) / len(children)
 
+    def chooser(self, state):
+        """Return what the player to move expects if the opponent plays at random."""
+        children = self.children(state)
+        if not children:
+            return Fraction(self.table[state])
+        return max(-self.drifter(child) for child in children)
+
+    def drifter(self, state):
+        """Return what the player to move expects if he plays at random, the opponent his best."""
+        children = self.children(state)
+        if not children:
+            return Fraction(self.table[state])
+        return sum(-self.chooser(child) for child in children) / len(children)
+
+    def best_response(self, state):
+        """Return what the player who moved here expects if the opponent plays at random."""
+        return -self.drifter(state)
+
     def cyclic(self):
         """Tell whether some state leads back to itself."""
         edges = ((state, child) for state in self.states for child in self.children(state))
@@ -105,11 +125,14 @@ def assert_is_the_reference(game):
         found = getattr(solution, column).tolist()
         assert (column, found) == (column, [getattr(reference, column)(state) for state in states])
     assert solution.cyclic == reference.cyclic()
-    if solution.cyclic:
-        assert np.isnan(solution.random_value).all()
-    else:
-        exact = [float(reference.random_value(state)) for state in states]
-        assert solution.random_value.tolist() == pytest.approx(exact, abs=1e-12)
+    for column in ("random_value", "best_response"):
+        found = getattr(solution, column)
+        if solution.cyclic:
+            assert np.isnan(found).all()
+        else:
+            exact = [float(getattr(reference, column)(state)) for state in states]
+            assert found.tolist() == pytest.approx(exact, abs=1e-12)
+            assert not np.signbit(found[found == 0]).any()
 
 
 @settings(max_examples=200)
@@ -150,6 +173,7 @@ def test_a_game_may_be_longer_than_recursion_is_deep(length, result):
     solution = solve(explore(TableGame(table, 0)))
     assert solution.remoteness.tolist() == list(range(length, -1, -1))
     assert solution.value[0] == solution.random_value[0] == result * (-1) ** length
+    assert solution.best_response[0] == -solution.value[0]
 
 
 # Small games in which a definition can be seen at a glance.
@@ -196,6 +220,7 @@ def test_no_number_is_none_not_a_sentinel():
         "win_depth": None,
         "lose_depth": None,
         "random_value": None,
+        "best_response": None,
     }
 
 
@@ -248,6 +273,14 @@ def test_the_best_move_is_the_first_by_score_then_win_depth_then_lose_depth(solv
             assert chosen["value"] == -solution.value[row]
             if chosen["value"] != DRAW:
                 assert chosen["remoteness"] == solution.remoteness[row] - 1
+
+
+def test_who_knows_a_random_opponent_expects_no_less_than_from_best_or_random_play(solved):
+    solution = solved.solution
+    assert (solution.best_response >= -solution.value).all()
+    assert (solution.best_response >= -solution.random_value - 1e-12).all()
+    assert (solution.best_response <= 1).all()
+    assert (solution.best_response[solution.value == LOSS] == 1).all()
 
 
 def test_solving_twice_gives_the_same_columns_and_keeps_the_last():
@@ -397,3 +430,37 @@ def test_random_play_of_tictactoe_has_the_known_value(tictactoe):
     assert exact == Fraction(187, 630)
     assert round(float(exact), 7) == 0.2968254
     assert tictactoe.nodes[0]["random_value"] == pytest.approx(float(exact))
+
+
+LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
+
+
+@cache
+def expected(cells, mark, chooser):
+    """Return what the chooser expects, mark to move, if the other player plays at random.
+
+    On boards of nine characters, in all orientations, in fractions: no symmetry, no array.
+    """
+    for who in "XO":
+        if any(all(cells[cell] == who for cell in line) for line in LINES):
+            return Fraction(1 if who == chooser else -1)
+    results = [
+        expected(cells[:cell] + mark + cells[cell + 1 :], "XO"[mark == "X"], chooser)
+        for cell in range(9)
+        if cells[cell] == "."
+    ]
+    if not results:
+        return Fraction(0)
+    return max(results) if mark == chooser else sum(results) / len(results)
+
+
+def test_the_best_response_to_random_play_of_tictactoe_is_a_search_without_symmetry(tictactoe):
+    for cell, exact in ((0, (191, 192)), (1, (379, 384)), (4, (95, 96))):
+        (opening,) = [child for _, child, moves in tictactoe.edges(0, "moves") if cell in moves]
+        cells = "." * cell + "X" + "." * (8 - cell)
+        assert expected(cells, "O", "X") == Fraction(*exact)
+        assert tictactoe.nodes[opening]["best_response"] == pytest.approx(float(Fraction(*exact)))
+    for data in dict(tictactoe.nodes(data=True)).values():
+        mark, mover = "XO" if data["to_move"] == 1 else "OX"
+        exact = expected(data["position"].replace("/", ""), mark, mover)
+        assert data["best_response"] == pytest.approx(float(exact), abs=1e-12)

@@ -1,5 +1,6 @@
 """A store finds every position in every orientation, never writes, and says why it cannot open."""
 
+import gzip
 import os
 import shutil
 import sqlite3
@@ -12,7 +13,7 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
-from conftest import graphstore
+from conftest import DATA
 
 from graphstore import Store, build, find_game, schema
 from graphstore.errors import (
@@ -20,6 +21,7 @@ from graphstore.errors import (
     NewerStoreError,
     NotAStoreError,
     NotInStoreError,
+    OlderStoreError,
     PositionError,
     StoreError,
     StoreMissingError,
@@ -474,73 +476,90 @@ def test_a_current_file_needs_no_upgrade_and_is_not_touched(copy):
     assert (copy.read_bytes(), copy.stat().st_mtime_ns) == before
 
 
-NEXT = '''"""The next revision: a column and an index more."""
-import sqlalchemy as sa
-from alembic import op
-revision = "9001"
-down_revision = "{last}"
-def upgrade() -> None:
-    op.create_index("ix_state_ply", "state", ["ply"])
-    op.add_column("state", sa.Column("note", sa.Text()))
-    {then}
-'''
+@pytest.fixture(params=["tictactoe", "ring"])
+def older(request, tmp_path):
+    """A file that the first schema's graphstore wrote, and the rules of its game."""
+    path = tmp_path / f"{request.param}.db"
+    path.write_bytes(gzip.decompress((DATA / f"{request.param}.0001.db.gz").read_bytes()))
+    return path, find_game(f"{DATA}/ring.py:Ring" if request.param == "ring" else request.param)
 
 
-@pytest.fixture
-def next_version(tmp_path):
-    """Return a function that makes a graphstore of the future and runs its command line."""
-
-    def make(then="pass"):
-        home = tmp_path / "future"
-        shutil.copytree(ROOT / "graphstore", home / "graphstore")
-        shutil.copytree(ROOT / "migrations", home / "migrations")
-        source = home / "graphstore" / "schema.py"
-        text = source.read_text()
-        last = schema.REVISIONS[-1]
-        text = text.replace(f'"{last}",)', f'"{last}", "9001")')
-        source.write_text(text)
-        script = home / "migrations" / "versions" / "9001_next.py"
-        script.write_text(NEXT.format(last=last, then=then))
-
-        def run(*words):
-            return graphstore(*words, cwd=home, PYTHONPATH=str(home))
-
-        return run
-
-    return make
+def tables_of(path):
+    """Return the rows of all tables, but for when and with what the file was built."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.row_factory = sqlite3.Row
+        rows = {
+            table: sorted(tuple(row) for row in connection.execute(f"SELECT * FROM {table}"))
+            for table in ("edge", "alembic_version")
+        }
+        rows["state"] = [tuple(r) for r in connection.execute("SELECT * FROM state ORDER BY id")]
+        (game,) = map(dict, connection.execute("SELECT * FROM game"))
+        rows["digest"] = dict(map(tuple, connection.execute("SELECT * FROM digest")))
+    for name in ("built_at", "built_with", "build_seconds"):
+        del game[name], rows["digest"][f"game.{name}"]
+    return rows | {"game": game}
 
 
-def test_an_older_file_asks_for_an_upgrade_and_gets_it(run, copy, next_version):
-    newer = next_version()
-    told = newer("show", copy)
-    assert told.returncode == 1
+def test_an_older_file_asks_for_an_upgrade_and_is_then_as_if_it_were_built_anew(run, older):
+    path, game = older
     last = schema.REVISIONS[-1]
-    assert told.stderr == (
-        f"graphstore: {copy} has schema {last}, this graphstore reads 9001; "
-        f"run: graphstore upgrade {copy}\n"
+    with pytest.raises(OlderStoreError):
+        Store.open(path)
+    assert run("show", path).stderr == (
+        f"graphstore: {path} has schema 0001, this graphstore reads {last}; "
+        f"run: graphstore upgrade {path}\n"
     )
-    before = run("show", copy).stdout
-    done = newer("upgrade", copy)
-    assert (done.stdout, done.stderr) == (f"{copy}: schema {last} -> 9001\n", "")
-    assert newer("show", copy).stdout == before
-    verified = newer("verify", copy)
-    assert verified.returncode == 0, verified
-    with closing(sqlite3.connect(copy)) as connection:
-        assert connection.execute("SELECT DISTINCT note FROM state").fetchall() == [(None,)]
-        assert connection.execute("PRAGMA index_info(ix_state_ply)").fetchall() != []
-    with pytest.raises(NewerStoreError, match="9001"):
-        Store.open(copy)
+    done = run("upgrade", path)
+    assert (done.stdout, done.stderr) == (f"{path}: schema 0001 -> {last}\n", "")
+    fresh = path.with_name("fresh.db")
+    build(game, fresh)
+    assert tables_of(path) == tables_of(fresh)
+    with Store.open(path, rules=game) as store:
+        verdict = verify(store)
+    assert (verdict.problems, verdict.skipped) == ((), ())
+    assert sorted(each.name for each in path.parent.iterdir()) == ["fresh.db", path.name]
 
 
-def test_an_upgrade_that_fails_halfway_changes_nothing(copy, next_version):
-    before = copy.read_bytes()
-    for then in ("raise ValueError('halfway')", "import os; os._exit(9)"):
-        newer = next_version(then)
-        assert newer("upgrade", copy).returncode in (1, 9)
-        with Store.open(copy) as store:
-            assert verify(store).ok
-        assert copy.read_bytes() == before
-        shutil.rmtree(copy.parent / "future")
+@pytest.mark.parametrize("end", ["raise ValueError('halfway')", "import os; os._exit(9)"])
+def test_an_upgrade_that_fails_at_its_end_changes_nothing(older, end):
+    path, _ = older
+    before = path.read_bytes()
+    fail = "import sys\nfrom graphstore import schema, upgrade\ndef fail(connection):\n"
+    fail += "    assert connection.exec_driver_sql('SELECT best_response FROM state').all()\n"
+    fail += f"    {end}\nschema.create_views = fail\nupgrade(sys.argv[1])"
+    done = subprocess.run([sys.executable, "-c", fail, path], capture_output=True, timeout=60)
+    assert done.returncode in (1, 9)
+    assert b"Assertion" not in done.stderr
+    assert path.read_bytes() == before
+    path.with_name(path.name + "-journal").unlink(missing_ok=True)
+    assert upgrade(path) == "0001"
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("UPDATE digest SET blake2b = 'x' WHERE name = 'state.value'", "its digests are not those"),
+        ("DELETE FROM digest", "its digests are not those"),
+        ("DELETE FROM edge; DELETE FROM state", "it has no states"),
+        ("DELETE FROM state WHERE ply = 1", "does not join two states"),
+        ("DROP TABLE edge", "no such table: edge"),
+    ],
+)
+def test_an_upgrade_refuses_a_damaged_file_and_changes_nothing(older, statement, message):
+    path, _ = older
+    sqlite_file(path, statement)
+    before = path.read_bytes()
+    with pytest.raises(NotAStoreError, match=f"{path} is damaged: .*{message}.*; nothing was"):
+        upgrade(path)
+    assert path.read_bytes() == before
+
+
+def test_an_upgrade_hides_no_lie(older):
+    path, game = older
+    sqlite_file(path, "UPDATE state SET value = CASE value WHEN 0 THEN 1 ELSE 0 END WHERE ply = 0")
+    upgrade(path)
+    with Store.open(path, rules=game) as store:
+        assert "value" in {problem.column for problem in verify(store).problems}
 
 
 KILLED = """

@@ -7,9 +7,9 @@ from contextlib import closing, suppress
 
 import numpy as np
 import pytest
-from conftest import TableGame
+from conftest import DATA, TableGame
 
-from graphstore import PlainGame, Store, build, digests, schema
+from graphstore import Store, build, digests, find_game, schema
 from graphstore.errors import NotAStoreError, StoreError
 from graphstore.games.grid import Grid
 from graphstore.verification import verify
@@ -116,7 +116,7 @@ ROWS = {
     "two states swapped": [
         swap("state", column, "id", 0, 8706)
         for column in ("position", "ply", "to_move", "value", "remoteness", "score", "win_depth",
-                       "lose_depth", "orbit", "random_value")
+                       "lose_depth", "orbit", "random_value", "best_response")
     ],
     "two texts swapped": [swap("state", "position", "id", 512, 8706)],
     "two random values swapped": [swap("state", "random_value", "id", 0, 8706)],
@@ -149,11 +149,13 @@ ROWS = {
     "all gone": ["DELETE FROM edge", "DELETE FROM state"],
     "a state more": [
         "INSERT INTO state SELECT 100000, position, ply, to_move, ended, value, remoteness, score,"
-        f" win_depth, lose_depth, orbit, random_value FROM state WHERE id = {ENDED}"
+        " win_depth, lose_depth, orbit, random_value, best_response FROM state "
+        f"WHERE id = {ENDED}"
     ],
     "a start more": [
         "INSERT INTO state SELECT 100000, position, 0, to_move, ended, value, remoteness, score,"
-        f" win_depth, lose_depth, orbit, random_value FROM state WHERE id = {ENDED}"
+        " win_depth, lose_depth, orbit, random_value, best_response FROM state "
+        f"WHERE id = {ENDED}"
     ],
     "an edge more": ["INSERT INTO edge VALUES (8706, 99, (SELECT child FROM edge WHERE move = 1))"],
     "an edge from an ended state": [f"INSERT INTO edge VALUES ({ENDED}, 0, 0)"],
@@ -315,6 +317,8 @@ FORGED = {
     "win_depth": ["UPDATE state SET win_depth = win_depth + 1 WHERE id = 8706"],
     "lose_depth": ["UPDATE state SET lose_depth = 0 WHERE id = 8706"],
     "random_value": ["UPDATE state SET random_value = random_value + 1e-9 WHERE id = 8706"],
+    "best_response": ["UPDATE state SET best_response = best_response - 1e-9 WHERE id = 8706"],
+    "best_response that is gone": ["UPDATE state SET best_response = NULL WHERE id = 8706"],
     "ended": ["UPDATE state SET ended = 1 WHERE id = 8706"],
     "to_move": ["UPDATE state SET to_move = 3 - to_move"],
     "orbit": [
@@ -371,6 +375,7 @@ def test_a_subtree_that_was_turned_around_is_found(copy):
 
 
 CIRCLE = TableGame({1: {0: 2}, 2: {0: 1}}, 1)
+RING = find_game(f"{DATA}/ring.py:Ring")
 
 
 def test_values_that_only_support_each_other_in_a_circle_are_found(tmp_path):
@@ -392,30 +397,10 @@ def test_values_that_only_support_each_other_in_a_circle_are_found(tmp_path):
         ]
 
 
-class Ring(PlainGame):
-    """A game with cycles: step one or two around a ring; who comes to 0 has won."""
-
-    def start(self):
-        """Return where it begins."""
-        return "5"
-
-    def moves(self, place):
-        """Return the steps."""
-        return (1, 2)
-
-    def play(self, place, step):
-        """Return where a step leads."""
-        return str((int(place) + step) % 8)
-
-    def outcome(self, place):
-        """Return a loss for the player who finds 0 taken."""
-        return -1 if place == "0" else None
-
-
 def test_a_persons_own_game_with_cycles_is_checked_by_its_rules(tmp_path):
     path = tmp_path / "ring.db"
-    build(Ring(), path)
-    with Store.open(path, rules=Ring()) as store:
+    build(RING, path)
+    with Store.open(path, rules=RING) as store:
         assert store.info["cyclic"] == 1
         assert store.info["digest"]
         verdict = verify(store)
@@ -426,18 +411,19 @@ def test_a_persons_own_game_with_cycles_is_checked_by_its_rules(tmp_path):
          "parent = (SELECT id FROM state WHERE position = '1')", "child"),
         ("UPDATE state SET value = 0, remoteness = NULL WHERE position = '6'", "value"),
         ("UPDATE state SET random_value = 0.5 WHERE position = '6'", "random_value"),
+        ("UPDATE state SET best_response = 0.5 WHERE position = '6'", "best_response"),
         ("UPDATE state SET position = '3' WHERE position = '2'", "id or position"),
     ):  # fmt: skip
         change(path, statement)
         redigest(path)
-        verdict = verdict_on(path, rules=Ring())
+        verdict = verdict_on(path, rules=RING)
         assert column in {problem.column for problem in verdict.problems}, verdict
         path.write_bytes(before)
 
 
 def test_without_the_rules_the_rest_is_checked_and_that_is_said(tmp_path):
     path = tmp_path / "ring.db"
-    build(Ring(), path)
+    build(RING, path)
     verdict = verdict_on(path)
     assert verdict.ok
     assert "what the rules say" in " ".join(verdict.skipped)

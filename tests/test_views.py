@@ -41,6 +41,7 @@ def test_q_table_is_for_the_player_who_moves_against_either_opponent(store):
         parent, child = states[row["state"]], states[row["child"]]
         assert (row["position"], row["orbit"]) == (parent["position"], parent["orbit"])
         assert (row["optimal"], row["random"]) == (-child["value"], -child["random_value"])
+        assert row["best_response"] == child["best_response"]
         assert row["winner"] == child["winner"]
         if row["optimal"]:
             assert row["winner"] == (
@@ -62,6 +63,13 @@ def test_the_best_q_is_the_value_and_the_mean_q_is_the_value_of_random_play(stor
     np.testing.assert_allclose(
         [row["mean"] for row in table], [row["random_value"] for row in table], atol=1e-12
     )
+
+
+def test_against_a_random_opponent_the_openings_are_worth_what_is_known(store):
+    statement = "SELECT DISTINCT best_response FROM q_table WHERE state = 0 ORDER BY move"
+    # corner, edge, centre; the search is in test_solution.py
+    openings = [value for (value,) in store.sql(statement)]
+    assert openings == pytest.approx([191 / 192, 379 / 384, 95 / 96])
 
 
 def test_random_play_from_the_start_is_worth_what_is_known(store):

@@ -1,0 +1,47 @@
+"""What a state is worth as a move against a random opponent: a column, and its digest."""
+
+import sqlalchemy as sa
+from alembic import op
+
+from graphstore.digests import ColumnDigests, of_content, of_row
+from graphstore.errors import NotAStoreError
+from graphstore.loading import CHUNK, load_unsolved
+from graphstore.solution import random_play
+
+revision = "0002"
+down_revision = "0001"
+
+REAL: sa.Double[float] = sa.Double().with_variant(sa.REAL(), "sqlite")
+
+
+def upgrade() -> None:
+    """Apply this revision."""
+    op.add_column("state", sa.Column("best_response", REAL))
+    connection = op.get_bind()
+    game = connection.execute(sa.text("SELECT name, digest FROM game")).one_or_none()
+    if game is None:  # a new file: the build fills it
+        return
+    graph = load_unsolved(connection, game.name)
+    _, best_response = random_play(graph)
+    statement = "UPDATE state SET best_response = ? WHERE id = ?"  # SQLite stores a NaN as NULL
+    cursor = connection.connection.cursor()
+    for begin in range(0, len(best_response), CHUNK):
+        columns = best_response[begin : begin + CHUNK], graph.states.id[begin : begin + CHUNK]
+        cells = zip(*(column.tolist() for column in columns), strict=True)
+        cursor.executemany(statement, list(cells))
+    added = ColumnDigests()
+    added.update("state.best_response", best_response)
+    _renew_digests(connection, game.digest, added.of_columns())
+
+
+def _renew_digests(connection: sa.Connection, before: str, added: dict[str, str]) -> None:
+    """Add digests of columns; make the game's one over all columns, if it was one before."""
+    of_columns = "SELECT name, blake2b FROM digest WHERE name LIKE 'state.%' OR name LIKE 'edge.%'"
+    columns = {row.name: row.blake2b for row in connection.execute(sa.text(of_columns))}
+    if of_content(columns) != before:
+        raise NotAStoreError("damaged: its digests are not those it was built with; build it anew")
+    digest = of_content(columns | added)
+    connection.execute(sa.text("UPDATE game SET digest = :digest"), {"digest": digest})
+    put = sa.text("INSERT OR REPLACE INTO digest (name, blake2b) VALUES (:name, :blake2b)")
+    rows = (added | of_row("game", {"digest": digest})).items()
+    connection.execute(put, [{"name": name, "blake2b": blake2b} for name, blake2b in rows])
