@@ -102,7 +102,7 @@ def _learned(
             WHERE name = ? AND number > ? GROUP BY winner""",
             [name, games - last],
         )
-        count = dict(answer)
+        count: dict[int, int] = dict(answer)
     total = max(sum(count.values()), 1)
     won, drawn, lost = (count.get(winner, 0) / total for winner in (side, 0, 3 - side))
     return Learned(seed, won, drawn, lost, report.kept / max(report.boxes, 1))

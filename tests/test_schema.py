@@ -14,7 +14,7 @@ from sqlalchemy.schema import CreateView
 from graphstore import schema
 from graphstore.store import migrate, migrations
 
-TABLES = {"alembic_version", "digest", "edge", "game", "state"}
+TABLES = {"agent", "bead", "played", "checkpoint", "alembic_version", "digest", "edge", "game", "state"}
 
 
 @pytest.fixture
