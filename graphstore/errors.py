@@ -45,6 +45,18 @@ class EncodingError(GraphstoreError, ValueError):
     """Bits that contradict each other."""
 
 
+class MoveError(GraphstoreError, ValueError):
+    """A move that cannot be read or is not legal."""
+
+
+class GameOverError(GraphstoreError, ValueError):
+    """A position in which nothing can be played any more."""
+
+
+class OpponentError(GraphstoreError, ValueError):
+    """A text that names nobody to play against."""
+
+
 class RulesError(GraphstoreError, ValueError):
     """A rule set that breaks a law every game must keep."""
 
