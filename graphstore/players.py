@@ -95,7 +95,7 @@ def chooser(store: Store, opponent: str, generator: random.Random) -> Chooser:
         return _mistaken(_probability(opponent), generator)
     raise OpponentError(
         f"there is no opponent {shown(opponent)}; "
-        f"{PERFECT}, {RANDOM}, {MISTAKES}P, or an agent of the file: it has none"
+        f"{PERFECT}, {RANDOM}, {MISTAKES}P, or an agent of the file, which has none"
     )
 
 
