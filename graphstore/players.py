@@ -55,7 +55,7 @@ class Player:
         """
         self.store = store
         self.opponent = opponent
-        generator = seed if isinstance(seed, random.Random) else random.Random(seed)  # noqa: S311  # a game
+        generator = seed if isinstance(seed, random.Random) else random.Random(seed)
         self._choose = chooser(store, opponent, generator)
 
     def __repr__(self) -> str:

@@ -99,7 +99,7 @@ class Match:
         self.store = store
         self.game: Game | None = store.game if store.has_rules else None
         self.seed = random.SystemRandom().randrange(2**32) if seed is None else seed
-        chance = random.Random(self.seed)  # noqa: S311  # a game, not a secret
+        chance = random.Random(self.seed)
         self._seats = tuple(
             None
             if each == PERSON

@@ -38,7 +38,7 @@ def play_at_keyboard(match: Match, console: Console) -> None:
         while _reach_person(match, console) and _is_answered(match, console):
             pass
     except KeyboardInterrupt:
-        console.print()  # what is said of it gets a line of its own
+        console.file.write("\n")  # what is said of it gets a line of its own
         raise
     _tell_end(match, console)
 
@@ -114,7 +114,8 @@ def _is_answered(match: Match, console: Console) -> bool:
 
 def _ask(prompt: str, console: Console) -> str | None:
     """Return the next line of standard input, None at its end."""
-    console.print(prompt, end="")
+    console.file.write(prompt)
+    console.file.flush()
     line = "" if sys.stdin is None else sys.stdin.readline()
     if not line or not sys.stdin.isatty():  # a terminal shows what is typed, a pipe does not
         console.print("".join(filter(str.isprintable, line[:ECHOED])))

@@ -188,7 +188,7 @@ def test_a_folder_that_cannot_be_written_is_named(open_folder):
 def test_killed_at_any_moment_a_build_leaves_the_old_file_or_none(tictactoe_db, tmp_path, old):
     target = tmp_path / "t.db"
     before = tictactoe_db.read_bytes() if old else None
-    chance = random.Random(old)  # noqa: S311
+    chance = random.Random(old)
     for _ in range(3):
         if old:
             target.write_bytes(before)

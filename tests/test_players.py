@@ -229,7 +229,7 @@ def test_a_seed_makes_the_same_choices(store):
     "opponent", ["", "Perfect", "best", "mistakes", "mistakes=", "mistakes=x", "person"]
 )
 def test_who_does_not_exist_is_refused_in_one_line(store, opponent):
-    with pytest.raises(OpponentError, match="^[^\n]+$") as error:
+    with pytest.raises(OpponentError, match=r"^[^\n]+$") as error:
         Player(store, opponent)
     assert "mistakes=" in str(error.value)
     assert isinstance(error.value, GraphstoreError | ValueError)

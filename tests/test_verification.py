@@ -67,7 +67,7 @@ def corruptions():
 
 @pytest.mark.parametrize(("table", "column", "kind"), list(corruptions()))
 def test_a_changed_cell_anywhere_is_found_and_named(copy, table, column, kind):
-    chance = random.Random(f"{table}.{column}.{kind}")  # noqa: S311
+    chance = random.Random(f"{table}.{column}.{kind}")
     keys = ", ".join(each.name for each in schema.metadata.tables[table].primary_key)
     with closing(sqlite3.connect(copy)) as connection:
         rows = connection.execute(f"SELECT {keys}, {column} FROM {table}").fetchall()
@@ -257,7 +257,7 @@ def complaint(path):
 def test_flipped_bits_are_found_unless_nobody_can_see_them(tictactoe_db, copy, seed):
     whole = tictactoe_db.read_bytes()
     right = content(tictactoe_db)
-    chance = random.Random(seed)  # noqa: S311
+    chance = random.Random(seed)
     for _ in range(12):
         spoiled = bytearray(whole)
         for _ in range(chance.choice((1, 1, 1, 4))):
