@@ -375,7 +375,12 @@ def line(file: str, position: str | None, rules: str | None, as_json: bool) -> N
     show_default=True,
     help="Who makes the first move.",
 )
-@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Make its choices again.")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="The same number makes the same choices again.",
+)
 @click.option("--moves", metavar="MOVES", help='Your moves, as "4 0 8": play without a terminal.')
 @click.option("--record", metavar="FILE", help="Write the game to a new file, as JSON.")
 @RULES
