@@ -29,9 +29,17 @@ PLAYER_COLOURS = ("cyan", "magenta")
 WORDS = {rules.WIN: "win", rules.DRAW: "draw", rules.LOSS: "loss"}
 
 
+class _Console(Console):
+    """A console that leaves a closed pipe to `graphstore.cli.main`; rich would exit with 1."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise what is being handled."""
+        raise  # rich calls this from where it caught it
+
+
 def out(*, talk: bool = False) -> Console:
     """Return a console for data, or for talk on stderr: coloured on a terminal, not by NO_COLOR."""
-    return Console(
+    return _Console(
         file=sys.stderr if talk else sys.stdout,
         highlight=False,
         markup=False,

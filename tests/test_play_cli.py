@@ -264,6 +264,17 @@ def test_a_closed_input_leaves_the_game(tictactoe_db):
     assert done.stdout.endswith("unfinished: X to move\n")
 
 
+def test_a_reader_that_has_seen_enough_is_no_error(tictactoe_db):
+    script = '"$@" --you random | true; echo "${PIPESTATUS[0]}"'
+    done = subprocess.run(
+        ["bash", "-c", script, "bash", *GRAPHSTORE, "play", str(tictactoe_db)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.stdout, done.stderr) == ("141\n", "")
+
+
 def test_a_real_pipe_plays_a_whole_game(tictactoe_db):
     done = graphstore("play", tictactoe_db, "XX./OO./...", stdin="2\n")
     assert (done.returncode, done.stderr) == (0, "")
