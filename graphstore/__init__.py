@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from graphstore.building import build as build
     from graphstore.errors import GraphstoreError as GraphstoreError
+    from graphstore.errors import MoveError as MoveError
     from graphstore.errors import NotInStoreError as NotInStoreError
     from graphstore.errors import PositionError as PositionError
     from graphstore.errors import RulesError as RulesError
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from graphstore.game import PlainGame as PlainGame
     from graphstore.games import find_game as find_game
     from graphstore.graph import GameGraph as GameGraph
+    from graphstore.players import Player as Player
+    from graphstore.playing import Match as Match
     from graphstore.solution import Solution as Solution
     from graphstore.solution import solve as solve
     from graphstore.store import Store as Store
@@ -33,8 +36,11 @@ _ROOMS = {
     "Game": "game",
     "GameGraph": "graph",
     "GraphstoreError": "errors",
+    "Match": "playing",
+    "MoveError": "errors",
     "NotInStoreError": "errors",
     "PlainGame": "game",
+    "Player": "players",
     "PositionError": "errors",
     "RulesError": "errors",
     "Solution": "solution",

@@ -83,6 +83,10 @@ class Arena(NamedTuple):
         """Return the sum of the weights of every state's edges, int64[n]."""
         return np.bincount(self.parent, weights, minlength=len(self.state)).astype(np.int64)
 
+    def edge(self, parent: int, child: int) -> int:
+        """Return the edge between the states in two rows."""
+        return self.child.index(child, self.first[parent], self.first[parent + 1])
+
     def begins(self, start: int) -> int:
         """Return who begins, 1 or 2, in the state in a row: 1 where the rules do not tell."""
         return int(self.to_move[start]) or 1

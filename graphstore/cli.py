@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 import click
 
@@ -141,6 +141,21 @@ def say_if_without_rules(store: Any) -> Any:
         err=True,
     )
     return None
+
+
+@contextmanager
+def new_file(path: str) -> Iterator[TextIO]:
+    """Open a file that is not there yet, for writing; after an error there is none."""
+    from graphstore.store import explained
+
+    with explained(path), open(path, "x", encoding="utf-8") as target:
+        try:
+            yield target
+            target.flush()
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(path)
+            raise
 
 
 FILE = click.argument("file", type=click.Path())
@@ -355,6 +370,87 @@ def line(file: str, position: str | None, rules: str | None, as_json: bool) -> N
 
 @cli.command()
 @FILE
+@POSITION
+@click.option(
+    "--against",
+    default="perfect",
+    show_default=True,
+    metavar="OPPONENT",
+    help="perfect, random, mistakes=P (P from 0 to 1), an agent of FILE, or person.",
+)
+@click.option(
+    "--you",
+    default="person",
+    show_default=True,
+    metavar="OPPONENT",
+    help="Who plays your side, to watch one machine against another.",
+)
+@click.option(
+    "--first",
+    type=click.Choice(["you", "machine"]),
+    default="you",
+    show_default=True,
+    help="Who makes the first move.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="The same number makes the same choices again.",
+)
+@click.option("--moves", metavar="MOVES", help='Your moves, as "4 0 8": play without a terminal.')
+@click.option("--record", metavar="FILE", help="Write the game to a new file, as JSON.")
+@click.option("--learn", is_flag=True, help="Let the agents that play learn from the game.")
+@RULES
+@json_option
+def play(
+    file: str,
+    position: str | None,
+    against: str,
+    you: str,
+    first: str,
+    seed: int | None,
+    moves: str | None,
+    record: str | None,
+    learn: bool,
+    rules: str | None,
+    as_json: bool,
+) -> None:
+    """Play the game of FILE, from POSITION or from the start.
+
+    The machine looks its moves up, so a perfect one never lets a won or drawn game go. While you
+    play, ? lists what can be asked. With --json the record of the game goes to standard output,
+    boards and questions to standard error.
+    """
+    from graphstore import console, terminal
+    from graphstore.playing import PERSON, Match
+    from graphstore.training import learn_from
+
+    seats = (you, against) if first == "you" else (against, you)
+    if moves is not None and PERSON not in seats:
+        raise click.UsageError("--moves are a person's, and nobody here is one")
+    if record is not None:
+        refuse_existing(record)
+    with opened(file, rules) as store:
+        say_if_without_rules(store)
+        match = Match(store, *seats, start=position, seed=seed)
+        screen = console.out(talk=as_json)
+        if moves is None:
+            terminal.play_at_keyboard(match, screen)
+        else:
+            terminal.play_through(match, moves.replace(",", " ").split(), screen)
+        if learn:
+            for name in learn_from(match):
+                screen.print(f"{name} has learned from it")
+    if record is not None:
+        with new_file(record) as target:
+            target.write(console.json_text(match.as_dict()) + "\n")
+    if as_json:
+        console.print_json(match.as_dict())
+
+
+@cli.command()
+@FILE
 @click.argument("statement")
 @RULES
 @json_option
@@ -486,7 +582,7 @@ def train(
         with opened(file) as store:
             given["side"] = player_number(store, side)
     if curve is not None:
-        new_file(curve)
+        refuse_existing(curve)
     with console.progress_shown() as progress:
         report = train_agent(
             file, agent, games=games, against=against, seed=seed, progress=progress, **given
@@ -518,7 +614,7 @@ def agents(file: str, agent: str | None, curve: str | None, remove: bool, as_jso
     if agent is None and (curve is not None or remove):
         raise click.UsageError(f"{'--remove' if remove else '--curve'} wants an AGENT")
     if curve is not None:
-        new_file(curve)
+        refuse_existing(curve)
     with opened(file) as store:
         if agent is None:
             rows = room.summaries(store)
@@ -563,14 +659,11 @@ def player_number(store: Any, text: str) -> int:
     raise click.UsageError(f"--as {text}: there is no such player; write 1, 2 or both")
 
 
-def new_file(path: str) -> None:
+def refuse_existing(path: str) -> None:
     """Refuse a file that cannot be made, before the work."""
-    from graphstore.errors import StoreError, StoreExistsError
-
-    if os.path.lexists(path):
-        raise StoreExistsError(f"{path} exists; name a new file")
-    if not os.path.isdir(os.path.dirname(path) or "."):
-        raise StoreError(f"there is no folder {os.path.dirname(path)}; make it first")
+    with new_file(path):
+        pass
+    os.unlink(path)
 
 
 def draw_curve(store: Any, agent: str, path: str) -> None:
@@ -612,17 +705,11 @@ def upgrade(file: str, as_json: bool) -> None:
 def export(file: str, format_: str, output: str | None, as_json: bool) -> None:
     """Write FILE in another program's format."""
     from graphstore.export import write_gmap
-    from graphstore.store import explained
 
     assert format_ == "gmap"
     with opened(file) as store:
         if output is None:
             write_gmap(store, sys.stdout, as_json=as_json)
             return
-        with explained(output), open(output, "x", encoding="utf-8") as target:
-            try:
-                write_gmap(store, target, as_json=as_json)
-            except BaseException:
-                with suppress(OSError):
-                    os.unlink(output)
-                raise
+        with new_file(output) as target:
+            write_gmap(store, target, as_json=as_json)

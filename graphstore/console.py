@@ -4,11 +4,12 @@ import csv
 import json
 import math
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
@@ -18,16 +19,28 @@ from graphstore import game as rules
 from graphstore.game import Game, PlainGame
 from graphstore.query import Line, Move, Probe
 
+if TYPE_CHECKING:
+    from graphstore.playing import Match  # no other command needs it
+
 WIDTH_SAMPLE = 200  # rows that decide how wide the columns of a table are
 WIDEST = 100_000
 COLOURS = {rules.WIN: "green", rules.DRAW: "yellow", rules.LOSS: "red"}
+PLAYER_COLOURS = ("cyan", "magenta")
 WORDS = {rules.WIN: "win", rules.DRAW: "draw", rules.LOSS: "loss"}
 
 
-def out() -> Console:
-    """Return a console for data: coloured on a terminal only, and never where NO_COLOR is set."""
-    return Console(
-        file=sys.stdout,
+class _Console(Console):
+    """A console that leaves a closed pipe to `graphstore.cli.main`; rich would exit with 1."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise what is being handled."""
+        raise  # rich calls this from where it caught it
+
+
+def out(*, talk: bool = False) -> Console:
+    """Return a console for data, or for talk on stderr: coloured on a terminal, not by NO_COLOR."""
+    return _Console(
+        file=sys.stderr if talk else sys.stdout,
         highlight=False,
         markup=False,
         emoji=False,
@@ -67,7 +80,12 @@ def progress_shown() -> Iterator[rules.Progress]:
 
 def print_json(value: Any) -> None:
     """Print one JSON value."""
-    print(json.dumps(value, indent=2, default=_jsonable))
+    print(json_text(value))
+
+
+def json_text(value: Any) -> str:
+    """Return a JSON value on several lines."""
+    return json.dumps(value, indent=2, default=_jsonable)
 
 
 def print_json_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -181,6 +199,67 @@ def board(game: Game | None, probe: Probe) -> Text:
             text.append(mark.rjust(width), style="bold" if mark != "." else "dim")
         text.append(" " if (cell + 1) % columns else "\n" * (cell + 1 < rows * columns))
     return text
+
+
+def board_in_play(match: "Match") -> Text:
+    """Return the board of a match: marks in their players' colours, the last one in reverse.
+
+    Where moves are cells, a free one is its number, all of them alike: a colour would be a hint.
+    """
+    game, probe = match.game, match.probe
+    if game is None or game.shape is None:
+        drawn = probe.position if game is None else game.board(game.read(probe.position))
+        text = Text(drawn)
+        for letter, colour in _initials(game).items():
+            text.highlight_regex(re.escape(letter), colour)
+        return text
+    rows, columns = game.shape
+    cells = game.board(game.read(probe.position)).replace("\n", "")
+    free = {move.move for move in probe.moves}
+    owners = {turn.move.move: PLAYER_COLOURS[turn.player - 1] for turn in match.turns}
+    last = match.turns[-1].move.move if match.turns else None
+    width = len(str(rows * columns - 1))
+    text = Text()
+    for cell, mark in enumerate(cells):
+        shown = str(cell) if cell in free else mark
+        style = "dim"
+        if cell not in free and mark != ".":
+            colour = owners.get(cell) or _initials(game).get(mark, "")
+            style = f"bold {colour}{' reverse' * (cell == last)}"
+        text.append(" " * (width - len(shown)))
+        text.append(shown, style=style)
+        text.append(" " if (cell + 1) % columns else "\n" * (cell + 1 < rows * columns))
+    return text
+
+
+def _initials(game: Game | None) -> dict[str, str]:
+    """Return the players' initials, which are their marks where they differ, and their colours."""
+    names = PlainGame.players if game is None else game.players
+    letters = [name[:1].upper() for name in names]
+    return {} if letters[0] == letters[1] else dict(zip(letters, PLAYER_COLOURS, strict=True))
+
+
+def print_hint(console: Console, match: "Match") -> None:
+    """List the moves of the player to move, best first, with what each is worth."""
+    moves = match.hint().moves
+    width = max(len(match.name(move)) for move in moves)
+    for move in moves:
+        console.print(
+            Text(match.name(move).rjust(width) + "  "),
+            Text(move_in_words(move), style=COLOURS[-move.value]),
+            sep="",
+        )
+
+
+def move_in_words(move: Move) -> str:
+    """Return what a move is worth to the player who makes it, in words."""
+    if move.value == rules.LOSS:
+        if not move.win_depth:
+            return "wins at once"
+        return f"wins with {_count(move.win_depth, 'more move', 'more moves')}"
+    if move.value == rules.WIN:
+        return f"loses in {move.lose_depth}" if move.lose_depth else "loses at once"
+    return f"draw, {move.score:.0%} of the replies lose" if move.score else "draw"
 
 
 def in_words(game: Game | None, probe: Probe) -> str:

@@ -45,6 +45,26 @@ class EncodingError(GraphstoreError, ValueError):
     """Bits that contradict each other."""
 
 
+class MoveError(GraphstoreError, ValueError):
+    """A move that cannot be read or is not legal."""
+
+
+class GameOverError(GraphstoreError, ValueError):
+    """A position in which nothing can be played any more."""
+
+
+class ResignedError(GraphstoreError):
+    """An agent that gives the game up, since its box is empty."""
+
+
+class OpponentError(GraphstoreError, ValueError):
+    """A text that names nobody to play against, or one who cannot play this side."""
+
+
+class AgentMissingError(OpponentError, LookupError):
+    """No agent of that name in the database."""
+
+
 class RulesError(GraphstoreError, ValueError):
     """A rule set that breaks a law every game must keep."""
 
@@ -97,16 +117,8 @@ class NotInStoreError(GraphstoreError, KeyError):
     """A position that the database does not hold."""
 
 
-class OpponentError(GraphstoreError, ValueError):
-    """No such opponent, or one that cannot play this side."""
-
-
 class SettingError(GraphstoreError, ValueError):
     """A setting that an agent cannot have, or not any more."""
-
-
-class AgentMissingError(GraphstoreError, LookupError):
-    """No agent of that name in the database."""
 
 
 class QueryError(GraphstoreError, ValueError):

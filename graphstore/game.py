@@ -7,6 +7,7 @@ numpy. `PlainGame` lets a person write the rules for one position and supplies t
 
 import ast
 import inspect
+import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from copy import copy
 from dataclasses import fields, is_dataclass
@@ -19,7 +20,7 @@ from typing import Any, Final, NamedTuple, Protocol, Self, TypeAlias, TypeGuard,
 import numpy as np
 from numpy.typing import NDArray
 
-from graphstore.errors import GraphstoreError, PositionError, RulesError, shown
+from graphstore.errors import GraphstoreError, MoveError, PositionError, RulesError, shown
 
 Ints: TypeAlias = NDArray[np.int64]
 Codes: TypeAlias = NDArray[np.int8]
@@ -113,6 +114,59 @@ class Game(Protocol):
         """Return the position drawn on as many lines as it needs."""
 
 
+@runtime_checkable
+class NamesMoves(Protocol):
+    """What a game may have beside `Game`: names for its moves, where people want more than numbers.
+
+    `move_text` and `read_move` do for any game, with its numbers where it has no names.
+    """
+
+    def write_move(self, move: int) -> str:
+        """Return the name of a move, in one word without commas."""
+
+    def read_move(self, text: str) -> int:
+        """Return the move of a name.
+
+        Raises:
+            MoveError: no move has that name.
+        """
+
+
+def move_text(game: Game | None, move: int) -> str:
+    """Return what people call a move: the name that the game has for it, else its number."""
+    if not isinstance(game, NamesMoves):
+        return str(move)
+    try:
+        return str(game.write_move(move))
+    except GraphstoreError:
+        raise
+    except Exception as error:
+        why = f"{type(error).__name__}: {_brief(str(error))}"
+        raise RulesError(f"{game.name}: write_move({move}) failed: {why}") from error
+
+
+def read_move(game: Game | None, text: str) -> int:
+    """Return the move that a person typed: by the name that the game has for it, or its number.
+
+    Whether it is legal is another question.
+
+    Raises:
+        MoveError: it is neither.
+    """
+    text = text.strip()
+    fault = MoveError(f"{shown(text)} is not a move; write its number")
+    if isinstance(game, NamesMoves):
+        try:
+            return index(game.read_move(text))
+        except MoveError as error:
+            fault = error
+        except Exception:  # a user's rules may raise whatever int() and the like do
+            fault = MoveError(f"{shown(text)} is not a move of {game.name}")
+    if re.fullmatch(r"[+-]?[0-9]{1,10}", text):
+        return int(text)
+    raise fault
+
+
 Position: TypeAlias = Any  # any hashable; Hashable itself would reject `def moves(self, p: X)`
 
 
@@ -120,7 +174,8 @@ class PlainGame:
     """Rules for one position at a time; subclass it and you have a `Game`.
 
     Write `start` (or `starts`), `moves`, `play` and `outcome`. Where they help, add
-    `symmetries` (fewer states), `to_move` (who wins, not only whether), `text` and `parse`.
+    `symmetries` (fewer states), `to_move` (who wins, not only whether), `text` and `parse`, and
+    the `write_move` and `read_move` of `NamesMoves`.
     A position is any hashable Python value. If it is an int in [0, 2**63) it is its own id;
     any other gets a 63-bit hash of its text, and two positions under one id are refused.
 

@@ -141,7 +141,7 @@ class Boxes:
                     return edge  # the only one
                 if not refill:
                     return RESIGN
-                left = self._fill(row)
+                left = self.fill(row)
             left = int(random() * left) - beads[edge]
             while left >= 0:
                 edge += 1
@@ -166,7 +166,7 @@ class Boxes:
                 total[row] += added
                 self.touched.add(row)
 
-    def _fill(self, row: int) -> int:
+    def fill(self, row: int) -> int:
         """Fill an empty box as it was at first; return the number of its beads."""
         edges = slice(self._arena.first[row], self._arena.first[row + 1])
         self.beads[edges] = self._at_first[edges]

@@ -52,7 +52,7 @@ def agent_name(text: str) -> str:
     Raises:
         OpponentError: it may not.
     """
-    if not _NAME.fullmatch(text) or read_opponent(text).kind != "agent":
+    if not _NAME.fullmatch(text) or read_opponent(text.lower()).kind != "agent":
         raise OpponentError(
             f"an agent cannot be called {shown(text)}; take up to 64 letters, digits, "
             "_, - and ., a letter first, that are no opponent's name"

@@ -16,6 +16,7 @@ from graphstore.errors import OpponentError, SettingError, TooLargeError
 from graphstore.game import DRAW, IN_PLAY, LOSS, WIN, Progress, quiet
 from graphstore.menace import Boxes, Settings, written
 from graphstore.opponents import read_opponent
+from graphstore.playing import Match
 from graphstore.store import Store
 
 SELF = "self"
@@ -125,6 +126,41 @@ def train(
         kept=boxes.kept,
         games_per_second=round(games / seconds, 1) if games else 0.0,
     )
+
+
+def learn_from(match: Match) -> list[str]:
+    """Let the agents that played a match learn from it, and save them; return their names.
+
+    A match that is not over teaches nothing.
+
+    Raises:
+        StoreError: the file cannot be written.
+    """
+    if not match.over:
+        return []
+    store = match.store
+    arena = Arena.of(store.graph())
+    rows = {state: row for row, state in enumerate(arena.state.tolist())}
+    winner = match.result.winner or 0
+    for name, side in match.agents.items():
+        known = agents.load(store, name)
+        boxes = agents.boxes(store, arena, known)
+        for player in (side,) if side else (1, 2):
+            edges = []
+            for turn in match.turns:
+                if turn.player == player:
+                    row = rows[turn.before.state]
+                    if boxes.total[row] == 0:
+                        boxes.fill(row)
+                    edges.append(arena.edge(row, rows[turn.move.state]))
+            boxes.learn(edges, DRAW if winner == 0 else WIN if winner == player else LOSS)
+        opponent = match.opponents[2 - side] if side else SELF
+        played = Played([side], opponent, [winner], [len(match.turns)])
+        number = known.games + 1
+        due = [(number, boxes.kept)] if number == next_checkpoint(known.games) else []
+        with agents.writing(store) as connection:
+            agents.save(connection, known, arena, boxes, known.generator(), [played], due)
+    return list(match.agents)
 
 
 class _Course:

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_game import USER_GAMES
 
-from graphstore.errors import GameNameError
-from graphstore.game import DRAW, IN_PLAY, LOSS, WIN, Game, PlainGame
+from graphstore.errors import GameNameError, MoveError, RulesError
+from graphstore.game import DRAW, IN_PLAY, LOSS, WIN, Game, PlainGame, move_text, read_move
 from graphstore.games import FAMILIES, find_game
 
 NAMES = [example for family in FAMILIES for example in family.examples]
@@ -217,6 +217,21 @@ def test_arguments_do_not_change(game, in_play):
     assert np.array_equal(in_play, before)
 
 
+def test_every_move_has_a_name_of_one_word_and_is_read_by_it_or_its_number(game, in_play):
+    moves = np.unique(game.expand(in_play).move).tolist()
+    names = [move_text(game, move) for move in moves]
+    assert len(set(names)) == len(names)
+    for move, name in zip(moves, names, strict=True):
+        assert not re.search(r"[\s,]", name)
+        assert read_move(game, name) == read_move(game, f" {move} ") == move
+
+
+def test_what_is_no_move_is_refused_in_one_line(game):
+    for text in ("", "foo", "1-", "-", "1-2-3", "99999-99999", "4.0", "x" * 5000, "\n", "٤", "²"):
+        with pytest.raises(MoveError, match=r"^[^\n]{1,250}$"):
+            read_move(game, text)
+
+
 def test_no_positions_have_no_answers(game):
     none = np.empty(0, dtype=np.int64)
     for verb in (game.outcomes, game.turns, game.canonical, game.orbits, game.texts):
@@ -328,3 +343,74 @@ def test_families_are_listed_once_and_say_what_they_are():
         assert all(re.match(rf"{family.name}\b", example) for example in family.examples)
         assert family.about
         assert "\n" not in family.about
+
+
+# Names of moves
+
+
+@pytest.mark.parametrize(
+    ("name", "move", "text"),
+    [
+        ("tictactoe", 4, "4"),
+        ("connect(4,4)", 3, "3"),
+        ("morris(flying)", 4, "4"),
+        ("morris(flying)", 23, "1-5"),
+        ("morris(flying)", 90, "pass"),
+        ("hexapawn(3,3)", 57, "6-3"),
+        ("nim(3,4,5)", 23, "2-3"),
+        ("nim(3,4,15)", 203, "2-3"),
+        ("nim(3,4,15)", 315, "3-15"),
+        ("subtraction(21,1,2,3)", 2, "2"),
+        ("vanishing", 8, "8"),
+    ],
+)
+def test_moves_have_the_names_that_the_documents_say(name, move, text):
+    game = find_game(name)
+    assert (move_text(game, move), read_move(game, text)) == (text, move)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "why"),
+    [
+        ("morris(flying)", "1-9", "there is no cell 9: 0 to 8"),
+        ("morris(flying)", "foo", "'foo' is not a move; write a cell"),
+        ("hexapawn(3,3)", "6-9", "there is no cell 9: 0 to 8"),
+        ("hexapawn(3,3)", "6 3", "'6 3' is not a move; write FROM-TO, such as 8-5"),
+        ("nim(3,4,5)", "0-1", "there is no heap 0: 1 to 3"),
+        ("nim(3,4,5)", "4-1", "there is no heap 4: 1 to 3"),
+        ("nim(3,4,5)", "1-6", "6 cannot be taken"),
+        ("nim(3,4,5)", "1-0", "0 cannot be taken"),
+        ("tictactoe", "b2", "'b2' is not a move; write its number"),
+    ],
+)
+def test_a_move_that_cannot_be_read_is_explained(name, text, why):
+    with pytest.raises(MoveError, match=re.escape(why)):
+        read_move(find_game(name), text)
+
+
+class Named(PlainGame):
+    """A game whose moves are called by the numbers that people would give them."""
+
+    def write_move(self, move):
+        return str(move + 1)
+
+    def read_move(self, text):
+        return int(text) - 1
+
+
+class Unnamed(PlainGame):
+    def write_move(self, move):
+        raise KeyError(move)
+
+    def read_move(self, text):
+        return "no number"
+
+
+def test_a_user_s_names_of_moves_go_before_the_numbers():
+    assert (move_text(Named(), 0), read_move(Named(), "1")) == ("1", 0)
+    with pytest.raises(MoveError, match="'foo' is not a move of Named"):
+        read_move(Named(), "foo")
+    with pytest.raises(RulesError, match=r"Unnamed: write_move\(3\) failed: KeyError: 3"):
+        move_text(Unnamed(), 3)
+    assert read_move(Unnamed(), "3") == 3
+    assert (move_text(None, 3), read_move(None, "3")) == ("3", 3)

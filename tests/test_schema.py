@@ -14,7 +14,17 @@ from sqlalchemy.schema import CreateView
 from graphstore import schema
 from graphstore.store import migrate, migrations
 
-TABLES = {"agent", "bead", "played", "checkpoint", "alembic_version", "digest", "edge", "game", "state"}
+TABLES = {
+    "agent",
+    "bead",
+    "played",
+    "checkpoint",
+    "alembic_version",
+    "digest",
+    "edge",
+    "game",
+    "state",
+}
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from contextlib import closing
 import pytest
 from conftest import graphstore
 
-from graphstore import Store, agents, build, train, training, verify
+from graphstore import Match, Store, agents, build, train, training, verify
 from graphstore.errors import (
     AgentMissingError,
     OpponentError,
@@ -357,3 +357,69 @@ def test_verify_names_what_is_wrong_with_an_agent(copy, spoil, said):
     with Store.open(copy) as store:
         verdict = verify(store)
     assert any(said in str(problem) for problem in verdict.problems), verdict
+
+
+def beads(path):
+    with closing(sqlite3.connect(path)) as connection:
+        return {(s, m): n for s, m, n in connection.execute("SELECT state, move, beads FROM bead")}
+
+
+@pytest.mark.parametrize(("won_by", "reward"), [(1, 3), (2, -1)])
+def test_an_agent_learns_from_a_match(copy, won_by, reward):
+    train(copy, games=0, seed=1, stages=(50,))
+    before = beads(copy)
+    with Store.open(copy) as store:
+        match = Match(store, "menace", "person", seed=1)
+        while not match.over:
+            match.reply() if match.by == "menace" else match.play(match.probe.moves[-1].move)
+            if len(match.turns) == 6 - won_by:  # the other one is to move
+                match.resign()
+        assert match.result.winner == won_by
+        used = [turn.before.state for turn in match.turns if turn.by == "menace"]
+        assert training.learn_from(match) == ["menace"]
+    after = beads(copy)
+    changed = {key: after[key] - n for key, n in before.items() if after[key] != n}
+    assert sorted(state for state, _ in changed) == sorted(used)
+    assert set(changed.values()) == {reward}
+    (game,) = rows(copy, "played")
+    assert (game["side"], game["opponent"], game["winner"]) == (1, "person", won_by)
+    assert verify_ok(copy)
+    train(copy, games=10)
+    assert verify_ok(copy)
+
+
+def test_two_agents_learn_from_one_match_and_one_from_both_its_sides(copy):
+    train(copy, "a", games=0, seed=1)
+    train(copy, "b", games=0, seed=2)
+    with Store.open(copy) as store:
+        for first, second, learned in (("a", "b", ["a", "b"]), ("b", "b", ["b"])):
+            match = Match(store, first, second, seed=3)
+            while not match.over:
+                match.reply()
+            assert training.learn_from(match) == learned
+    a, b = (rows(copy, "played", number) for number in (1, 2))
+    assert [(game["side"], game["opponent"]) for game in a] == [(1, "b")]
+    assert [(game["side"], game["opponent"]) for game in b] == [(2, "a"), (0, "self")]
+    assert verify_ok(copy)
+
+
+def test_nothing_is_learned_from_a_match_that_is_not_over(copy):
+    train(copy, games=0, seed=1)
+    before = copy.read_bytes()
+    with Store.open(copy) as store:
+        match = Match(store, "menace", "person", seed=1)
+        match.reply()
+        assert training.learn_from(match) == []
+    assert copy.read_bytes() == before
+
+
+def test_an_empty_box_is_filled_before_it_learns(copy):
+    train(copy, games=0, seed=1)
+    with Store.open(copy) as store:
+        with agents.writing(store) as connection:
+            connection.exec_driver_sql("UPDATE bead SET beads = 0 WHERE state = 0")
+        match = Match(store, "menace", "person", seed=1)
+        match.reply()
+        match.resign()
+        training.learn_from(match)
+    assert sorted(n for (state, _), n in beads(copy).items() if state == 0) == [4, 4, 7]

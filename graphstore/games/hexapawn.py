@@ -13,9 +13,11 @@ from graphstore.errors import (
     BothSidesWonError,
     GameNameError,
     ImpossibleCountsError,
+    MoveError,
     PlayAfterWinError,
 )
 from graphstore.game import IN_PLAY, LOSS, Codes, Ints, Moves
+from graphstore.games.movetext import read_pair
 from graphstore.games.sided import (
     MAX_CELLS,
     SidedBoard,
@@ -114,6 +116,21 @@ class Hexapawn(SidedGame):
                 f"these pawns have not made moves in turn such that {mover} would be to move"
             )
         return int(position[0])
+
+    def write_move(self, move: int) -> str:
+        """See `graphstore.game.NamesMoves`: ``6-3`` moves the pawn on cell 6 to cell 3."""
+        begin, end = divmod(move, self.symmetry.cells)
+        return f"{begin}-{end}"
+
+    def read_move(self, text: str) -> int:
+        """See `graphstore.game.NamesMoves`."""
+        cells = self.symmetry.cells
+        begin, end = read_pair(
+            text, how=f"write FROM-TO, such as {cells - 1}-{cells - 1 - self.columns}"
+        )
+        if max(begin, end) >= cells:
+            raise MoveError(f"there is no cell {max(begin, end)}: 0 to {cells - 1}")
+        return cells * begin + end
 
     def _ends(self, own: Ints, other: Ints, turn: int) -> Ints:
         """Return int64[3, n]: where pawns can take leftwards, go ahead, and take rightwards."""

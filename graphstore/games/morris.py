@@ -12,9 +12,11 @@ from graphstore.errors import (
     BothSidesWonError,
     GameNameError,
     ImpossibleCountsError,
+    MoveError,
     PlayAfterWinError,
 )
 from graphstore.game import DRAW, IN_PLAY, LOSS, Codes, Ints, Moves
+from graphstore.games.movetext import read_pair
 from graphstore.games.sided import SidedBoard, SidedGame, TurnMissingError, UnreachableError
 
 CELLS, MEN = 9, 3
@@ -109,6 +111,24 @@ class Morris(SidedGame):
                 f"{last} cannot have moved last: no man of {last} can have come from anywhere"
             )
         return int(position[0])
+
+    def write_move(self, move: int) -> str:
+        """See `graphstore.game.NamesMoves`: ``4`` places a man, ``1-5`` moves one, ``pass``."""
+        if move < CELLS or move >= PASS:
+            return "pass" if move == PASS else str(move)
+        begin, end = divmod(move - CELLS, CELLS)
+        return f"{begin}-{end}"
+
+    def read_move(self, text: str) -> int:
+        """See `graphstore.game.NamesMoves`."""
+        if text.lower() == "pass":
+            return PASS
+        begin, end = read_pair(
+            text, how="write a cell to place a man, FROM-TO to move one, such as 1-4, or pass"
+        )
+        if max(begin, end) >= CELLS:
+            raise MoveError(f"there is no cell {max(begin, end)}: 0 to {CELLS - 1}")
+        return CELLS + CELLS * begin + end
 
     def _legal(self, own: Ints, other: Ints) -> NDArray[np.bool_]:
         """Return bool[n, actions]: which of all moves are legal, not counting the pass."""

@@ -11,9 +11,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from graphstore.errors import GameNameError
+from graphstore.errors import GameNameError, MoveError
 from graphstore.game import IN_PLAY, LOSS, WIN, Codes, Ints, Moves
 from graphstore.games.heaps import read_heaps
+from graphstore.games.movetext import read_pair
 
 MAX_BITS = 63  # of a position
 MAX_HEAP = 999_999  # so that a move fits into 32 bits
@@ -116,6 +117,20 @@ class Nim:
         """See `graphstore.game.Game.board`: a line for each heap, a stroke for each thing in it."""
         sizes = self._unpack(np.array([position]))[0].tolist()
         return "\n".join(f"{size:>{self._digits}} {'|' * min(size, 60)}".rstrip() for size in sizes)
+
+    def write_move(self, move: int) -> str:
+        """See `graphstore.game.NamesMoves`: ``2-3`` takes 3 from heap 2."""
+        heap, take = divmod(move, 10**self._digits)
+        return f"{heap}-{take}"
+
+    def read_move(self, text: str) -> int:
+        """See `graphstore.game.NamesMoves`."""
+        heap, take = read_pair(text, how="write HEAP-TAKE: 2-3 takes 3 from heap 2")
+        if not 1 <= heap <= len(self.heaps):
+            raise MoveError(f"there is no heap {heap}: 1 to {len(self.heaps)}")
+        if not 1 <= take <= self.heaps[-1]:
+            raise MoveError(f"{take} cannot be taken from a heap")
+        return heap * int(10**self._digits) + take
 
     def _pack(self, sizes: Ints) -> Ints:
         packed: Ints = (sizes << self._shift).sum(axis=1)
