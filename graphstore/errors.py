@@ -41,6 +41,10 @@ class PlayAfterWinError(PositionError):
     """Marks that were placed after the game was over."""
 
 
+class MoveError(GraphstoreError, ValueError):
+    """A move that cannot be read, or that is not legal."""
+
+
 class EncodingError(GraphstoreError, ValueError):
     """Bits that contradict each other."""
 
