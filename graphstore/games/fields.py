@@ -1,4 +1,4 @@
-"""One field of ultimate tic-tac-toe: which contents can be told apart, and what a mark does to them.
+"""One field of ultimate tic-tac-toe: which contents can be told apart, and what a mark does.
 
 What is in a field that is won or full does not matter beyond its result and its free spots. So the
 *code* of a field has 20 bits: its result (0 undecided, 1 X, 2 O, 3 drawn) above two bits a spot,
@@ -21,10 +21,19 @@ from graphstore.symmetry import board_permutations
 SPOTS: Final = 9
 ANY: Final = 9
 """The active field of a player who may choose one."""
-EMPTY, X, O, EITHER = 0, 1, 2, 3
+EMPTY, CROSS, NOUGHT, EITHER = 0, 1, 2, 3
 DRAWN: Final = 3
 """The result of a full field that nobody won; 1 and 2 are the players'."""
-LINES: Final = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
+LINES: Final = (
+    (0, 1, 2),
+    (3, 4, 5),
+    (6, 7, 8),
+    (0, 3, 6),
+    (1, 4, 7),
+    (2, 5, 8),
+    (0, 4, 8),
+    (2, 4, 6),
+)
 SYMMETRIES: Final = board_permutations(rows=3, columns=3)
 SHIFTS = 2 * np.arange(SPOTS - 1, -1, -1, dtype=np.int64)  # of the spots in a code
 
@@ -95,8 +104,8 @@ class Tables(NamedTuple):
 
 def has_line(marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return bool[n]: whether bool[n, 9] has three in a row."""
-    found: NDArray[np.bool_] = marked[:, np.array(LINES)].all(axis=2).any(axis=1)
-    return found
+    lines = marked[:, np.array(LINES)]
+    return np.asarray(np.logical_or.reduce(np.logical_and.reduce(lines, axis=2), axis=1))
 
 
 def merged(cells: Codes, result: Codes, *, dead: bool) -> Ints:
@@ -117,10 +126,11 @@ def merged(cells: Codes, result: Codes, *, dead: bool) -> Ints:
 def results(cells: Codes) -> Codes:
     """Return int8[n]: the results of fields of which at most one player has a line."""
     full = (cells != EMPTY).all(axis=1)
-    won = [has_line(cells == mark) for mark in (X, O)]
-    return np.select([*won, full], [X, O, DRAWN], 0).astype(np.int8)
+    won = [has_line(cells == mark) for mark in (CROSS, NOUGHT)]
+    return np.select([*won, full], [CROSS, NOUGHT, DRAWN], 0).astype(np.int8)
 
 
+@cache
 def contents(field: Field, *, dead: bool) -> Contents:
     """Return what is known of a field.
 
@@ -130,9 +140,9 @@ def contents(field: Field, *, dead: bool) -> Contents:
         EncodingError: the marks and the result contradict each other; it says how.
     """
     cells, result = field
-    won = [mark for mark in (X, O) if lines_of(cells, mark)]
+    won = [mark for mark in (CROSS, NOUGHT) if lines_of(cells, mark)]
     name = ".XO"
-    if result in (X, O) and result not in won:
+    if result in (CROSS, NOUGHT) and result not in won:
         raise EncodingError(f"{name[result]} has won, but has no line")
     if result in (0, DRAWN) and won:
         raise EncodingError(f"{name[won[0]]} has a line, but has not won")
@@ -144,9 +154,9 @@ def contents(field: Field, *, dead: bool) -> Contents:
         raise EncodingError(f"marks were added after {name[result]} had won")
     code = merged(np.array([cells], np.int8), np.array([result], np.int8), dead=dead)
     merely = number(int(code[0]))
-    if result in (X, O) and not dead and {*cells} <= {EMPTY, result}:
+    if result in (CROSS, NOUGHT) and not dead and {*cells} <= {EMPTY, result}:
         return Contents(merely, tuple(fillings(merely, dead=dead)))
-    return Contents(merely, (cells.count(X) - cells.count(O),))
+    return Contents(merely, (cells.count(CROSS) - cells.count(NOUGHT),))
 
 
 def number(code: int) -> int:
@@ -163,8 +173,8 @@ def cells_of(codes: Ints) -> Codes:
 @cache
 def tables() -> Tables:
     """Return the tables; they take a few hundredths of a second."""
-    raw = np.array(list(product((EMPTY, X, O), repeat=SPOTS)), dtype=np.int8)
-    won = [has_line(raw == mark) for mark in (X, O)]
+    raw = np.array(list(product((EMPTY, CROSS, NOUGHT), repeat=SPOTS)), dtype=np.int8)
+    won = [has_line(raw == mark) for mark in (CROSS, NOUGHT)]
     raw = raw[~(won[0] & won[1])]
     codes = np.unique(
         np.concatenate([merged(raw, results(raw), dead=dead) for dead in (False, True)])
@@ -182,7 +192,9 @@ def tables() -> Tables:
     for row, permutation in zip(images, SYMMETRIES, strict=True):
         image = np.empty_like(cells)
         image[:, permutation] = cells
-        row[:] = np.searchsorted(codes, (codes & 3 << 18) | (image.astype(np.int64) << SHIFTS).sum(1))
+        row[:] = np.searchsorted(
+            codes, (codes & 3 << 18) | (image.astype(np.int64) << SHIFTS).sum(1)
+        )
     free = cells == EMPTY
     return Tables(codes, result.astype(np.uint8), free, free.any(axis=1), after, images)
 
@@ -202,11 +214,11 @@ def fillings(field: int, *, dead: bool) -> dict[int, tuple[int, ...]]:
     elif dead and result != DRAWN:
         possible = [*_just_won(result)]
     else:
-        choices = [(EMPTY,) if cell == EMPTY else (X, O) for cell in cells.tolist()]
+        choices = [(EMPTY,) if cell == EMPTY else (CROSS, NOUGHT) for cell in cells.tolist()]
         possible = [each for each in product(*choices) if _may_be(each, result)]
     found: dict[int, tuple[int, ...]] = {}
     for each in possible:
-        found.setdefault(each.count(X) - each.count(O), each)
+        found.setdefault(each.count(CROSS) - each.count(NOUGHT), each)
     return found
 
 
@@ -217,7 +229,7 @@ def lines_of(cells: tuple[int, ...], mark: int) -> list[tuple[int, int, int]]:
 
 def _may_be(cells: tuple[int, ...], result: int) -> bool:
     if result == DRAWN:
-        return not lines_of(cells, X) and not lines_of(cells, O)
+        return not lines_of(cells, CROSS) and not lines_of(cells, NOUGHT)
     return bool(lines_of(cells, result))
 
 
@@ -226,8 +238,8 @@ def _just_won(winner: int) -> dict[tuple[int, ...], None]:
     """Return the contents of a field that the last mark in it has won, in order."""
     return {
         cells: None
-        for cells in product((EMPTY, X, O), repeat=SPOTS)
+        for cells in product((EMPTY, CROSS, NOUGHT), repeat=SPOTS)
         if (lines := lines_of(cells, winner))
         and set(lines[0]).intersection(*lines)
-        and not lines_of(cells, X + O - winner)
+        and not lines_of(cells, CROSS + NOUGHT - winner)
     }

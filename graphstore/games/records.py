@@ -1,4 +1,4 @@
-"""The record of a position of ultimate tic-tac-toe: 195 bits in 25 bytes, as its seed laid them out.
+"""The record of a position of ultimate tic-tac-toe: 195 bits, written in 25 bytes.
 
 In this order, the most significant bit of the first byte first:
 
@@ -18,16 +18,19 @@ known to be, and X has as many marks as O, or one more when O is to move.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
+import numpy as np
+
 from graphstore.errors import EncodingError, PositionError
+from graphstore.game import IN_PLAY
 from graphstore.games.fields import (
     ANY,
+    CROSS,
     DRAWN,
+    NOUGHT,
     SPOTS,
     Board,
     Contents,
     Field,
-    O,
-    X,
     contents,
     fillings,
     lines_of,
@@ -74,7 +77,7 @@ class Record(NamedTuple):
         """
         self.check()
         values = [
-            int(self.to_move == X),
+            int(self.to_move == CROSS),
             NO_FIELD if self.active == ANY else self.active,
             EVALUATIONS.index(self.evaluation),
             NO_MOVE if self.best_move is None else _nibbles(self.best_move),
@@ -112,7 +115,7 @@ class Record(NamedTuple):
                 f"{_place(spots.index(DRAWN))} has the code 01; it must be 00 empty, 11 X or 10 O"
             )
         record = cls(
-            to_move=X if side else O,
+            to_move=CROSS if side else NOUGHT,
             active=ANY if active == NO_FIELD else active,
             evaluation=EVALUATIONS[evaluation],
             best_move=None if best == NO_MOVE else SPOTS * (best >> 4) + (best & 15),
@@ -130,13 +133,13 @@ class Record(NamedTuple):
         """
         self._check_ranges()
         self.contents(dead=False)
-        count = [self.spots.count(mark) for mark in (X, O)]
+        count = [self.spots.count(mark) for mark in (CROSS, NOUGHT)]
         if count[0] - count[1] != self.to_move - 1:
             raise EncodingError(
                 f"{count[0]} X and {count[1]} O cannot be with {'.XO'[self.to_move]} to move: X "
                 "begins and turns alternate"
             )
-        won = [bool(lines_of(self.results, side)) for side in (X, O)]
+        won = [bool(lines_of(self.results, side)) for side in (CROSS, NOUGHT)]
         if all(won) or won[self.to_move - 1]:
             raise EncodingError("a side has three fields in a line, yet play went on after it")
         if any(won) and self.evaluation not in (None, won[0] - won[1]):
@@ -178,7 +181,7 @@ class Record(NamedTuple):
             except EncodingError as error:
                 raise EncodingError(f"field {at}: {error}") from error
             cells = self.field(at).cells
-            found.append(field._replace(leads=(cells.count(X) - cells.count(O),)))
+            found.append(field._replace(leads=(cells.count(CROSS) - cells.count(NOUGHT),)))
         if dead and self.best_move is not None and self.results[self.best_move // SPOTS]:
             raise EncodingError(f"the best move is {_place(self.best_move)}, in a dead field")
         return found
@@ -186,14 +189,14 @@ class Record(NamedTuple):
     def _check_ranges(self) -> None:
         """Refuse numbers that have no code, which only a record made by hand can hold."""
         right = (
-            self.to_move in (X, O)
+            self.to_move in (CROSS, NOUGHT)
             and self.active in range(SPOTS + 1)
             and self.evaluation in EVALUATIONS
             and (self.best_move is None or self.best_move in range(SPOTS * SPOTS))
             and len(self.spots) == SPOTS * SPOTS
             and len(self.results) == SPOTS
-            and {*self.spots} <= {0, X, O}
-            and {*self.results} <= {0, X, O, DRAWN}
+            and {*self.spots} <= {0, CROSS, NOUGHT}
+            and {*self.results} <= {0, CROSS, NOUGHT, DRAWN}
         )
         if not right:
             raise EncodingError("a number of the record is out of its range")
@@ -215,11 +218,14 @@ def record_of(
         PositionError: the game has met no such position.
     """
     board = game.merged(position)
+    over = game.outcomes(np.array([position]))[0]
+    if over != IN_PLAY and value not in (None, over):
+        raise EncodingError(f"the game is over with the value {over:+d}, not {value:+d}")
     cells = _completed(board, dead=game.dead)
     record = Record(
         to_move=board.turn,
         active=board.active,
-        evaluation=None if value is None else value * (1 if board.turn == X else -1),
+        evaluation=None if value is None else value * (1 if board.turn == CROSS else -1),
         best_move=best_move,
         spots=tuple(cell for field in cells for cell in field),
         results=tuple(tables().result[list(board.fields)].tolist()),

@@ -1,17 +1,15 @@
-"""Ultimate tic-tac-toe: nine fields of nine spots; the spot played is the field the other must go to.
+"""Ultimate tic-tac-toe: nine fields of nine spots, and the spot played is the field to go to.
 
 Under the *open* rules a won field is still played in and still forces, until it is full; under the
-*closed* ones it is dead. A position is nine fields (`graphstore.games.fields`), the active field and
-the side to move. That is more than 63 bits, so its id is a hash, the exclusive or of ten keys: of
-every field with its place, and of the active field with the side to move. So the id of an image
-or of a child follows from a few look-ups, and is the same everywhere; the canonical position is the
-image with the smallest id. The positions that were met are kept, and two under one id refused.
+*closed* ones it is dead. A position is nine fields (`graphstore.games.fields`), the active field
+and the side to move. That is more than 63 bits, so its id is a hash of them, that of
+`graphstore.games.ultimateids`. The canonical position is the image with the smallest id. The
+positions that were met are kept, and two under one id are refused.
 """
 
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,22 +19,9 @@ from graphstore.game import DRAW, IN_PLAY, LOSS, WIN, Codes, Ints, Moves
 from graphstore.games import ultimatetext
 from graphstore.games.fields import ANY, DRAWN, SPOTS, SYMMETRIES, Board, has_line, tables
 from graphstore.games.interning import Interned, Rows
+from graphstore.games.ultimateids import STATE, id_keys, image_ids, image_rows
 
-STATE = 9  # the column of a row after the nine fields: result << 8 | active field << 1 | turn - 1
-MIX = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 RULES = ("open", "closed")
-
-
-class Keys(NamedTuple):
-    """What is put together to an id, each under all symmetries.
-
-    Attributes:
-        fields: int64[9, c, 8], of every number of a field in every place.
-        states: int64[20, 8], of the active field and the side to move.
-    """
-
-    fields: Ints
-    states: Ints
 
 
 class Ultimate:
@@ -68,7 +53,7 @@ class Ultimate:
 
     def expand(self, positions: Ints) -> Moves:
         """See `graphstore.game.Game.expand`: move 9 * f + s marks spot s of field f."""
-        known, keys = tables(), _keys()
+        known, keys = tables(), id_keys()
         rows = self._met.rows(positions)
         parent, field, spot = np.nonzero(_legal(rows))
         row, every = rows.take(parent, axis=0), np.arange(len(parent))
@@ -87,7 +72,7 @@ class Ultimate:
     def outcomes(self, positions: Ints) -> Codes:
         """See `graphstore.game.Game.outcomes`."""
         state = self._met.rows(positions)[:, STATE]
-        return _OUTCOMES[state >> 8, state & 1]
+        return np.asarray(_OUTCOMES[state >> 8, state & 1])
 
     def turns(self, positions: Ints) -> Codes:
         """See `graphstore.game.Game.turns`."""
@@ -96,24 +81,24 @@ class Ultimate:
     def images(self, positions: Ints) -> Ints:
         """Return int64[8, n]: every position under every symmetry, the identity first."""
         rows = self._met.rows(positions)
-        ids = _image_ids(rows)
+        ids = image_ids(rows)
         for which in range(1, len(SYMMETRIES)):
-            self._met.add(ids[:, which], _image_rows(rows, np.full(len(rows), which)))
+            self._met.add(ids[:, which], image_rows(rows, np.full(len(rows), which)))
         return np.ascontiguousarray(ids.T)
 
     def canonical(self, positions: Ints) -> Ints:
         """See `graphstore.game.Game.canonical`: the image with the smallest id."""
         rows = self._met.rows(positions)
-        ids = _image_ids(rows)
+        ids = image_ids(rows)
         which = ids.argmin(axis=1)
         least: Ints = np.take_along_axis(ids, which[:, np.newaxis], axis=1).ravel()
         turned = np.flatnonzero(which)
-        self._met.add(least[turned], _image_rows(rows[turned], which[turned]))
+        self._met.add(least[turned], image_rows(rows[turned], which[turned]))
         return least
 
     def orbits(self, positions: Ints) -> Ints:
         """See `graphstore.game.Game.orbits`."""
-        same = _image_ids(self._met.rows(positions)) == positions[:, np.newaxis]
+        same = image_ids(self._met.rows(positions)) == positions[:, np.newaxis]
         orbits: Ints = len(SYMMETRIES) // same.sum(axis=1)
         return orbits
 
@@ -127,7 +112,7 @@ class Ultimate:
         return ultimatetext.write(self._met.rows(positions))
 
     def read(self, text: str) -> int:
-        """See `graphstore.game.Game.read`, and `graphstore.games.ultimatetext` for what it takes."""
+        """See `graphstore.game.Game.read`; `graphstore.games.ultimatetext` says what it takes."""
         return self.intern(ultimatetext.read(text, dead=self.dead, game=self.name))
 
     def read_many(self, texts: Sequence[str]) -> Ints:
@@ -136,7 +121,7 @@ class Ultimate:
         return self._intern(boards)
 
     def board(self, position: int) -> str:
-        """See `graphstore.game.Game.board`: nine by nine spots, then whose turn it is, and where."""
+        """See `graphstore.game.Game.board`: nine by nine spots, below them whose turn it is."""
         return ultimatetext.draw(self.merged(position))
 
     def merged(self, position: int) -> Board:
@@ -216,7 +201,7 @@ class Ultimate:
         rows = np.array([(*b.fields, b.active << 1 | b.turn - 1) for b in boards], dtype=np.uint16)
         rows = rows.reshape(-1, STATE + 1)
         self._end(rows, np.arange(len(rows)))
-        ids = np.ascontiguousarray(_image_ids(rows)[:, 0])
+        ids = np.ascontiguousarray(image_ids(rows)[:, 0])
         self._met.add(ids, rows)
         return ids
 
@@ -242,51 +227,10 @@ def _legal(rows: Rows) -> NDArray[np.bool_]:
     """Return bool[n, 9, 9]: which spots of which fields may be played."""
     legal = tables().free.take(rows[:, :STATE], axis=0)
     active = rows[:, STATE] >> 1 & 15
-    legal &= ((active[:, np.newaxis] == np.arange(SPOTS)) | (active == ANY)[:, np.newaxis])[..., None]
+    legal &= ((active[:, np.newaxis] == np.arange(SPOTS)) | (active == ANY)[:, np.newaxis])[
+        ..., None
+    ]
     return legal
-
-
-def _image_ids(rows: Rows) -> Ints:
-    """Return int64[n, 8]: the ids of all images, the identity's first."""
-    keys = _keys()
-    ids: Ints = keys.states[rows[:, STATE] & 31]
-    for field in range(SPOTS):
-        ids ^= keys.fields[field].take(rows[:, field], axis=0)
-    return ids
-
-
-def _image_rows(rows: Rows, which: Ints) -> Rows:
-    """Return every row under the symmetry whose number stands beside it."""
-    permutation = np.array([(*each, ANY) for each in SYMMETRIES])
-    images = np.empty_like(rows)
-    fields = tables().images[which[:, np.newaxis], rows[:, :STATE]]
-    np.put_along_axis(images, permutation[which, :STATE], fields, axis=1)
-    state = rows[:, STATE]
-    images[:, STATE] = state & ~np.uint16(30) | permutation[which, state >> 1 & 15] << 1
-    return images
-
-
-@cache
-def _keys() -> Keys:
-    """Return the keys: 63 bits of splitmix64 (Steele, Lea and Flood, 2014) of what they stand for."""
-    known = tables()
-    place = np.array(SYMMETRIES, dtype=np.int64)
-    fields = np.empty((SPOTS, len(known.codes), len(place)), dtype=np.int64)
-    for field in range(SPOTS):
-        seeds = place[:, field, np.newaxis] << 20 | known.codes[known.images]
-        fields[field] = _mixed(seeds).T
-    active = np.concatenate([place, np.full((len(place), 1), ANY)], axis=1)
-    seeds = SPOTS << 20 | active[:, :, np.newaxis] << 1 | np.arange(2)
-    return Keys(fields, _mixed(seeds).reshape(len(place), -1).T.copy())
-
-
-def _mixed(seeds: Ints) -> Ints:
-    """Return 63 bits that look random, of numbers from 0."""
-    increment, first, second = (np.uint64(number) for number in MIX)
-    z = (seeds.astype(np.uint64) + np.uint64(1)) * increment
-    z = (z ^ (z >> np.uint64(30))) * first
-    z = (z ^ (z >> np.uint64(27))) * second
-    return ((z ^ (z >> np.uint64(31))) >> np.uint64(1)).astype(np.int64)
 
 
 @cache
@@ -310,7 +254,9 @@ def ultimate(*options: int | str) -> Ultimate:
     if rules not in RULES:
         raise GameNameError(f"ultimate: {_named(rules)} are no rules; choose {' or '.join(RULES)}")
     if count not in ([], ["count"]):
-        raise GameNameError(f"ultimate: {_named(count[-1])} is no option; the one there is is count")
+        raise GameNameError(
+            f"ultimate: {_named(count[-1])} is no option; the one there is is count"
+        )
     if count and rules != "closed":
         raise GameNameError("ultimate: only the closed rules can count fields; leave count out")
     return Ultimate(dead=rules == "closed", count=bool(count))

@@ -28,14 +28,14 @@ from graphstore.errors import (
 )
 from graphstore.games.fields import (
     ANY,
+    CROSS,
     DRAWN,
     EITHER,
+    NOUGHT,
     SPOTS,
     Board,
     Contents,
     Field,
-    O,
-    X,
     cells_of,
     contents,
     lines_of,
@@ -77,7 +77,9 @@ def draw(board: Board) -> str:
     for band, row in product(range(0, SPOTS, 3), range(0, SPOTS, 3)):
         if band and not row:
             lines.append("------+-------+------")
-        lines.append(" | ".join(" ".join(field[row : row + 3]) for field in fields[band : band + 3]))
+        lines.append(
+            " | ".join(" ".join(field[row : row + 3]) for field in fields[band : band + 3])
+        )
     where = "any field" if board.active == ANY else f"field {board.active}"
     return "\n".join([*lines, f"{where}, {MARKS[board.turn]} to move"])
 
@@ -134,8 +136,10 @@ def check(board: Board, fields: list[Contents]) -> None:
     Raises:
         PositionError: both sides have won, the marks are too many, or the active field is wrong.
     """
-    known, mover = tables(), X + O - board.turn  # who has just moved
-    won = [lines_of(tuple(known.result[list(board.fields)].tolist()), side) for side in (X, O)]
+    known, mover = tables(), CROSS + NOUGHT - board.turn  # who has just moved
+    won = [
+        lines_of(tuple(known.result[list(board.fields)].tolist()), side) for side in (CROSS, NOUGHT)
+    ]
     if all(won):
         raise BothSidesWonError("X and O both have three fields in a line; the first ones end it")
     if won[board.turn - 1]:
@@ -172,9 +176,10 @@ def _check_counts(board: Board, fields: list[Contents]) -> None:
     for each in fields:
         sums = {one + other for one in sums for other in each.leads}
     if wanted not in sums:
-        lead = f"{min(sums)}" if len(sums) == 1 else f"from {min(sums)} to {max(sums)}"
+        few = " or ".join(map(str, sorted(sums)))
+        lead = few if len(sums) <= 3 else f"{min(sums)} to {max(sums)}"
         raise ImpossibleCountsError(
-            f"X has more marks than O by {lead}, and with {MARKS[board.turn]} to move it must be "
+            f"X has {lead} more marks than O, which with {MARKS[board.turn]} to move must be "
             f"{wanted}: X begins and turns alternate"
         )
 
@@ -192,7 +197,7 @@ def _words(board: str, text: str) -> list[str]:
         raise WrongSizeError(f"in {shown(text)} a / may part rows or fields; {_FORM}")
     lines = [line for line in board.splitlines() if line.strip() and not _is_ruler(line)]
     if len(lines) == 1:
-        words = re.split(r"[\s,;|]+", lines[0].strip())
+        words = re.split(r"[\s,;|]+", lines[0].strip(" \t,;|"))
         if len(words) != SPOTS:
             raise WrongSizeError(
                 f"{shown(text)} has {len(words)} field{'s' * (len(words) != 1)}; {_FORM}"
@@ -226,11 +231,11 @@ def _field(word: str, at: int, *, dead: bool, game: str) -> Contents:
         return Contents.full(result, dead=dead) if result else Contents(0, (0,))
     if len(word) != SPOTS or "=" in word:
         raise WrongSizeError(
-            f"field {at} is {shown(word)}; write its nine spots, or . for an empty one, and X, O or "
-            "= for one that is full or dead"
+            f"field {at} is {shown(word)}; write its nine spots, or . for an empty one, and X, O "
+            "or = for one that is full or dead"
         )
     cells = tuple(MARKS.index(character) for character in word)
-    winners = [mark for mark in (X, O) if lines_of(cells, mark)]
+    winners = [mark for mark in (CROSS, NOUGHT) if lines_of(cells, mark)]
     if len(winners) == 2:
         raise BothSidesWonError(
             f"in field {at} both X and O have a line; "
@@ -241,14 +246,18 @@ def _field(word: str, at: int, *, dead: bool, game: str) -> Contents:
             )
         )
     try:
-        return contents(Field(cells, winners[0] if winners else DRAWN * (0 not in cells)), dead=dead)
+        return contents(
+            Field(cells, winners[0] if winners else DRAWN * (0 not in cells)), dead=dead
+        )
     except EncodingError as error:
         raise PlayAfterWinError(f"field {at}: {error}") from error
 
 
 def _active(digits: str) -> int:
     if len(digits) != 1 or digits == "9":
-        raise ActiveFieldError(f"there is no field {digits[:9]}; the active field is 0 to 8, or any")
+        raise ActiveFieldError(
+            f"there is no field {digits[:9]}; the active field is 0 to 8, or any"
+        )
     return int(digits)
 
 
@@ -276,4 +285,4 @@ def _written() -> list[str]:
 def _ends() -> list[str]:
     """Return the text of every active field and side to move."""
     actives = [*map(str, range(ANY)), "any"]
-    return [f"{active} {MARKS[turn]}" for active in actives for turn in (X, O)]
+    return [f"{active} {MARKS[turn]}" for active in actives for turn in (CROSS, NOUGHT)]
