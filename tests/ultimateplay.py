@@ -36,19 +36,14 @@ def result(raw, rules):
     return 3 if rules != "closed,count" or x == o else 1 + (o > x)
 
 
-def steps(raw, rules):
-    """Return the moves, each with where it leads; none if the game is over."""
+def moves(raw, rules):
+    """Return the moves, ascending; none if the game is over."""
     if result(raw, rules):
         return []
     fields = playable(raw, rules)
     if raw.active in fields:
         fields = [raw.active]
-    return [
-        (9 * f + s, played(raw, 9 * f + s, rules))
-        for f in fields
-        for s in range(9)
-        if not raw.spots[9 * f + s]
-    ]
+    return [9 * f + s for f in fields for s in range(9) if not raw.spots[9 * f + s]]
 
 
 def played(raw, move, rules):
@@ -70,9 +65,10 @@ def games(draw, *, rules=None):
     rng, plies = draw(st.randoms(use_true_random=False)), draw(st.integers(0, 81))
     raw, found = Raw(), []
     for _ in range(plies):
-        moves = steps(raw, rules)
-        if not moves:
+        legal = moves(raw, rules)
+        if not legal:
             break
-        move, raw = rng.choice(moves)
+        move = rng.choice(legal)
+        raw = played(raw, move, rules)
         found.append((move, raw))
     return rules, found
