@@ -107,7 +107,7 @@ class Ultimate:
 
         >>> game = ultimate("closed")
         >>> game.texts(np.array([game.after([40, 36])]))
-        ['X........ . . . O...X.... . . . . 0 X']
+        ['. . . . O...X.... . . . . 0 X']
         """
         return ultimatetext.write(self._met.rows(positions))
 
