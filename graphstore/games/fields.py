@@ -7,7 +7,7 @@ a decided field are all 3; under rules by which it is *dead*, no spot of it is e
 *number* of a field is the rank of its code among all codes; the empty field is number 0.
 """
 
-from functools import cache
+from functools import cache, lru_cache
 from itertools import product
 from typing import Final, NamedTuple, Self
 
@@ -222,9 +222,10 @@ def fillings(field: int, *, dead: bool) -> dict[int, tuple[int, ...]]:
     return found
 
 
-def lines_of(cells: tuple[int, ...], mark: int) -> list[tuple[int, int, int]]:
+@lru_cache(1 << 16)
+def lines_of(cells: tuple[int, ...], mark: int) -> tuple[tuple[int, int, int], ...]:
     """Return the lines that a mark has."""
-    return [line for line in LINES if all(cells[spot] == mark for spot in line)]
+    return tuple(line for line in LINES if all(cells[spot] == mark for spot in line))
 
 
 def _may_be(cells: tuple[int, ...], result: int) -> bool:

@@ -13,7 +13,7 @@ written as the winner's. Also read are
 """
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from itertools import product
 
 from graphstore.errors import (
@@ -172,14 +172,18 @@ def check(board: Board, fields: list[Contents]) -> None:
 
 
 def _check_counts(board: Board, fields: list[Contents]) -> None:
-    wanted, sums = board.turn - 1, {0}
+    wanted, sums, zero = board.turn - 1, 1, 0  # bit zero + n of sums: X may have n more marks
     for each in fields:
-        sums = {one + other for one in sums for other in each.leads}
-    if wanted not in sums:
-        few = " or ".join(map(str, sorted(sums)))
-        lead = few if len(sums) <= 3 else f"{min(sums)} to {max(sums)}"
+        sums, before = 0, sums
+        zero += SPOTS
+        for lead in each.leads:
+            sums |= before << SPOTS + lead
+    if not sums >> zero + wanted & 1:
+        leads = [bit - zero for bit in range(sums.bit_length()) if sums >> bit & 1]
+        few = " or ".join(map(str, leads))
+        said = few if len(leads) <= 3 else f"{leads[0]} to {leads[-1]}"
         raise ImpossibleCountsError(
-            f"X has {lead} more marks than O, which with {MARKS[board.turn]} to move must be "
+            f"X has {said} more marks than O, which with {MARKS[board.turn]} to move must be "
             f"{wanted}: X begins and turns alternate"
         )
 
@@ -217,6 +221,7 @@ def _words(board: str, text: str) -> list[str]:
     ]
 
 
+@lru_cache(1 << 16)
 def _field(word: str, at: int, *, dead: bool, game: str) -> Contents:
     """Return the field that a word means."""
     for character in word.replace("_", "."):
