@@ -88,7 +88,7 @@ def complete_game(_context: Any, _parameter: Any, typed: str) -> list[str]:
     """Return the names of games that begin as typed, for the shell."""
     from graphstore.games import FAMILIES
 
-    names = [name for family in FAMILIES for name in family.examples]
+    names = [name for family in FAMILIES for name in (*family.examples, *family.large)]
     return [name for name in names if name.startswith(typed)]
 
 
@@ -188,7 +188,11 @@ def games(as_json: bool) -> None:
     from graphstore.games import FAMILIES
 
     rows = [
-        {"game": family.usage, "about": family.about, "examples": list(family.examples)}
+        {
+            "game": family.usage,
+            "about": family.about,
+            "examples": [*family.examples, *family.large],
+        }
         for family in FAMILIES
     ]
     if as_json:

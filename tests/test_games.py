@@ -12,7 +12,7 @@ from graphstore.errors import GameNameError, MoveError, RulesError
 from graphstore.game import DRAW, IN_PLAY, LOSS, WIN, Game, PlainGame, move_text, read_move
 from graphstore.games import FAMILIES, find_game
 
-NAMES = [example for family in FAMILIES for example in family.examples]
+NAMES = [name for family in FAMILIES for name in (*family.examples, *family.large)]
 GAMES = [find_game(name) for name in NAMES] + [make() for make in USER_GAMES]
 PER_PLY, PLIES = 30, 80  # how many positions to look at, on every ply of how many
 
@@ -338,9 +338,10 @@ def test_families_are_listed_once_and_say_what_they_are():
     assert len(set(names)) == len(names)
     assert len(set(NAMES)) == len(NAMES)
     for family in FAMILIES:
-        assert family.examples
+        names = family.examples + family.large
+        assert names
         assert family.usage.startswith(family.name)
-        assert all(re.match(rf"{family.name}\b", example) for example in family.examples)
+        assert all(re.match(rf"{family.name}\b", name) for name in names)
         assert family.about
         assert "\n" not in family.about
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from graphstore import openspiel, userrules
 from graphstore.errors import GameNameError, shown
 from graphstore.game import Game
-from graphstore.games import connect, grid, hexapawn, morris, nim, subtraction, vanishing
+from graphstore.games import connect, grid, hexapawn, morris, nim, subtraction, ultimate, vanishing
 
 Parameter = int | str
 
@@ -25,6 +25,8 @@ class Family(NamedTuple):
         about: one line on the rules.
         examples: names that build in seconds.
         make: the game of given parameters; raises GameNameError or TypeError.
+        large: names too large to build from the start: they are read, played on, and built from
+            a late position.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Family(NamedTuple):
     about: str
     examples: tuple[str, ...]
     make: Callable[..., Game]
+    large: tuple[str, ...] = ()
 
 
 FAMILIES = (
@@ -92,6 +95,15 @@ FAMILIES = (
         "opponent without a move wins",
         ("hexapawn(3,3)", "hexapawn(4,4)"),
         hexapawn.hexapawn,
+    ),
+    Family(
+        "ultimate",
+        "ultimate(rules[,count])",
+        "nine fields of tic-tac-toe, the spot played is the field to go to; rules: open or closed, "
+        "with count most fields decide; too large to build from the start",
+        (),
+        ultimate.ultimate,
+        ("ultimate(open)", "ultimate(closed)", "ultimate(closed,count)"),
     ),
 )
 

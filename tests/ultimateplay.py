@@ -1,0 +1,74 @@
+"""Ultimate tic-tac-toe once more, one position at a time, with all marks kept, for the tests."""
+
+from typing import NamedTuple
+
+from hypothesis import strategies as st
+
+LINES = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6)]
+RULES = ("open", "closed", "closed,count")
+
+
+class Raw(NamedTuple):
+    """81 spots of 0 empty, 1 X, 2 O; nine results, 3 drawn; the active field or None; the turn."""
+
+    spots: tuple[int, ...] = (0,) * 81
+    results: tuple[int, ...] = (0,) * 9
+    active: int | None = None
+    turn: int = 1
+
+
+def playable(raw, rules):
+    """Return the fields that can be played in."""
+    full = [0 not in raw.spots[9 * f : 9 * f + 9] for f in range(9)]
+    return [f for f in range(9) if not full[f] and (rules == "open" or not raw.results[f])]
+
+
+def winner(cells):
+    """Return who has a line, if only one can."""
+    return next((cells[a] for a, b, c in LINES if 0 != cells[a] == cells[b] == cells[c] != 3), 0)
+
+
+def result(raw, rules):
+    """Return 0 in play, 1 X, 2 O, 3 drawn."""
+    if winner(raw.results) or playable(raw, rules):
+        return winner(raw.results)
+    x, o = raw.results.count(1), raw.results.count(2)
+    return 3 if rules != "closed,count" or x == o else 1 + (o > x)
+
+
+def moves(raw, rules):
+    """Return the moves, ascending; none if the game is over."""
+    if result(raw, rules):
+        return []
+    fields = playable(raw, rules)
+    if raw.active in fields:
+        fields = [raw.active]
+    return [9 * f + s for f in fields for s in range(9) if not raw.spots[9 * f + s]]
+
+
+def played(raw, move, rules):
+    """Return the position after a move."""
+    field, spot = divmod(move, 9)
+    spots, results = list(raw.spots), list(raw.results)
+    spots[move] = raw.turn
+    if not results[field]:
+        cells = spots[9 * field : 9 * field + 9]
+        results[field] = winner(cells) or 3 * (0 not in cells)
+    after = Raw(tuple(spots), tuple(results), spot, 3 - raw.turn)
+    return after if spot in playable(after, rules) else after._replace(active=None)
+
+
+@st.composite
+def games(draw, *, rules=None):
+    """Draw a game: its rules, and (move, position) of as many plies as it lasts, or fewer."""
+    rules = draw(st.sampled_from(RULES)) if rules is None else rules
+    rng, plies = draw(st.randoms(use_true_random=False)), draw(st.integers(0, 81))
+    raw, found = Raw(), []
+    for _ in range(plies):
+        legal = moves(raw, rules)
+        if not legal:
+            break
+        move = rng.choice(legal)
+        raw = played(raw, move, rules)
+        found.append((move, raw))
+    return rules, found
