@@ -317,4 +317,5 @@ def _describe(
         f"numpy {np.__version__}, SQLite {sqlite3.sqlite_version}",
         "build_seconds": round(seconds, 3),
         "digest": digests.of_content(columns),
+        "extent": schema.WHOLE,
     }

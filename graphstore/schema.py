@@ -37,8 +37,15 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.schema import CreateView
 
 APPLICATION_ID: Final = 0x67726673  # "grfs", at offset 68 of the header of a SQLite file
-REVISIONS: Final = ("0001", "0002", "0003")
+REVISIONS: Final = ("0001", "0002", "0003", "0004")
 """The alembic revisions, oldest first; a database is current at the last one."""
+
+WHOLE: Final = "whole"
+BELOW: Final = "below"
+STRATEGY: Final = "strategy"
+"""What `game.extent` says is in a file: all that play from the game's starts can reach; that from
+some positions, which have ply 0; or one move of player 1 and all of player 2, so that values
+hold, and depths are bounds, under that strategy."""
 
 # STRICT tables in SQLite know INTEGER, REAL and TEXT only.
 Big = BigInteger().with_variant(sqlite.INTEGER(), "sqlite")
@@ -118,6 +125,7 @@ game = Table(
     Column("built_with", Text, nullable=False),
     Column("build_seconds", Real, nullable=False),
     Column("digest", Text, nullable=False),
+    Column("extent", Text, nullable=False, server_default=WHOLE),
     CheckConstraint("id = 1", name="one_row"),
     sqlite_strict=True,
 )
