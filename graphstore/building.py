@@ -9,7 +9,7 @@ import platform
 import shutil
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -29,7 +29,7 @@ from graphstore.games import find_game
 from graphstore.graph import GameGraph
 from graphstore.growth import file_bytes, sized
 from graphstore.inserting import insert_rows
-from graphstore.solution import Solution, solve
+from graphstore.solution import solve
 from graphstore.store import explained, local_path, migrate
 from graphstore.tables import Part, edge_parts, state_parts
 
@@ -87,28 +87,60 @@ def build(
         RulesError, TooLargeError: see `graphstore.explore`.
     """
     rules = find_game(game) if isinstance(game, str) else game
-    clock = _Clock()
+
+    def solved(clock: Clock) -> GameGraph:
+        graph = explore(rules, max_states=max_states, progress=progress)
+        clock.lap("explore")
+        solve(graph, progress=progress)
+        clock.lap("solve")
+        return graph
+
+    return save(rules, target, solved, force=force, drop_agents=drop_agents, progress=progress)
+
+
+def save(
+    game: Game,
+    target: str | os.PathLike[str],
+    solved: Callable[["Clock"], GameGraph],
+    *,
+    extent: str = schema.WHOLE,
+    force: bool = False,
+    drop_agents: bool = False,
+    progress: Progress = quiet,
+) -> Report:
+    """Write a solved graph to a database, all or nothing.
+
+    Args:
+        game: the rules.
+        target: the file to write, or its ``sqlite:///`` URL.
+        solved: makes the graph, with its solution; called once the target is known to be free.
+        extent: what the graph is, see `graphstore.schema`.
+        force: see `build`.
+        drop_agents: see `build`.
+        progress: see `build`.
+
+    Raises:
+        StoreExistsError, StoreError: see `build`.
+    """
+    clock = Clock()
     path = local_path(target)
     kept: list[str] = []
     with _draft(path, force=force, kept=None if drop_agents else kept) as draft:
         if not drop_agents:
-            _check_agents(path, rules)
-        graph = explore(rules, max_states=max_states, progress=progress)
-        clock.lap("explore")
-        solution = solve(graph, progress=progress)
-        clock.lap("solve")
+            _check_agents(path, game)
+        graph = solved(clock)
         _check_space(draft.parent, graph)
-        row = _write(draft, rules, graph, solution, clock, progress)
+        row = _write(draft, game, graph, extent, clock, progress)
     return Report(
         file=str(path),
-        game=rules.name,
+        game=game.name,
         **{name: row[name] for name in Report._fields if name in row},
         agents=tuple(kept),
         seconds=clock.laps,
     )
 
 
-class _Clock:
+class Clock:
     """Seconds by phase."""
 
     def __init__(self) -> None:
@@ -116,6 +148,7 @@ class _Clock:
         self._since = time.perf_counter()
 
     def lap(self, phase: str) -> None:
+        """Note the seconds since the last phase."""
         now = time.perf_counter()
         self.laps[phase] = round(now - self._since, 4)
         self._since = now
@@ -237,11 +270,13 @@ def _write(
     draft: Path,
     game: Game,
     graph: GameGraph,
-    solution: Solution,
-    clock: _Clock,
+    extent: str,
+    clock: Clock,
     progress: Progress,
 ) -> dict[str, Any]:
     """Fill an empty draft; return the row of the table game."""
+    solution = graph.solution
+    assert solution is not None
     engine = create_engine("sqlite://", creator=partial(_connect, draft), poolclass=NullPool)
     with engine.connect() as connection:
         # The draft is worth nothing until it is renamed, so it needs no journal; the solver's
@@ -264,7 +299,7 @@ def _write(
         connection.exec_driver_sql("ANALYZE")
         clock.lap("index")
         columns = hashes.of_columns()
-        row = _describe(game, graph, solution, columns, sum(clock.laps.values()))
+        row = _describe(game, graph, columns, sum(clock.laps.values())) | {"extent": extent}
         connection.execute(insert(schema.game), row)
         columns |= digests.of_row("game", row)
         connection.execute(
@@ -292,9 +327,11 @@ def _load(
 
 
 def _describe(
-    game: Game, graph: GameGraph, solution: Solution, columns: dict[str, str], seconds: float
+    game: Game, graph: GameGraph, columns: dict[str, str], seconds: float
 ) -> dict[str, Any]:
-    """Return the row of the table game."""
+    """Return the row of the table game, but for its extent."""
+    solution = graph.solution
+    assert solution is not None
     states = graph.states
     starts = np.flatnonzero(states.ply == 0)
     first = solution.at(int(starts[0]))
@@ -317,5 +354,4 @@ def _describe(
         f"numpy {np.__version__}, SQLite {sqlite3.sqlite_version}",
         "build_seconds": round(seconds, 3),
         "digest": digests.of_content(columns),
-        "extent": schema.WHOLE,
     }
