@@ -311,8 +311,7 @@ def carried_over(old: Path, draft: Path) -> Iterator[list[str]]:
             held.execute("BEGIN IMMEDIATE")
             copy = stack.enter_context(closing(sqlite3.connect(draft, isolation_level=None)))
             copy.execute("ATTACH ? AS old", (f"{old.absolute().as_uri()}?mode=ro",))
-            same = "SELECT (SELECT digest FROM main.game) = (SELECT digest FROM old.game)"
-            if not copy.execute(same).fetchone()[0]:
+            if copy.execute(_OTHER_STATES).fetchone() is not None:
                 raise StoreError(
                     f"{old} has agents ({', '.join(kept)}), and the game has other states or moves "
                     f"now, for which they have no beads; {DROP}"
@@ -323,8 +322,31 @@ def carried_over(old: Path, draft: Path) -> Iterator[list[str]]:
                 copy.execute(
                     f"INSERT INTO main.{table} ({columns}) SELECT {columns} FROM old.{table}"
                 )
+            for row in copy.execute("SELECT id, side, stages FROM main.agent").fetchall():
+                copy.execute(_fill_new_boxes(*row))
             copy.execute("COMMIT")
         yield kept
+
+
+_OTHER_STATES = """
+SELECT 1 FROM old.game AS before, main.game AS now WHERE before.digest <> now.digest
+    AND (now.extent <> 'below' OR before.extent <> 'below' OR before.rules <> now.rules
+        OR EXISTS (SELECT parent, move, child FROM old.edge EXCEPT SELECT * FROM main.edge))
+"""
+
+
+def _fill_new_boxes(number: int, side: int, stages: str) -> str:
+    """Return the SQL that fills the boxes that an agent did not have, in a file that has grown."""
+    beads = read_stages(stages)
+    cases = " ".join(f"WHEN {stage} THEN {count}" for stage, count in enumerate(beads))
+    mine = f"AND (to_move IS NULL OR to_move = {side})" if side else ""
+    return f"""
+        INSERT INTO main.bead (agent, state, move, beads)
+        SELECT {number}, parent, min(move), CASE ply / 2 {cases} ELSE {beads[-1]} END
+        FROM main.edge JOIN main.state ON state.id = parent
+        WHERE NOT EXISTS (SELECT 1 FROM main.bead WHERE agent = {number} AND state = parent)
+            AND (SELECT count(*) FROM main.edge AS e WHERE e.parent = edge.parent) > 1 {mine}
+        GROUP BY parent, child"""
 
 
 def named_in(path: Path) -> tuple[str, list[str]]:

@@ -9,7 +9,7 @@ import platform
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -24,14 +24,17 @@ from sqlalchemy.pool import NullPool
 from graphstore import agents, digests, schema
 from graphstore.errors import NotAStoreError, StoreError, StoreExistsError
 from graphstore.exploration import explore
-from graphstore.game import Game, Progress, quiet
+from graphstore.game import Game, Ints, Progress, quiet
 from graphstore.games import find_game
 from graphstore.graph import GameGraph
 from graphstore.growth import file_bytes, sized
 from graphstore.inserting import insert_rows
 from graphstore.solution import solve
-from graphstore.store import explained, local_path, migrate
+from graphstore.store import Store, explained, local_path, migrate
 from graphstore.tables import Part, edge_parts, state_parts
+
+REPLACE = "add --force (force=True) to replace it"
+_STARTS = "SELECT position FROM state WHERE ply = 0 ORDER BY id"
 
 
 class Report(NamedTuple):
@@ -66,6 +69,7 @@ def build(
     game: Game | str,
     target: str | os.PathLike[str],
     *,
+    below: Sequence[str] = (),
     force: bool = False,
     drop_agents: bool = False,
     max_states: int | None = None,
@@ -73,29 +77,71 @@ def build(
 ) -> Report:
     """Explore and solve a game and write it to a database, all or nothing.
 
+    With positions to begin from, only what play from them can reach is built; if the file is there
+    and was built so, they are added to those it has.
+
     Args:
         game: the rules, or a name for `graphstore.find_game`.
         target: the file to write, or its ``sqlite:///`` URL.
+        below: positions to begin from, as text; by default the starts of the game.
         force: replace the file if there is one; its agents are kept.
         drop_agents: with `force`, do not keep them.
         max_states: how many states to allow, by default 100 million.
         progress: called with the phase and how far it is.
 
     Raises:
-        StoreExistsError: the file is there and `force` is not given.
+        StoreExistsError: the file is there and `force` is not given, or has the positions.
         StoreError: it cannot be written, or has agents that the new one could not keep.
         RulesError, TooLargeError: see `graphstore.explore`.
+        PositionError: a text of `below` is no position.
     """
     rules = find_game(game) if isinstance(game, str) else game
 
+    path = local_path(target)
+    wanted = rules.read_many(list(below)) if below else None
+    grows = wanted is not None and not force and path.exists()
+
     def solved(clock: Clock) -> GameGraph:
-        graph = explore(rules, max_states=max_states, progress=progress)
+        starts = wanted
+        if wanted is not None and grows:
+            starts = np.concatenate((_starts_in(path, rules, wanted), wanted))
+        graph = explore(rules, starts=starts, max_states=max_states, progress=progress)
         clock.lap("explore")
         solve(graph, progress=progress)
         clock.lap("solve")
         return graph
 
-    return save(rules, target, solved, force=force, drop_agents=drop_agents, progress=progress)
+    return save(
+        rules,
+        target,
+        solved,
+        extent=schema.WHOLE if wanted is None else schema.BELOW,
+        force=force or grows,
+        drop_agents=drop_agents,
+        progress=progress,
+    )
+
+
+def _starts_in(path: Path, game: Game, new: Ints) -> Ints:
+    """Return the positions from which a file was built, if others can be added.
+
+    Raises:
+        StoreExistsError: it is of another kind, or has the new ones.
+    """
+    with Store.open(path) as store:
+        info = store.info
+        if (info["name"], info["rules"]) != (game.name, game.rules):
+            raise StoreExistsError(
+                f"{path} has {info['name']} {info['rules']}, to which positions of {game.name} "
+                f"{game.rules} cannot be added; {REPLACE}"
+            )
+        if info["extent"] != schema.BELOW:
+            what = "the whole game" if info["extent"] == schema.WHOLE else "a strategy"
+            raise StoreExistsError(f"{path} has {what}, to which nothing is added; {REPLACE}")
+        starts = game.canonical(game.read_many([text for (text,) in store.sql(_STARTS)]))
+    if np.isin(game.canonical(new), starts).all():
+        raise StoreExistsError(f"{path} was built from there already; {REPLACE}")
+    return starts
 
 
 def save(
@@ -188,7 +234,7 @@ def _check_target(target: Path, *, force: bool) -> None:
     if not target.absolute().parent.is_dir():
         raise StoreError(f"there is no folder {target.parent}; make it first")
     if os.path.lexists(target) and not force:
-        raise StoreExistsError(f"{target} exists; add --force (force=True) to replace it")
+        raise StoreExistsError(f"{target} exists; {REPLACE}")
     if target.exists() and not target.is_file():
         raise StoreError(f"{target} is a pipe or device, which a database cannot replace")
 

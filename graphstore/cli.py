@@ -166,6 +166,13 @@ RULES = click.option(
     help="The rules of a game that is not built in; runs their code.  [env: GRAPHSTORE_RULES]",
 )
 POSITION = click.argument("position", required=False)
+BELOW = click.option(
+    "--from",
+    "below",
+    multiple=True,
+    metavar="POSITION",
+    help="Only what play from here can reach; may be given more than once.",
+)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -207,6 +214,7 @@ def games(as_json: bool) -> None:
 @cli.command()
 @click.argument("game", shell_complete=complete_game)
 @click.option("--db", metavar="FILE", help="Where to write it  [default: the game's name, here]")
+@BELOW
 @click.option("--force", is_flag=True, help="Replace the file if there is one; keep its agents.")
 @click.option("--drop-agents", is_flag=True, help="With --force, do not keep its agents.")
 @click.option(
@@ -219,6 +227,7 @@ def games(as_json: bool) -> None:
 def build(
     game: str,
     db: str | None,
+    below: tuple[str, ...],
     force: bool,
     drop_agents: bool,
     max_states: int | None,
@@ -227,7 +236,8 @@ def build(
     """Explore and solve GAME and write it to a database.
 
     GAME is a name that `graphstore games` lists, such as tictactoe or "mnk(4,4,4)", or your own
-    rules: FILE.py:NAME or MODULE:NAME, which runs their code.
+    rules: FILE.py:NAME or MODULE:NAME, which runs their code. With --from, a file that was built so
+    is added to.
     """
     from graphstore import console
     from graphstore.building import build as build_database
@@ -240,6 +250,7 @@ def build(
         report = build_database(
             rules,
             target,
+            below=below,
             force=force,
             drop_agents=drop_agents,
             max_states=max_states,
@@ -260,8 +271,9 @@ def build(
 
 @cli.command()
 @click.argument("game", shell_complete=complete_game)
+@BELOW
 @json_option
-def estimate(game: str, as_json: bool) -> None:
+def estimate(game: str, below: tuple[str, ...], as_json: bool) -> None:
     """Say what building GAME would take, to judge by the growth of its first waves."""
     from graphstore import console
     from graphstore.exploration import estimate as estimate_game
@@ -270,7 +282,8 @@ def estimate(game: str, as_json: bool) -> None:
 
     rules = find_game(game)
     with console.progress_shown() as progress:
-        ahead = estimate_game(rules, progress=progress)
+        starts = rules.read_many(list(below)) if below else None
+        ahead = estimate_game(rules, starts=starts, progress=progress)
     if as_json:
         numbers = {name: None if n == float("inf") else n for name, n in ahead._asdict().items()}
         console.print_json({"game": rules.name, **numbers})
@@ -700,20 +713,21 @@ def upgrade(file: str, as_json: bool) -> None:
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["gmap"]),
+    type=click.Choice(["gmap", "record"]),
     required=True,
-    help="gmap: the 32-bit map of tic-tac-toe.",
+    help="gmap: the 32-bit map of tic-tac-toe; record: 25 bytes in hexadecimal for each state of "
+    "ultimate tic-tac-toe.",
 )
 @click.option("--output", metavar="FILE", help="Write to a file instead of standard output.")
 @json_option
 def export(file: str, format_: str, output: str | None, as_json: bool) -> None:
     """Write FILE in another program's format."""
-    from graphstore.export import write_gmap
+    from graphstore.export import write_gmap, write_records
 
-    assert format_ == "gmap"
+    write = {"gmap": write_gmap, "record": write_records}[format_]
     with opened(file) as store:
         if output is None:
-            write_gmap(store, sys.stdout, as_json=as_json)
+            write(store, sys.stdout, as_json=as_json)
             return
         with new_file(output) as target:
-            write_gmap(store, target, as_json=as_json)
+            write(store, target, as_json=as_json)

@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from graphstore import game as rules
-from graphstore.game import Game, PlainGame
+from graphstore.game import Game, NamesMoves, PlainGame, move_text
 from graphstore.query import Line, Move, Probe
 
 if TYPE_CHECKING:
@@ -155,14 +155,18 @@ def print_probe(game: Game | None, probe: Probe) -> None:
     if not probe.moves:
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("move", "position", "result", "score", "win_depth", "lose_depth", "remoteness"):
-        left = name in ("position", "result")
-        table.add_column(name, justify="left" if left else "right", no_wrap=True)
+    names = ("name",) if isinstance(game, NamesMoves) else ()
+    numbers = ("score", "win_depth", "lose_depth", "remoteness")
+    for name in ("move", *names, "position", "result", *numbers):
+        table.add_column(
+            name, justify="right" if name in ("move", *numbers) else "left", no_wrap=True
+        )
     for move in probe.moves:
         result = -move.value
         cells = (move.score, move.win_depth, move.lose_depth, move.remoteness)
         table.add_row(
             str(move.move),
+            *(Text(move_text(game, move.move)) for _ in names),
             Text(move.position),
             Text(WORDS[result], style=COLOURS[result]),
             *(f"{cell:.4g}" if isinstance(cell, float) else _cell(cell) for cell in cells),
@@ -177,7 +181,7 @@ def print_line(game: Game | None, line: Line) -> None:
     """List the positions of a line of best play."""
     console = out()
     for number, probe in enumerate(line.probes):
-        move = str(line.moves[number - 1]) if number else ""
+        move = move_text(game, line.moves[number - 1]) if number else ""
         console.print(f"{number:>3}  {move:>4}  {probe.position}  {in_words(game, probe)}")
     if line.repeats:
         console.print("and so on: this position was met before, play need never end")

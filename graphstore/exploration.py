@@ -30,11 +30,18 @@ class Wave(NamedTuple):
     into: NDArray[np.int32]
 
 
-def explore(game: Game, *, max_states: int | None = None, progress: Progress = quiet) -> GameGraph:
+def explore(
+    game: Game,
+    *,
+    starts: Ints | None = None,
+    max_states: int | None = None,
+    progress: Progress = quiet,
+) -> GameGraph:
     """Return the graph of all canonical states that play from the starts can reach.
 
     Args:
         game: the rules.
+        starts: positions to begin from, int64[s]; by default those of the game.
         max_states: how many states to allow, by default 100 million.
         progress: called after each wave with the number of states so far.
 
@@ -50,12 +57,12 @@ def explore(game: Game, *, max_states: int | None = None, progress: Progress = q
     limit = MAX_STATES if max_states is None else max_states
     found: list[Wave] = []
     seen, looked = 0, False
-    for wave in waves(game, limit):
+    for wave in waves(game, limit, starts):
         found.append(wave)
         seen += len(wave.states)
         progress("explore", seen, None)
         if seen >= LOOK and not looked:
-            _look_ahead(game, found, limit)
+            _look_ahead(game, found, limit, whole=starts is None)
             looked = True
     ids = np.concatenate([wave.states for wave in found])
     ids.sort(kind="stable")  # merges the sorted waves
@@ -64,8 +71,16 @@ def explore(game: Game, *, max_states: int | None = None, progress: Progress = q
     return graph
 
 
-def estimate(game: Game, *, look: int = LOOK, progress: Progress = quiet) -> Estimate:
+def estimate(
+    game: Game, *, starts: Ints | None = None, look: int = LOOK, progress: Progress = quiet
+) -> Estimate:
     """Return how large a game is, from as many first waves as have `look` states, or all.
+
+    Args:
+        game: the rules.
+        starts: positions to begin from, int64[s]; by default those of the game.
+        look: how many states to look at.
+        progress: called after each wave with the number of states so far.
 
     >>> from graphstore.games import find_game
     >>> estimate(find_game("tictactoe")).states
@@ -73,24 +88,24 @@ def estimate(game: Game, *, look: int = LOOK, progress: Progress = quiet) -> Est
     """
     found: list[Wave] = []
     complete = True
-    for wave in waves(game, MAX_STATES):
+    for wave in waves(game, MAX_STATES, starts):
         found.append(wave)
         seen = sum(len(each.states) for each in found)
         progress("explore", seen, None)
         if seen >= look:
             complete = False
             break
-    return _ahead(game, found, complete=complete)
+    return _ahead(game, found, whole=starts is None, complete=complete)
 
 
-def waves(game: Game, limit: int) -> Iterator[Wave]:
-    """Yield the waves of new states, each expanded.
+def waves(game: Game, limit: int, starts: Ints | None = None) -> Iterator[Wave]:
+    """Yield the waves of new states, each expanded, from the starts given or those of the game.
 
     Raises:
         TooLargeError: the next wave goes beyond so many states.
         RulesError: a position in play has no move.
     """
-    fresh = distinct(game.canonical(game.start_states()))
+    fresh = distinct(game.canonical(game.start_states() if starts is None else starts))
     known, count, depth = [fresh], len(fresh), 0
     while fresh.size:
         if count > limit:
@@ -115,20 +130,20 @@ def _add_run(runs: list[Ints], run: Ints) -> None:
     runs.append(run)
 
 
-def _ahead(game: Game, found: list[Wave], *, complete: bool = False) -> Estimate:
-    """Return how large a game is, to judge by its first waves."""
+def _ahead(game: Game, found: list[Wave], *, whole: bool, complete: bool = False) -> Estimate:
+    """Return how large a game, whole or below some positions, is, to judge by its first waves."""
     return project(
         [len(wave.states) for wave in found],
         [int(game.orbits(wave.states).sum()) for wave in found],
         [len(wave.move) for wave in found],
-        max_plies=game.max_plies,
+        max_plies=game.max_plies if whole else None,
         complete=complete,
     )
 
 
-def _look_ahead(game: Game, found: list[Wave], limit: int) -> None:
+def _look_ahead(game: Game, found: list[Wave], limit: int, *, whole: bool) -> None:
     """Refuse a game once its growth says that it goes far beyond the limit; warn of memory."""
-    ahead = _ahead(game, found)
+    ahead = _ahead(game, found, whole=whole)
     judged = (
         f"{game.name} has about {about(ahead)} states, to judge by its first {len(found) - 1} plies"
     )

@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+from collections.abc import Iterator
 from typing import Any, NamedTuple, TextIO
 
 import numpy as np
@@ -10,6 +11,8 @@ import numpy as np
 from graphstore.errors import GameNameError
 from graphstore.games.encodings import pack32
 from graphstore.games.grid import tictactoe
+from graphstore.games.records import record_of
+from graphstore.games.ultimate import Ultimate
 from graphstore.solution import NONE
 from graphstore.store import Store
 
@@ -78,6 +81,40 @@ def write_gmap(store: Store, file: TextIO, *, as_json: bool = False) -> None:
     writer.writerow(MapRow._fields)
     for row in rows:
         writer.writerow((*row[:4], " ".join(map(str, row.NextStates))))
+
+
+def records(store: Store) -> Iterator[bytes]:
+    """Yield the 25-byte record of every state of ultimate tic-tac-toe, ascending by id.
+
+    The best move is the lowest of the equally best ones. Of contents that a state does not keep,
+    such as the marks of a won field, the record has some that could have been.
+
+    Raises:
+        GameNameError: the database holds another game.
+    """
+    game = store.game if store.has_rules else None
+    if not isinstance(game, Ultimate):
+        raise GameNameError(
+            f"the record has room for ultimate tic-tac-toe only; {store.path} holds "
+            f"{store.info['name']}"
+        )
+    for position, value, best in store.sql(_RECORDS):
+        yield record_of(game, game.read(position), value, best)
+
+
+def write_records(store: Store, file: TextIO, *, as_json: bool = False) -> None:
+    """Write the record of every state as a line of 50 hexadecimal digits, or as a JSON list."""
+    before, between, after = ('["', '",\n "', '"]\n') if as_json else ("", "\n", "\n")
+    separator = before
+    for record in records(store):
+        file.write(separator + record.hex())
+        separator = between
+    file.write(after)
+
+
+_RECORDS = """
+SELECT position, value, (SELECT min(move) FROM best_move WHERE state = id) FROM state ORDER BY id
+"""
 
 
 def _json_cells(row: MapRow) -> dict[str, Any]:

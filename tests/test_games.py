@@ -227,7 +227,7 @@ def test_every_move_has_a_name_of_one_word_and_is_read_by_it_or_its_number(game,
 
 
 def test_what_is_no_move_is_refused_in_one_line(game):
-    for text in ("", "foo", "1-", "-", "1-2-3", "99999-99999", "4.0", "x" * 5000, "\n", "٤", "²"):
+    for text in ("", "foo", "1-", "-", "1-2-3", "99999-99999", "4.0.0", "x" * 5000, "\n", "٤", "²"):
         with pytest.raises(MoveError, match=r"^[^\n]{1,250}$"):
             read_move(game, text)
 

@@ -83,9 +83,9 @@ def test_the_learning_curve_is_a_picture(copy, run, tmp_path, words):
         ["curve.png", "copy.db"],
     )
     said = error_line(run(words[0], copy, *words[1:], "--curve", picture))
-    assert "curve.png exists" in said
+    assert "curve.png: File exists" in said
     said = error_line(run(words[0], copy, *words[1:], "--curve", tmp_path / "no" / "c.png"))
-    assert "no folder" in said
+    assert "No such file" in said
 
 
 def test_the_curve_of_an_agent_without_games_can_be_drawn(copy, run, tmp_path):
