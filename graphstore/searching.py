@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from graphstore.arrays import distinct
-from graphstore.errors import GraphstoreError, PositionError, TooLargeError
+from graphstore.errors import PositionError, TooLargeError
 from graphstore.exploration import explore
 from graphstore.game import (
     DRAW,

@@ -66,15 +66,15 @@ def classes(*, dead: bool) -> Classes:
     for left in range(SPOTS + 1):
         rows = np.flatnonzero(spots == left)
         free = known.free[rows]
-        then = [np.where(free, of[after[player][rows]], -1) for player in (0, 1)]
-        told = np.concatenate([winner[rows, np.newaxis], free, *then], axis=1)
+        marked = [np.where(free, of[after[player][rows]], -1) for player in (0, 1)]
+        told = np.concatenate([winner[rows, np.newaxis], free, *marked], axis=1)
         _, which, into = np.unique(told, axis=0, return_index=True, return_inverse=True)
         of[rows] = count + into.ravel()
         first.append(rows[which])
         count += len(which)
     like = np.concatenate(first)
     free = known.free[like]
-    then = np.where(free, of[after[:, like]], 0)
+    then: NDArray[np.int64] = np.where(free, of[after[:, like]], 0)
     won = np.array([winner[like] == player for player in (1, 2)])
     turned = np.array([won[player][then[player]] for player in (0, 1)])
     one = (turned & free).any(axis=2) & (winner[like] == 0)
