@@ -9,7 +9,7 @@ positions that were met are kept, and two under one id are refused.
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,8 +123,11 @@ class Ultimate:
 
     def search_from(self, position: int) -> tuple[int, Look]:
         """See `graphstore.game.Nimble.search_from`."""
-        search = UltimateSearch(dead=self.dead, count=self.count)
-        return search.node(self.merged(position)), search.look
+        return self._search.node(self.merged(position)), self._search.look
+
+    @cached_property
+    def _search(self) -> UltimateSearch:
+        return UltimateSearch(dead=self.dead, count=self.count)
 
     def board(self, position: int) -> str:
         """See `graphstore.game.Game.board`: nine by nine spots, below them whose turn it is."""
