@@ -343,6 +343,37 @@ def check(game: str, max_positions: int, as_json: bool) -> None:
 
 
 @cli.command()
+@click.argument("game", shell_complete=complete_game)
+@POSITION
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0),
+    metavar="SECONDS",
+    help="Give up after so long; the value is then unknown, and the exit code 0.",
+)
+@json_option
+def solve(game: str, position: str | None, timeout: float | None, as_json: bool) -> None:
+    """Say what POSITION of GAME is worth, by a search, without a database.
+
+    GAME is named as for `graphstore build`. POSITION is a board, such as XO./.X./...; without it,
+    or as the word start, it is the start.
+    """
+    from graphstore import console
+    from graphstore.games import find_game
+    from graphstore.searching import START, search
+
+    rules = find_game(game)
+    with warnings_said(), console.progress_shown() as progress:
+        found = search(
+            rules, START if position is None else position, timeout=timeout, progress=progress
+        )
+    if as_json:
+        console.print_json(found._asdict())
+    else:
+        console.print_searched(rules, found)
+
+
+@cli.command()
 @FILE
 @POSITION
 @RULES

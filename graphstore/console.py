@@ -21,6 +21,7 @@ from graphstore.query import Line, Move, Probe
 
 if TYPE_CHECKING:
     from graphstore.playing import Match  # no other command needs it
+    from graphstore.searching import Searched
 
 WIDTH_SAMPLE = 200  # rows that decide how wide the columns of a table are
 WIDEST = 100_000
@@ -175,6 +176,27 @@ def print_probe(game: Game | None, probe: Probe) -> None:
     unbounded = console.options.update_width(WIDEST)
     console.width = console.measure(table, options=unbounded).maximum  # nothing may be cut
     console.print(table)
+
+
+def print_searched(game: Game, found: "Searched") -> None:
+    """Say what a search found out of a position."""
+    names = game.players if found.to_move else ("the player to move", "the other player")
+    mover, other = names if found.to_move != 2 else names[::-1]
+    ended = found.method == "rules"
+    if found.value is None:
+        endless = "play may come back to a position, and too many are below this one"
+        worth = f"unknown ({'the time was up' if found.why == 'timeout' else endless})"
+    elif found.value == rules.DRAW:
+        worth = "over: drawn (value 0)" if ended else "drawn (value 0)"
+    else:
+        who = mover if found.value == rules.WIN else other
+        worth = f"over: {who} has won" if ended else f"{who} wins"
+        worth += f" (value {found.value:+})"
+    turn = f"{mover} to move: " if found.to_move and not ended else ""
+    console = out()
+    console.print(f"{found.game}: {found.position}")
+    console.print(f"{turn}{worth}")
+    console.print(f"{found.method}, {_count(found.nodes, 'node', 'nodes')}, {found.seconds} s")
 
 
 def print_line(game: Game | None, line: Line) -> None:

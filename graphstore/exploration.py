@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from graphstore.arrays import distinct, member, numbered
 from graphstore.errors import RulesError, TooLargeError, TooLargeWarning
-from graphstore.game import IN_PLAY, Codes, Game, Ints, Progress, quiet
+from graphstore.game import IN_PLAY, Codes, Game, Ints, Progress, quiet, stuck
 from graphstore.graph import Edges, GameGraph, States
 from graphstore.growth import Estimate, about, project, sized
 
@@ -172,12 +172,9 @@ def _expand(game: Game, states: Ints) -> Wave:
         counts[rows] = np.bincount(parent, minlength=len(rows))
         moves.append(move)
         children.append(game.canonical(child))
-    stuck = open_rows[counts[open_rows] == 0]
-    if stuck.size:
-        raise RulesError(
-            f"{game.name}: {game.texts(states[stuck[:1]])[0]} has no move and no result; "
-            "the rules must say what it is worth, or give a move (a pass is one)"
-        )
+    without = open_rows[counts[open_rows] == 0]
+    if without.size:
+        raise stuck(game, game.texts(states[without[:1]])[0])
     move = np.concatenate([np.empty(0, dtype=np.int32), *moves])
     child = np.concatenate([np.empty(0, dtype=np.int64), *children])
     children.clear()  # let their memory go before the sort

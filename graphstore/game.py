@@ -167,6 +167,28 @@ def read_move(game: Game | None, text: str) -> int:
     raise fault
 
 
+Look: TypeAlias = Callable[[Any, int], bool | list[Any]]
+"""Called as ``look(node, goal)``; see `Nimble`."""
+
+
+@runtime_checkable
+class Nimble(Protocol):
+    """What a game may have beside `Game`: rules for one position at a time, for a search.
+
+    `graphstore.searching` does without, more slowly.
+    """
+
+    def search_from(self, position: int) -> tuple[Hashable, Look]:
+        """Return the node of a position that is not over, and how to look at nodes.
+
+        A node is any hashable value that tells all that play from it depends on; the more positions
+        share one, the better. ``look(node, goal)`` answers whether the player to move there gets at
+        least `goal`, `WIN` or `DRAW`, if that is seen at once. Else it returns the nodes that the
+        moves lead to, the most promising first. Those by which the goal is surely missed may be
+        left out; if they all are, the answer is False. Nodes that are over are never returned.
+        """
+
+
 Position: TypeAlias = Any  # any hashable; Hashable itself would reject `def moves(self, p: X)`
 
 
@@ -346,6 +368,10 @@ class PlainGame:
         """See `Game.board`: the text, a line for each of the rows that ``/`` parts."""
         return self.texts(np.array([position]))[0].replace("/", "\n")
 
+    def search_from(self, position: int) -> tuple[Hashable, Look]:
+        """See `Nimble.search_from`: a node is a position, the least of its images."""
+        return self._least(self._position(position)), self._look
+
     def afresh(self) -> Self:
         """Return the same rules, which have met no position yet."""
         other = copy(self)
@@ -403,6 +429,32 @@ class PlainGame:
             )
         return text
 
+    def _look(self, position: Position, goal: int) -> bool | list[Position]:
+        try:
+            children = [self.play(position, move) for move in self.moves(position)]
+        except Exception as error:
+            raise self._fault("moves() or play()", error, position) from error
+        if not children:
+            raise stuck(self, self._text(position))
+        found = []
+        for child in children:
+            worth = self._answer("outcome", (WIN, DRAW, LOSS, None), child)
+            if worth is None:
+                found.append(child)
+            elif -worth >= goal:
+                return True
+        return list(dict.fromkeys(map(self._least, found))) or False
+
+    def _least(self, position: Position) -> Position:
+        """Return the image that stands for all images of a position."""
+        if type(self).symmetries is PlainGame.symmetries:
+            return position
+        try:
+            images = {position, *self.symmetries(position)}
+        except Exception as error:
+            raise self._fault("symmetries()", error, position) from error
+        return min(images, key=self._rank)
+
     def _class(self, key: int) -> tuple[int, int]:
         """Return (canonical id, orbit) of the position under an id."""
         known = self._classes.get(key)
@@ -430,23 +482,23 @@ class PlainGame:
         self, verb: str, allowed: tuple[int | None, ...], none: int, positions: Ints
     ) -> Codes:
         """Return the answers of a verb, each checked, with a code for None."""
-        answer = getattr(self, verb)
-        codes = []
-        for key in positions.tolist():
-            position = self._position(key)
-            try:
-                code = answer(position)
-                right = code in allowed and not isinstance(code, bool)
-            except Exception as error:
-                raise self._fault(f"{verb}()", error, position) from error
-            if not right:
-                choices = ", ".join(map(repr, allowed))
-                raise RulesError(
-                    f"{self.name}: {verb}() of {self._text(position)} is {_brief(repr(code))}; "
-                    f"it must be one of {choices}"
-                )
-            codes.append(none if code is None else code)
-        return np.array(codes, dtype=np.int8)
+        answers = (self._answer(verb, allowed, self._position(key)) for key in positions.tolist())
+        return np.array([none if code is None else code for code in answers], dtype=np.int8)
+
+    def _answer(self, verb: str, allowed: tuple[int | None, ...], position: Position) -> int | None:
+        """Return the answer of a verb, checked."""
+        try:
+            code: int | None = getattr(self, verb)(position)
+            right = code in allowed and not isinstance(code, bool)
+        except Exception as error:
+            raise self._fault(f"{verb}()", error, position) from error
+        if not right:
+            choices = ", ".join(map(repr, allowed))
+            raise RulesError(
+                f"{self.name}: {verb}() of {self._text(position)} is {_brief(repr(code))}; "
+                f"it must be one of {choices}"
+            )
+        return code
 
     def _fault(self, verb: str, error: Exception, *where: Position) -> GraphstoreError:
         """Return whatever a user's rules raised as one line that names the position."""
@@ -455,6 +507,14 @@ class PlainGame:
         at = f" at {_brief(repr(where[0]))}" if where else ""
         why = f"{type(error).__name__}: {_brief(str(error))}"
         return RulesError(f"{self.name}: {verb} failed{at}: {why}")
+
+
+def stuck(game: Game, text: str) -> RulesError:
+    """Return what is wrong with a position in play that has no move."""
+    return RulesError(
+        f"{game.name}: {text} has no move and no result; "
+        "the rules must say what it is worth, or give a move (a pass is one)"
+    )
 
 
 def position_id(position: Hashable, text: str) -> int:

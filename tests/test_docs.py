@@ -27,6 +27,7 @@ def sessions(document: Path) -> list[tuple[str, str]]:
 def timeless(output: str) -> str:
     """Return an output without its times."""
     times = r"^(seconds: [a-z ]*[a-z]|games_per_second) +[\d.]+$"
+    output = re.sub(r"(nodes?), [\d.e-]+ s$", r"\1", output, flags=re.M)
     return re.sub(times, r"\1", output, flags=re.M).rstrip()
 
 

@@ -9,17 +9,18 @@ positions that were met are kept, and two under one id are refused.
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphstore.errors import GameNameError, MoveError, shown
-from graphstore.game import DRAW, IN_PLAY, LOSS, WIN, Codes, Ints, Moves
+from graphstore.game import DRAW, IN_PLAY, LOSS, WIN, Codes, Ints, Look, Moves
 from graphstore.games import ultimatetext
 from graphstore.games.fields import ANY, DRAWN, SPOTS, SYMMETRIES, Board, has_line, tables
 from graphstore.games.interning import Interned, Rows
 from graphstore.games.ultimateids import STATE, id_keys, image_ids, image_rows
+from graphstore.games.ultimatesearch import UltimateSearch
 
 RULES = ("open", "closed")
 
@@ -119,6 +120,14 @@ class Ultimate:
         """See `graphstore.game.Game.read_many`."""
         boards = [ultimatetext.read(text, dead=self.dead, game=self.name) for text in texts]
         return self._intern(boards)
+
+    def search_from(self, position: int) -> tuple[int, Look]:
+        """See `graphstore.game.Nimble.search_from`."""
+        return self._search.node(self.merged(position)), self._search.look
+
+    @cached_property
+    def _search(self) -> UltimateSearch:
+        return UltimateSearch(dead=self.dead, count=self.count)
 
     def board(self, position: int) -> str:
         """See `graphstore.game.Game.board`: nine by nine spots, below them whose turn it is."""
