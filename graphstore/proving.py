@@ -21,7 +21,7 @@ from graphstore import schema
 from graphstore.building import Clock, Report, save
 from graphstore.errors import GameNameError
 from graphstore.exploration import explore
-from graphstore.game import WIN, Ints, Moves, Progress, quiet
+from graphstore.game import Ints, Moves, Progress, quiet
 from graphstore.games import find_game
 from graphstore.games.fields import (
     ANY,

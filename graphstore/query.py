@@ -161,9 +161,7 @@ def states_by_id(connection: Connection, ids: Sequence[int]) -> dict[int, RowMap
     return {row["id"]: row for row in _rows(connection, _BY_ID, ids)}
 
 
-def probe(
-    connection: Connection, game: Game, position: int, *, extent: str = WHOLE
-) -> Probe:
+def probe(connection: Connection, game: Game, position: int, *, extent: str = WHOLE) -> Probe:
     """Return what the database says of a packed position.
 
     Args:
@@ -191,16 +189,10 @@ def probe(
     kept = set(ids)
     if extent == STRATEGY and row["to_move"] == 1:
         kept = {child for (child,) in _rows(connection, _CHILDREN, ids[:1], plain=True)}
-    legal = [
-        each
-        for each in zip(played.tolist(), ids[1:], texts, strict=True)
-        if each[1] in kept
-    ]
+    legal = [each for each in zip(played.tolist(), ids[1:], texts, strict=True) if each[1] in kept]
     if not kept <= rows.keys() or bool(legal) != bool(texts):
         raise NotAStoreError(f"the database is damaged: a move of {text} leads to no state")
-    moves = [
-        Move(*each, *(rows[each[1]][name] for name in Move._fields[3:])) for each in legal
-    ]
+    moves = [Move(*each, *(rows[each[1]][name] for name in Move._fields[3:])) for each in legal]
     return _answer(row, text, moves)
 
 
