@@ -33,6 +33,7 @@ SYMMETRIES = tuple(
     )
     for turn in range(8)
 )
+SOURCES = tuple(tuple(map(symmetry.index, range(9))) for symmetry in SYMMETRIES)
 
 
 class Position(NamedTuple):
@@ -128,7 +129,7 @@ def _check_state(row: Row, position: Position) -> Iterator[Finding]:
         ("value", 1 if position.turn == "X" else -1),
         ("to_move", 1 if position.turn == "X" else 2),
         ("ply", 81 - sum(map(len, map(free, position.fields)))),
-        ("orbit", len({image(position, which) for which in range(8)})),
+        ("orbit", len(set(images(position)))),
     ):
         if getattr(row, column) != expected:
             yield _of(row, column, getattr(row, column), expected)
@@ -280,28 +281,29 @@ def play(position: Position, move: int) -> Position:
 
 
 @lru_cache(None)
-def _turned(field: str, which: int) -> str:
+def _turned(field: str) -> tuple[str, ...]:
+    """Return a field under each symmetry."""
     if len(field) == 1:
-        return field
-    spots = [""] * 9
-    for spot, to in enumerate(SYMMETRIES[which]):
-        spots[to] = field[spot]
-    return "".join(spots)
+        return (field,) * len(SYMMETRIES)
+    return tuple("".join(field[spot] for spot in sources) for sources in SOURCES)
 
 
-def image(position: Position, which: int) -> Position:
-    """Return a position under one of the eight symmetries."""
-    symmetry = SYMMETRIES[which]
-    fields = [""] * 9
-    for field, to in enumerate(symmetry):
-        fields[to] = _turned(position.fields[field], which)
-    active = ANY if position.active == ANY else symmetry[position.active]
-    return Position(tuple(fields), active, position.turn)
+def images(position: Position) -> list[Position]:
+    """Return a position under each symmetry, the identity first."""
+    turned = [_turned(field) for field in position.fields]
+    return [
+        Position(
+            tuple([turned[field][which] for field in sources]),
+            ANY if position.active == ANY else symmetry[position.active],
+            position.turn,
+        )
+        for which, (symmetry, sources) in enumerate(zip(SYMMETRIES, SOURCES, strict=True))
+    ]
 
 
 def key(position: Position) -> Position:
     """Return the least of the images of a position, by which symmetric ones are told alike."""
-    return min(image(position, which) for which in range(8))
+    return min(images(position))
 
 
 def _of(row: Row, column: str, found: Any, expected: Any) -> Finding:
