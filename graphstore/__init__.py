@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from graphstore.graph import GameGraph as GameGraph
     from graphstore.players import Player as Player
     from graphstore.playing import Match as Match
+    from graphstore.proving import prove as prove
     from graphstore.solution import Solution as Solution
     from graphstore.solution import solve as solve
     from graphstore.store import Store as Store
@@ -49,6 +50,7 @@ _ROOMS = {
     "build": "building",
     "explore": "exploration",
     "find_game": "games",
+    "prove": "proving",
     "solve": "solution",
     "train": "training",
     "upgrade": "store",

@@ -130,6 +130,13 @@ def _from_environment(option: str) -> bool:
     return source is click.core.ParameterSource.ENVIRONMENT
 
 
+def is_strategy(store: Any) -> bool:
+    """Return whether a database holds a strategy, under which depths are bounds."""
+    from graphstore.schema import STRATEGY
+
+    return bool(store.info["extent"] == STRATEGY)
+
+
 def say_if_without_rules(store: Any) -> Any:
     """Return the rules; without them, say in one line what that means, and return None."""
     if store.has_rules:
@@ -256,6 +263,35 @@ def build(
             max_states=max_states,
             progress=progress,
         )
+    print_build(report, as_json=as_json)
+
+
+@cli.command()
+@click.argument("game")
+@click.option("--db", metavar="FILE", help="Where to write it  [default: the name below, here]")
+@click.option("--force", is_flag=True, help="Replace the file if there is one.")
+@json_option
+def prove(game: str, db: str | None, force: bool, as_json: bool) -> None:
+    """Write the proof that the first player wins GAME to a database.
+
+    GAME is ultimate, or ultimate(open): X wins it within 43 plies. The database,
+    ultimate-open-strategy.db, has one move of X in every position that can come, and all of O.
+    `graphstore verify` checks it without the program that found it.
+    """
+    from graphstore import console
+    from graphstore.proving import check_name
+    from graphstore.proving import prove as prove_game
+
+    check_name(game)
+    with warnings_said(), console.progress_shown() as progress:
+        report = prove_game(db or "ultimate-open-strategy.db", force=force, progress=progress)
+    print_build(report, as_json=as_json)
+
+
+def print_build(report: Any, *, as_json: bool) -> None:
+    """Print what a build made."""
+    from graphstore import console
+
     if as_json:
         console.print_json(report._asdict())
         return
@@ -392,7 +428,7 @@ def show(file: str, position: str | None, rules: str | None, as_json: bool) -> N
         if as_json:
             console.print_json(probe.as_dict())
         else:
-            console.print_probe(game, probe)
+            console.print_probe(game, probe, bound=is_strategy(store))
 
 
 @cli.command()
@@ -413,7 +449,7 @@ def line(file: str, position: str | None, rules: str | None, as_json: bool) -> N
                 del probe["moves"]
             console.print_json({"moves": best.moves, "positions": probes, "repeats": best.repeats})
         else:
-            console.print_line(game, best)
+            console.print_line(game, best, bound=is_strategy(store))
 
 
 @cli.command()
@@ -436,9 +472,8 @@ def line(file: str, position: str | None, rules: str | None, as_json: bool) -> N
 @click.option(
     "--first",
     type=click.Choice(["you", "machine"]),
-    default="you",
-    show_default=True,
-    help="Who makes the first move.",
+    help="Who makes the first move  [default: you, but the machine where X is to move and the file "
+    "holds a strategy of X]",
 )
 @click.option(
     "--seed",
@@ -456,7 +491,7 @@ def play(
     position: str | None,
     against: str,
     you: str,
-    first: str,
+    first: str | None,
     seed: int | None,
     moves: str | None,
     record: str | None,
@@ -474,13 +509,17 @@ def play(
     from graphstore.playing import PERSON, Match
     from graphstore.training import learn_from
 
-    seats = (you, against) if first == "you" else (against, you)
-    if moves is not None and PERSON not in seats:
+    if moves is not None and PERSON not in (you, against):
         raise click.UsageError("--moves are a person's, and nobody here is one")
     if record is not None:
         refuse_existing(record)
     with opened(file, rules) as store:
         say_if_without_rules(store)
+        if first is None:
+            from_here = store.info["start"] if position is None else position
+            forced = is_strategy(store) and store.probe(from_here).to_move == 1
+            first = "machine" if forced else "you"
+        seats = (you, against) if first == "you" else (against, you)
         match = Match(store, *seats, start=position, seed=seed)
         screen = console.out(talk=as_json)
         if moves is None:
@@ -569,6 +608,12 @@ def verify(file: str, rules: str | None, as_json: bool) -> None:
         if verdict.ok:
             print(f"{file} holds: {store.info['states']:,} states, {store.info['moves']:,} moves")
             print(f"derived anew: {', '.join(verdict.checked)}")
+            if is_strategy(store):
+                player, plies = store.game.players[0], store.info["remoteness"]
+                print(
+                    f"a proof: {player} wins {store.info['name']} within {plies} plies, since "
+                    "every reply is answered"
+                )
     if not verdict.ok:
         fail(f"{file} is wrong in {len(verdict.problems) + verdict.more:,} places; build it anew")
 

@@ -18,6 +18,7 @@ from rich.text import Text
 from graphstore import game as rules
 from graphstore.game import Game, NamesMoves, PlainGame, move_text
 from graphstore.query import Line, Move, Probe
+from graphstore.schema import STRATEGY
 
 if TYPE_CHECKING:
     from graphstore.playing import Match  # no other command needs it
@@ -143,12 +144,12 @@ def print_report(report: Mapping[str, Any]) -> None:
         print(f"{name.ljust(width)}  {text}")
 
 
-def print_probe(game: Game | None, probe: Probe) -> None:
-    """Draw a position, say what it is worth, and list its moves."""
+def print_probe(game: Game | None, probe: Probe, *, bound: bool = False) -> None:
+    """Draw a position, say what it is worth, and list its moves; `bound` as for `in_words`."""
     console = out()
     console.print(board(game, probe))
     console.print()
-    console.print(Text(f"{probe.position}  {in_words(game, probe)}", style="bold"))
+    console.print(Text(f"{probe.position}  {in_words(game, probe, bound=bound)}", style="bold"))
     facts = f"state {probe.state}, ply {probe.ply}, orbit {probe.orbit}, score {probe.score:.4g}"
     if probe.random_value is not None:
         facts += f", random play {probe.random_value:+.4f}"
@@ -199,12 +200,13 @@ def print_searched(game: Game, found: "Searched") -> None:
     console.print(f"{found.method}, {_count(found.nodes, 'node', 'nodes')}, {found.seconds} s")
 
 
-def print_line(game: Game | None, line: Line) -> None:
-    """List the positions of a line of best play."""
+def print_line(game: Game | None, line: Line, *, bound: bool = False) -> None:
+    """List the positions of a line of best play; `bound` as for `in_words`."""
     console = out()
     for number, probe in enumerate(line.probes):
         move = move_text(game, line.moves[number - 1]) if number else ""
-        console.print(f"{number:>3}  {move:>4}  {probe.position}  {in_words(game, probe)}")
+        worth = in_words(game, probe, bound=bound)
+        console.print(f"{number:>3}  {move:>4}  {probe.position}  {worth}")
     if line.repeats:
         console.print("and so on: this position was met before, play need never end")
 
@@ -267,29 +269,37 @@ def _initials(game: Game | None) -> dict[str, str]:
 
 def print_hint(console: Console, match: "Match") -> None:
     """List the moves of the player to move, best first, with what each is worth."""
-    moves = match.hint().moves
+    moves, bound = match.hint().moves, match.store.info["extent"] == STRATEGY
     width = max(len(match.name(move)) for move in moves)
     for move in moves:
         console.print(
             Text(match.name(move).rjust(width) + "  "),
-            Text(move_in_words(move), style=COLOURS[-move.value]),
+            Text(move_in_words(move, bound=bound), style=COLOURS[-move.value]),
             sep="",
         )
 
 
-def move_in_words(move: Move) -> str:
-    """Return what a move is worth to the player who makes it, in words."""
+def move_in_words(move: Move, *, bound: bool = False) -> str:
+    """Return what a move is worth to the player who makes it, in words; `bound` as `in_words`."""
     if move.value == rules.LOSS:
         if not move.win_depth:
             return "wins at once"
-        return f"wins with {_count(move.win_depth, 'more move', 'more moves')}"
+        most = "at most " if bound else ""
+        return f"wins with {most}{_count(move.win_depth, 'more move', 'more moves')}"
     if move.value == rules.WIN:
-        return f"loses in {move.lose_depth}" if move.lose_depth else "loses at once"
+        within = "within" if bound else "in"
+        return f"loses {within} {move.lose_depth}" if move.lose_depth else "loses at once"
     return f"draw, {move.score:.0%} of the replies lose" if move.score else "draw"
 
 
-def in_words(game: Game | None, probe: Probe) -> str:
-    """Return what a position is worth, in words."""
+def in_words(game: Game | None, probe: Probe, *, bound: bool = False) -> str:
+    """Return what a position is worth, in words.
+
+    Args:
+        game: the rules, if they are known.
+        probe: the position.
+        bound: whether depths are bounds, as they are under a strategy.
+    """
     if probe.to_move is None:
         mover, other = "the player to move", "the other player"
     else:
@@ -309,6 +319,8 @@ def in_words(game: Game | None, probe: Probe) -> str:
     plies = _count(probe.remoteness, "ply", "plies")
     if depth == 0:
         return f"{turn}{winner} wins whatever is played ({plies})"
+    if bound:
+        return f"{turn}{winner} wins within {_count(depth, 'move', 'moves')} (at most {plies})"
     return f"{turn}{winner} wins in {_count(depth, 'move', 'moves')} ({plies})"
 
 

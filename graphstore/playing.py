@@ -8,10 +8,13 @@ import random
 from collections import Counter
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+
 from graphstore.errors import GameOverError, MoveError, OpponentError, ResignedError, shown
 from graphstore.game import LOSS, WIN, Game, PlainGame, move_text, read_move
 from graphstore.players import Player
 from graphstore.query import Move, Probe
+from graphstore.schema import STRATEGY
 from graphstore.store import Store
 
 PERSON = "person"
@@ -313,7 +316,15 @@ class Match:
         names = [self.name(legal) for legal in sorted(self.probe.moves, key=lambda m: m.move)]
         more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
         legal = " ".join(names[:LISTED]) + more
-        return f"{shown(move_text(self.game, move))[1:-1]} is not legal here; legal: {legal}"
+        typed = shown(move_text(self.game, move))[1:-1]
+        if self.game is not None and self.store.info["extent"] == STRATEGY:
+            here = np.array([self.game.read(self.probe.position)], dtype=np.int64)
+            if move in self.game.expand(here).move:
+                return (
+                    f"{typed} is legal, but {self.store.path} holds a strategy, which knows no "
+                    f"other move of {self.name_of(self.player)} here than {legal}"
+                )
+        return f"{typed} is not legal here; legal: {legal}"
 
 
 def _called(seat: Player | None) -> str:

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, RowMapping, Select, bindparam, select
 
 from graphstore.errors import NotAStoreError, NotInStoreError, PositionError, shown
 from graphstore.game import IN_PLAY, Game, Ints
-from graphstore.schema import edge, state
+from graphstore.schema import STRATEGY, WHOLE, edge, state
 
 BATCH = 10_000  # ids bound to one statement; SQLite takes 32,766 at most
 
@@ -41,6 +41,11 @@ _MOVES = (
     .where(edge.c.parent == bindparam("state"))
 )
 _CHILDREN = select(edge.c.child).where(edge.c.parent.in_(bindparam("ids", expanding=True)))
+
+_NOT_THERE = {
+    WHOLE: "database: no play from its starts leads there",
+    STRATEGY: "strategy: {player} never lets play come there",
+}
 
 
 class Move(NamedTuple):
@@ -156,8 +161,14 @@ def states_by_id(connection: Connection, ids: Sequence[int]) -> dict[int, RowMap
     return {row["id"]: row for row in _rows(connection, _BY_ID, ids)}
 
 
-def probe(connection: Connection, game: Game, position: int) -> Probe:
+def probe(connection: Connection, game: Game, position: int, *, extent: str = WHOLE) -> Probe:
     """Return what the database says of a packed position.
+
+    Args:
+        connection: to the database.
+        game: its rules.
+        position: in any orientation.
+        extent: what is in the database; where it is a strategy, player 1 has only its moves.
 
     Raises:
         NotInStoreError: the database does not hold it.
@@ -173,15 +184,15 @@ def probe(connection: Connection, game: Game, position: int) -> Probe:
     rows = states_by_id(connection, ids)
     row = rows.get(ids[0])
     if row is None:
-        raise NotInStoreError(
-            f"{text} is not in this database: no play from its starts leads there"
-        )
-    if len(rows) < len(set(ids)):
+        why = _NOT_THERE.get(extent, _NOT_THERE[WHOLE]).format(player=game.players[0])
+        raise NotInStoreError(f"{text} is not in this {why}")
+    kept = set(ids)
+    if extent == STRATEGY and row["to_move"] == 1:
+        kept = {child for (child,) in _rows(connection, _CHILDREN, ids[:1], plain=True)}
+    legal = [each for each in zip(played.tolist(), ids[1:], texts, strict=True) if each[1] in kept]
+    if not kept <= rows.keys() or bool(legal) != bool(texts):
         raise NotAStoreError(f"the database is damaged: a move of {text} leads to no state")
-    moves = [
-        Move(move, child, child_text, *(rows[child][name] for name in Move._fields[3:]))
-        for move, child, child_text in zip(played.tolist(), ids[1:], texts, strict=True)
-    ]
+    moves = [Move(*each, *(rows[each[1]][name] for name in Move._fields[3:])) for each in legal]
     return _answer(row, text, moves)
 
 

@@ -46,6 +46,7 @@ STRATEGY: Final = "strategy"
 """What `game.extent` says is in a file: all that play from the game's starts can reach; that from
 some positions, which have ply 0; or one move of player 1 and all of player 2, so that values
 hold, and depths are bounds, under that strategy."""
+EXTENTS: Final = (WHOLE, BELOW, STRATEGY)
 
 # STRICT tables in SQLite know INTEGER, REAL and TEXT only.
 Big = BigInteger().with_variant(sqlite.INTEGER(), "sqlite")

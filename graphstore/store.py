@@ -151,9 +151,8 @@ class Store:
         with self.connect() as connection:
             if not self.has_rules:
                 return query.probe_as_stored(connection, position)
-            return query.probe(
-                connection, self.game, query.read_position(connection, self.game, position)
-            )
+            here = query.read_position(connection, self.game, position)
+            return query.probe(connection, self.game, here, extent=self.info["extent"])
 
     def get(self, position: str | int) -> query.Probe | None:
         """Return what `probe` does, or None where that raises for want of such a position."""

@@ -17,6 +17,7 @@ from graphstore.game import DRAW, IN_PLAY, LOSS, WIN, Progress, quiet
 from graphstore.menace import Boxes, Settings, written
 from graphstore.opponents import read_opponent
 from graphstore.playing import Match
+from graphstore.schema import STRATEGY
 from graphstore.store import Store
 
 SELF = "self"
@@ -83,7 +84,8 @@ def train(
             loss, empty, longest.
 
     Raises:
-        SettingError: a setting is wrong, or not the one that the agent was made with.
+        SettingError: a setting is wrong, or not the one that the agent was made with; or the file
+            holds a strategy, not a game.
         OpponentError: there is no such opponent, or it cannot play the other side.
         StoreError: the file cannot be read or written.
     """
@@ -92,6 +94,11 @@ def train(
     if seed is not None and not 0 <= seed < 2**63:
         raise SettingError(f"the seed is {seed}; it must be from 0 to 2**63 - 1")
     with Store.open(file) as store:
+        if store.info["extent"] == STRATEGY:
+            raise SettingError(
+                f"{store.path} holds a strategy for {store.info['name']}, in which one player has "
+                "no choice; agents learn whole games"
+            )
         if store.info["moves"] > LARGEST:
             raise TooLargeError(
                 f"{store.path} has {store.info['moves']:,} moves; agents take {LARGEST:,} at most"

@@ -1,7 +1,8 @@
 """Derive a database anew: every edge from the rules, every value from its children.
 
 One wrong cell anywhere is found and named. Values, depths, plies and counts are derived in SQL;
-edges, texts and orbits from the rules; and every column has a digest from when it was built.
+edges, texts and orbits from the rules; and every column has a digest from when it was built. Where
+the file holds a strategy, `graphstore.proofcheck` takes the place of the rules for edges.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphstore import agents, digests, schema
+from graphstore import agents, digests, proofcheck, schema
 from graphstore.arena import Arena
 from graphstore.arrays import distinct, ragged
 from graphstore.errors import GraphstoreError, NotAStoreError, PositionError, RulesMissingError
@@ -176,8 +177,13 @@ def verify(store: Store, *, progress: Progress = quiet) -> Verdict:
         else:
             note("values of random play", _random(store, graph))
             note("agents", _agents(store, graph))
-            if game is not None:
+            strategy = store.info["extent"] == schema.STRATEGY
+            if game is not None and strategy:
+                note("states from the rules", _states_by_rules(game, graph))
+            elif game is not None:
                 note("states and edges from the rules", _by_rules(store, game, graph))
+            if strategy:
+                note("the proof", _proof(store))
     return Verdict(tuple(problems), more, tuple(checked), tuple(skipped))
 
 
@@ -236,6 +242,9 @@ def _counts(store: Store) -> Iterator[Problem]:
     counts = next(_rows(store, _COUNTS))
     row = {name: store.info[name] for name in counts}
     yield from _differences("game", "1", row | {f"{name}_": n for name, n in counts.items()})
+    if store.info["extent"] not in schema.EXTENTS:
+        expected = f"one of {', '.join(schema.EXTENTS)}"
+        yield Problem("game", "1", "extent", store.info["extent"], expected)
 
 
 def _random(store: Store, graph: GameGraph) -> Iterator[Problem]:
@@ -315,6 +324,28 @@ def _cells(kind: type, cells: Sequence[Any]) -> Any:
     if kind is float:
         return np.array(cells, dtype=np.float64)  # None becomes NaN
     return np.array([digests.NULL if cell is None else cell for cell in cells], dtype=np.int64)
+
+
+def _proof(store: Store) -> Iterator[Problem]:
+    """Yield where a strategy does not prove what it claims."""
+    if store.info["name"] != proofcheck.GAME:
+        expected = f"{proofcheck.GAME}: there are no proofs for other games"
+        yield Problem("game", "1", "name", store.info["name"], expected)
+        return
+    columns = ", ".join(proofcheck.Row._fields)
+    rows = _rows(store, f"SELECT {columns} FROM state ORDER BY id")
+    edges = _rows(store, "SELECT parent, move, child FROM edge ORDER BY parent, move")
+    for finding in proofcheck.check(
+        (proofcheck.Row(**row) for row in rows), (proofcheck.Edge(**edge) for edge in edges)
+    ):
+        yield Problem(*finding)
+
+
+def _states_by_rules(game: Game, graph: GameGraph) -> Iterator[Problem]:
+    """Yield what the rules say otherwise of the states of a strategy."""
+    texts = graph.texts(graph.states.id)
+    rows = np.flatnonzero(_read(game, texts) == graph.states.id)
+    yield from _columns(game, graph, rows)
 
 
 def _by_rules(store: Store, game: Game, graph: GameGraph) -> Iterator[Problem]:

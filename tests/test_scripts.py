@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from graphstore import build, find_game
+from graphstore import build, find_game, prove
 from graphstore.game import IN_PLAY
 
 SCRIPTS = Path(__file__).parents[1] / "scripts"
@@ -213,3 +213,21 @@ def test_menace_is_trained_for_every_seed():
     assert all(each["won"] == 0 for each in learned)  # against a perfect opponent
     done = run("menace_seeds.py", *words)
     assert done.stdout.count("quartiles") == 4
+
+
+def test_a_strategy_is_walked_through_exact_boards(tmp_path):
+    prove(tmp_path / "proof.db")
+    done = run("walk_strategy.py", tmp_path / "proof.db", "--plies", "7")
+    assert (done.returncode, done.stderr) == (0, "")
+    boards = [int(line.split()[1].replace(",", "")) for line in done.stdout.splitlines()[1:-1]]
+    # 8 choose n boards after X's answer to n marks of O in field 4; 8 - n replies of O to each.
+    assert boards == [1, 1, 8, 8, 56, 28, 168, 56]
+    assert done.stdout.splitlines()[-1].endswith("X wins in 0; the rest was not walked")
+
+
+def test_a_walk_through_no_strategy_fails_in_one_line(tmp_path):
+    build("tictactoe", tmp_path / "tictactoe.db")
+    done = run("walk_strategy.py", tmp_path / "tictactoe.db")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("walk_strategy: ")
+    assert len(done.stderr.splitlines()) == 1

@@ -1,0 +1,314 @@
+"""Check a stored strategy for ultimate tic-tac-toe under the open rules, by rules of its own.
+
+This shares nothing with what found the strategy, nor with the games of this package: it reads rows
+and the texts of positions, one at a time, in plain Python. That X wins follows from what it checks:
+
+- the empty board is there, and is X's turn;
+- in a state in which O is to move and the game is not over, every legal move of O is there;
+- in one in which X is to move, one move is there, and it is legal;
+- a move leads to a row whose position is an image, under one of the eight symmetries, of the
+  position after that move, and that has fewer spots to play in, so that play comes to an end;
+- the game is over only in rows in which X has three fields in a line;
+- every row is reached from the empty board.
+
+A position is the nine fields as they are written, the active field and the side to move. Of a won
+field nothing matters but who won it and which spots are free: marks there change nothing. So its
+marks are all written as the winner's, and a full field as its result alone.
+"""
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+GAME = "ultimate(open)"
+ANY = 9
+LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
+# A symmetry of the square: where cell 3 * row + column goes.
+SYMMETRIES = tuple(
+    tuple(
+        3 * (row, column, 2 - row, 2 - column, row, column, 2 - row, 2 - column)[turn]
+        + (column, 2 - row, 2 - column, row, 2 - column, row, column, 2 - row)[turn]
+        for row in range(3)
+        for column in range(3)
+    )
+    for turn in range(8)
+)
+SOURCES = tuple(tuple(map(symmetry.index, range(9))) for symmetry in SYMMETRIES)
+
+
+class Position(NamedTuple):
+    """One position.
+
+    Attributes:
+        fields: nine fields as they are written: ``.`` an empty one; ``X``, ``O`` or ``=`` a full
+            one, by its result; else nine spots.
+        active: the field that must be played in, or `ANY`.
+        turn: ``X`` or ``O``.
+    """
+
+    fields: tuple[str, ...]
+    active: int
+    turn: str
+
+
+class Row(NamedTuple):
+    """What is looked at of a row of the table state, under the names of its columns."""
+
+    id: int
+    position: str
+    ply: int
+    to_move: int | None
+    ended: int
+    value: int
+    remoteness: int | None
+    orbit: int
+
+
+class Edge(NamedTuple):
+    """A row of the table edge, under the names of its columns."""
+
+    parent: int
+    move: int
+    child: int
+
+
+class Finding(NamedTuple):
+    """Something that is not as the proof needs it, under the names of `verification.Problem`."""
+
+    table: str
+    row: str
+    column: str
+    found: Any
+    expected: Any
+
+
+START = Position((".",) * 9, ANY, "X")
+
+
+def check(rows: Iterable[Row], edges: Iterable[Edge]) -> Iterator[Finding]:
+    """Yield where a stored strategy does not prove that X wins; nothing if it does."""
+    moves: dict[int, dict[int, int]] = {}
+    for edge in edges:
+        moves.setdefault(edge.parent, {})[edge.move] = edge.child
+    states: dict[int, tuple[Row, Position]] = {}
+    by_key: dict[Position, int] = {}
+    for row in rows:
+        position = parse(row.position)
+        if position is None:
+            yield Finding("state", str(row.id), "position", row.position, "a position as written")
+            continue
+        states[row.id] = row, position
+        other = by_key.setdefault(key(position), row.id)
+        if other != row.id:
+            yield _of(row, "position", "a second row", f"in one row with its image, {other}")
+    keys = {state: each for each, state in by_key.items()}
+    for row, position in states.values():
+        yield from _check_state(row, position)
+        yield from _check_moves(row, position, moves.get(row.id, {}), keys, states)
+    start = by_key.get(START)
+    if start is None:
+        yield Finding("state", "of the empty board", "row", "missing", "the start")
+        return
+    reached, wave = {start}, [start]
+    while wave:
+        wave = [*{each for state in wave for each in moves.get(state, {}).values()} - reached]
+        reached.update(wave)
+    for row, _ in states.values():
+        if row.id not in reached:
+            yield _of(row, "row", "never reached", "reached from the empty board")
+    yield from _check_depths(states, moves)
+
+
+def _check_state(row: Row, position: Position) -> Iterator[Finding]:
+    """Yield what a row says that its position does not."""
+    ended = winner(position) is not None
+    if ended and winner(position) != "X":
+        yield _of(row, "position", "an end that X has not won", "X's line, or a position in play")
+    for column, expected in (
+        ("ended", int(ended)),
+        ("value", 1 if position.turn == "X" else -1),
+        ("to_move", 1 if position.turn == "X" else 2),
+        ("ply", 81 - sum(map(len, map(free, position.fields)))),
+        ("orbit", len(set(images(position)))),
+    ):
+        if getattr(row, column) != expected:
+            yield _of(row, column, getattr(row, column), expected)
+
+
+def _check_moves(
+    row: Row,
+    position: Position,
+    moves: dict[int, int],
+    keys: dict[int, Position],
+    states: dict[int, tuple[Row, Position]],
+) -> Iterator[Finding]:
+    """Yield what is wrong with the moves of a row."""
+    legal = [] if winner(position) is not None else legal_moves(position)
+    for move in moves:
+        if move not in legal:
+            yield _move(row, move, "move", move, "legal")
+    if position.turn == "O":
+        for move in legal:
+            if move not in moves:
+                yield _move(row, move, "row", "missing", "O's every reply")
+    elif legal and len(moves) != 1:
+        yield _of(row, "moves", len(moves), "the one move of X")
+    for move, child in moves.items():
+        if move not in legal:
+            continue
+        after = key(play(position, move))
+        if keys.get(child) != after:
+            yield _move(row, move, "child", child, f"the row of {write(after)}")
+        elif room(states[child][1]) >= room(position):
+            yield _move(row, move, "child", child, "a state with fewer spots to play in")
+
+
+def _check_depths(
+    states: dict[int, tuple[Row, Position]], moves: dict[int, dict[int, int]]
+) -> Iterator[Finding]:
+    """Yield the rows whose remoteness is not one more than that of the child with the most."""
+    for row, _ in states.values():
+        below = [states[child][0] for child in moves.get(row.id, {}).values() if child in states]
+        depth = 1 + max((child.remoteness or 0 for child in below), default=-1)
+        if row.remoteness != depth:
+            yield _of(row, "remoteness", row.remoteness, depth)
+
+
+def parse(text: str) -> Position | None:
+    """Return the position of a text, None unless it is written as the database writes it.
+
+    >>> parse(". . . . ....X.... . . . . 4 O").active
+    4
+    >>> parse(". . . . ....X.... . . . . 4") is None
+    True
+    """
+    *fields, active, turn = text.split(" ") if text.count(" ") == 10 else ("", "")
+    if len(fields) != 9 or turn not in ("X", "O") or active not in (*"012345678", "any"):
+        return None
+    if any(field not in (".", "X", "O", "=") and not _is_partial(field) for field in fields):
+        return None
+    position = Position(tuple(fields), ANY if active == "any" else int(active), turn)
+    if winner(position) is None and position.active != ANY and not free(fields[position.active]):
+        return None
+    return position
+
+
+@lru_cache(None)
+def _is_partial(field: str) -> bool:
+    """Return whether nine spots are written: some free, some not, a won field's all of one side."""
+    return (
+        len(field) == 9
+        and {*field} <= {*".XO"}
+        and "." in field
+        and field != "." * 9
+        and (result(field) is None or len({*field}) == 2)
+    )
+
+
+def write(position: Position) -> str:
+    """Return the text of a position."""
+    active = "any" if position.active == ANY else str(position.active)
+    return " ".join((*position.fields, active, position.turn))
+
+
+@lru_cache(None)
+def result(field: str) -> str | None:
+    """Return ``X``, ``O`` or ``=`` of a decided field, None of another."""
+    if len(field) == 1:
+        return None if field == "." else field
+    winners = [field[a] for a, b, c in LINES if "." != field[a] == field[b] == field[c]]
+    return winners[0] if winners else None if "." in field else "="
+
+
+@lru_cache(None)
+def free(field: str) -> tuple[int, ...]:
+    """Return the spots that can be played, also in a won field.
+
+    >>> free("XXX......"), free("."), free("X")
+    ((3, 4, 5, 6, 7, 8), (0, 1, 2, 3, 4, 5, 6, 7, 8), ())
+    """
+    spots = "." * 9 if field == "." else field
+    return tuple(spot for spot in range(len(spots)) if spots[spot] == ".")
+
+
+def room(position: Position) -> int:
+    """Return how many spots of the board can be played in."""
+    return sum(map(len, map(free, position.fields)))
+
+
+@lru_cache(None)
+def marked(field: str, spot: int, mark: str) -> str:
+    """Return a field after a mark.
+
+    >>> marked("XX.......", 2, "X"), marked("XXX......", 8, "O"), marked("XOXXOXO.O", 7, "X")
+    ('XXX......', 'XXX.....X', '=')
+    """
+    won = result(field)
+    spots = "." * 9 if field == "." else field
+    spots = spots[:spot] + (won or mark) + spots[spot + 1 :]
+    won = won or result(spots)
+    if "." not in spots:
+        return won or "="
+    return "".join(won if won and each != "." else each for each in spots)
+
+
+def winner(position: Position) -> str | None:
+    """Return ``X`` or ``O``, who has a line of fields, ``=`` for a draw, or None in play."""
+    results = [result(field) for field in position.fields]
+    for a, b, c in LINES:
+        if results[a] == results[b] == results[c] and results[a] in ("X", "O"):
+            return results[a]
+    return None if room(position) else "="
+
+
+def legal_moves(position: Position) -> list[int]:
+    """Return the legal moves of a position in play, 9 * field + spot."""
+    fields = range(9) if position.active == ANY else (position.active,)
+    return [9 * field + spot for field in fields for spot in free(position.fields[field])]
+
+
+def play(position: Position, move: int) -> Position:
+    """Return the position after a legal move.
+
+    >>> write(play(START, 40))
+    '. . . . ....X.... . . . . 4 O'
+    """
+    field, spot = divmod(move, 9)
+    fields = list(position.fields)
+    fields[field] = marked(fields[field], spot, position.turn)
+    active = spot if free(fields[spot]) else ANY
+    return Position(tuple(fields), active, "O" if position.turn == "X" else "X")
+
+
+@lru_cache(None)
+def _turned(field: str) -> tuple[str, ...]:
+    """Return a field under each symmetry."""
+    if len(field) == 1:
+        return (field,) * len(SYMMETRIES)
+    return tuple("".join(field[spot] for spot in sources) for sources in SOURCES)
+
+
+def images(position: Position) -> list[Position]:
+    """Return a position under each symmetry, the identity first."""
+    turned = [_turned(field) for field in position.fields]
+    return [
+        Position(
+            tuple([turned[field][which] for field in sources]),
+            ANY if position.active == ANY else symmetry[position.active],
+            position.turn,
+        )
+        for which, (symmetry, sources) in enumerate(zip(SYMMETRIES, SOURCES, strict=True))
+    ]
+
+
+def key(position: Position) -> Position:
+    """Return the least of the images of a position, by which symmetric ones are told alike."""
+    return min(images(position))
+
+
+def _of(row: Row, column: str, found: Any, expected: Any) -> Finding:
+    return Finding("state", f"{row.id} ({row.position})", column, found, expected)
+
+
+def _move(row: Row, move: int, column: str, found: Any, expected: Any) -> Finding:
+    return Finding("edge", f"(parent {row.id}, move {move})", column, found, expected)
