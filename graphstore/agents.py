@@ -10,25 +10,27 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, Row, and_, bindparam, create_engine, func, select
+from sqlalchemy import Connection, Row, Select, and_, bindparam, create_engine, func, select
 from sqlalchemy.pool import NullPool
 
 from graphstore import schema
 from graphstore.arena import Arena
 from graphstore.errors import AgentMissingError, NotAStoreError, StoreError, shown
 from graphstore.inserting import insert_rows
-from graphstore.menace import Boxes, Settings, read_stages, written
+from graphstore.menace import MOST_BEADS, Boxes, Settings, read_stages, written
 from graphstore.opponents import agent_name
 from graphstore.schema import agent, bead, checkpoint, edge, played
 from graphstore.store import Store, connect, explained
 
 WAIT = 30  # seconds for another writer to end
+MOST_GAMES = 2**62  # so that their number never overflows
 UNCHANGED = "nothing was changed"
 DROP = "add --drop-agents (drop_agents=True) to delete them, or write to another file"
 
@@ -104,12 +106,16 @@ def load(store: Store, name: str) -> Agent:
     """
     found = find(store, name)
     if found is None:
-        known = ", ".join(names(store)) or "none yet"
-        raise AgentMissingError(
-            f"{store.path} has no agent {shown(name)}; its agents: {known}; "
-            f"graphstore train {store.path} makes one"
-        )
+        raise _missing(store, name)
     return found
+
+
+def _missing(store: Store, name: str) -> AgentMissingError:
+    known = ", ".join(names(store)) or "none yet"
+    return AgentMissingError(
+        f"{store.path} has no agent {shown(str(name))}; its agents: {known}; "
+        f"graphstore train {store.path} makes one"
+    )
 
 
 def remove(store: Store, name: str) -> None:
@@ -118,8 +124,10 @@ def remove(store: Store, name: str) -> None:
     Raises:
         AgentMissingError: there is none.
     """
-    number = load(store, name).id
     with writing(store) as connection:
+        number = connection.scalar(select(agent.c.id).where(agent.c.name == name))
+        if number is None:
+            raise _missing(store, name)
         for table in (checkpoint, played, bead):
             connection.execute(table.delete().where(table.c.agent == number))
         connection.execute(agent.delete().where(agent.c.id == number))
@@ -137,12 +145,17 @@ def boxes(store: Store, arena: Arena, known: Agent) -> Boxes:
         .where(bead.c.agent == known.id)
         .order_by(bead.c.state, bead.c.move)
     )
-    with store.connect() as connection:
-        rows = np.array(connection.execute(query).all(), dtype=np.int64).reshape(-1, 3)
+    rows = _integers(store, query, 3)
     places = np.column_stack((arena.state[arena.parent[edges]], arena.move[edges]))
     if not np.array_equal(places, rows[:, :2]):
         raise NotAStoreError(
             f"{store.path} is damaged: the beads of {known.name} are not those of its boxes"
+        )
+    wrong = np.flatnonzero((rows[:, 2] < 0) | (rows[:, 2] > MOST_BEADS))
+    if wrong.size:
+        state, move, found = rows[wrong[0]].tolist()
+        raise NotAStoreError(
+            f"{store.path} is damaged: {known.name} has {found:,} beads on move {move} of {state}"
         )
     beads = np.zeros(len(arena.child), dtype=np.int64)
     beads[edges] = rows[:, 2]
@@ -264,8 +277,12 @@ _CHANGE = (
 
 
 @contextmanager
-def writing(store: Store) -> Iterator[Connection]:
+def writing(store: Store, consequence: str = "nothing was written") -> Iterator[Connection]:
     """Lend a connection in a transaction that is committed if the block ends well.
+
+    Args:
+        store: the database.
+        consequence: what an error says that it means.
 
     Raises:
         StoreError: the file cannot be written, or holds another game than when it was opened.
@@ -277,7 +294,7 @@ def writing(store: Store) -> Iterator[Connection]:
         isolation_level=None,  # the driver itself would begin one later than it is needed
         timeout=WAIT,
     )
-    with explained(store.path, "nothing was written"):
+    with explained(store.path, consequence):
         engine = create_engine("sqlite://", creator=driver, poolclass=NullPool)
         while True:
             before = store.path.stat()
@@ -395,7 +412,7 @@ def summaries(store: Store) -> list[dict[str, Any]]:
     )
     settings = [
         agent.c[name]
-        for name in ("side", "stages", "win", "draw", "loss", "empty", "seed", "games")
+        for name in ("side", "stages", "win", "draw", "loss", "empty", "longest", "seed", "games")
     ]
     query = (
         select(
@@ -487,7 +504,9 @@ def curve(store: Store, known: Agent) -> Curve:
     )
     with store.connect() as connection:
         rows = connection.execute(points).all()
-        pairs = np.array(connection.execute(results).all(), dtype=np.int64).reshape(-1, 2)
+    pairs = _integers(store, results, 2)
+    if not rows:
+        raise NotAStoreError(f"{store.path} is damaged: {known.name} has no checkpoints")
     games = np.array([row[0] for row in rows], dtype=np.int64)
     kept = np.array([np.nan if row[1] is None else row[1] for row in rows], dtype=np.float64)
     side, winner = pairs.T
@@ -515,10 +534,21 @@ def beads_in(store: Store, known: Agent, state: int) -> list[tuple[int, int]]:
         return [(child, beads) for child, beads in connection.execute(query)]
 
 
+def _integers(store: Store, query: Select[Any], width: int) -> NDArray[np.int64]:
+    """Return the rows of a query of whole numbers, int64[n, width], past SQLAlchemy's own rows."""
+    with store.connect() as connection:
+        statement = str(query.compile(connection, compile_kwargs={"literal_binds": True}))
+        with closing(connection.connection.cursor()) as cursor:
+            cells = chain.from_iterable(cursor.execute(statement))
+            return np.fromiter(cells, np.int64).reshape(-1, width)
+
+
 def _agent(row: Row[Any]) -> Agent:
     settings = Settings(
         row.side, read_stages(row.stages), row.win, row.draw, row.loss, row.empty, row.longest
     )
+    if not 0 <= row.games <= MOST_GAMES:
+        raise NotAStoreError(f"damaged: {shown(row.name)} has learned from {row.games:,} games")
     return Agent(row.id, row.name, settings.checked(), row.seed, row.games, row.random)
 
 

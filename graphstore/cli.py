@@ -522,18 +522,23 @@ def play(
         seats = (you, against) if first == "you" else (against, you)
         match = Match(store, *seats, start=position, seed=seed)
         screen = console.out(talk=as_json)
-        if moves is None:
-            terminal.play_at_keyboard(match, screen)
-        else:
-            terminal.play_through(match, moves.replace(",", " ").split(), screen)
-        if learn:
-            for name in learn_from(match):
-                screen.print(f"{name} has learned from it")
+        interrupted = False
+        try:
+            if moves is None:
+                terminal.play_at_keyboard(match, screen)
+            else:
+                terminal.play_through(match, moves.replace(",", " ").split(), screen)
+        except KeyboardInterrupt:  # of what was played there is a record
+            interrupted = True
+        for name in learn_from(match) if learn else ():
+            screen.print(f"{name} has learned from it")
     if record is not None:
         with new_file(record) as target:
             target.write(console.json_text(match.as_dict()) + "\n")
     if as_json:
         console.print_json(match.as_dict())
+    if interrupted:
+        raise click.Abort
 
 
 @cli.command()
@@ -591,6 +596,7 @@ def stats(file: str, as_json: bool, as_csv: bool) -> None:
 def verify(file: str, rules: str | None, as_json: bool) -> None:
     """Derive every edge and value of FILE anew; exit with 1 if anything is wrong."""
     from graphstore import console
+    from graphstore.schema import AGENT_TABLES
     from graphstore.verification import verify as verify_store
 
     with opened(file, rules) as store, console.progress_shown() as progress:
@@ -615,7 +621,11 @@ def verify(file: str, rules: str | None, as_json: bool) -> None:
                     "every reply is answered"
                 )
     if not verdict.ok:
-        fail(f"{file} is wrong in {len(verdict.problems) + verdict.more:,} places; build it anew")
+        of_agents = {str(table) for table in AGENT_TABLES}
+        mend = "build it anew"
+        if all(problem.table in of_agents for problem in verdict.problems):
+            mend = f"graphstore agents {file} AGENT --remove deletes what is wrong"
+        fail(f"{file} is wrong in {len(verdict.problems) + verdict.more:,} places; {mend}")
 
 
 @cli.command()
@@ -646,6 +656,7 @@ def verify(file: str, rules: str | None, as_json: bool) -> None:
 @click.option("--longest", type=int, metavar="N", help="Plies to a draw  [new: 1000]")
 @click.option("--seed", type=click.IntRange(min=0), help="Of a new agent  [new: a random one]")
 @click.option("--curve", metavar="PNG", help="Draw how the agent has learned, to a new file.")
+@RULES
 @json_option
 def train(
     file: str,
@@ -656,6 +667,7 @@ def train(
     stages: str | None,
     seed: int | None,
     curve: str | None,
+    rules: str | None,
     as_json: bool,
     **settings: Any,
 ) -> None:
@@ -664,6 +676,7 @@ def train(
     An agent is a MENACE: matchboxes of beads, one for each state, that win, draw and loss add to
     or take from. It goes on where it stopped, and keeps the settings that it was made with.
     """
+    from graphstore import agents as room
     from graphstore import console
     from graphstore.menace import read_stages
     from graphstore.training import train as train_agent
@@ -672,14 +685,20 @@ def train(
     if stages is not None:
         given["stages"] = read_stages(stages)
     if side is not None:
-        with opened(file) as store:
+        with opened(file, rules) as store:
             given["side"] = player_number(store, side)
     if curve is not None:
-        refuse_existing(curve)
-    with console.progress_shown() as progress:
-        report = train_agent(
-            file, agent, games=games, against=against, seed=seed, progress=progress, **given
-        )
+        refuse_existing(curve, ending=".png")
+    try:
+        with console.progress_shown() as progress:
+            report = train_agent(
+                file, agent, games=games, against=against, seed=seed, progress=progress, **given
+            )
+    except KeyboardInterrupt:
+        with opened(file) as store:
+            known = room.find(store, agent)
+        kept = "nothing was stored" if known is None else f"{agent} has {known.games:,} games now"
+        fail(f"interrupted; {kept}", 130)
     if curve is not None:
         with opened(file) as store:
             draw_curve(store, agent, curve)
@@ -707,20 +726,22 @@ def agents(file: str, agent: str | None, curve: str | None, remove: bool, as_jso
     if agent is None and (curve is not None or remove):
         raise click.UsageError(f"{'--remove' if remove else '--curve'} wants an AGENT")
     if curve is not None:
-        refuse_existing(curve)
+        refuse_existing(curve, ending=".png")
     with opened(file) as store:
         if agent is None:
             rows = room.summaries(store)
             if as_json:
                 console.print_json(rows)
+            elif rows:
+                console.print_table(list(rows[0]), [list(row.values()) for row in rows])
             else:
-                columns = list(rows[0]) if rows else []
-                console.print_table(columns, [list(row.values()) for row in rows])
+                click.echo(f"{file} has no agents; graphstore train {file} makes one", err=True)
             return
-        known = room.load(store, agent)
         if remove:
             room.remove(store, agent)
+            click.echo(f"{agent} is removed from {file}", err=True)
             return
+        known = room.load(store, agent)
         (summary,) = (row for row in room.summaries(store) if row["agent"] == agent)
         record, learned = room.record(store, known), room.curve(store, known)
         if curve is not None:
@@ -749,11 +770,14 @@ def player_number(store: Any, text: str) -> int:
         return int(text)
     if text.lower() in names:
         return names.index(text.lower()) + 1
-    raise click.UsageError(f"--as {text}: there is no such player; write 1, 2 or both")
+    more = "" if store.has_rules else "; names of a game that is not built in need --rules"
+    raise click.UsageError(f"--as {text}: there is no such player; write 1, 2 or both{more}")
 
 
-def refuse_existing(path: str) -> None:
+def refuse_existing(path: str, *, ending: str = "") -> None:
     """Refuse a file that cannot be made, before the work."""
+    if not path.lower().endswith(ending):
+        raise click.UsageError(f"{path}: its name must end in {ending}, which is what it will be")
     with new_file(path):
         pass
     os.unlink(path)

@@ -35,7 +35,7 @@ def draw(curve: Curve, agent: str, game: str, target: str) -> None:
     axes.plot(curve.games, curve.kept, "k--", label="boxes whose favourite move keeps the value")
     axes.set_xscale("symlog", linthresh=10)
     axes.set_xlim(0, max(int(curve.games[-1]), 1))
-    axes.set_ylim(0, 1)
+    axes.set_ylim(-0.02, 1.02)
     axes.set_xlabel("games learned from (rates: of the latter half until then)")
     axes.set_ylabel("share")
     axes.set_title(f"{agent} learns {game}")

@@ -7,8 +7,9 @@ given back with more of their kind, and those of a loser are taken away.
 """
 
 import re
-from collections.abc import Callable
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from operator import index
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,9 @@ from graphstore.game import DRAW, WIN
 
 EMPTY: Final = ("refill", "resign")
 MOST_BEADS: Final = 2**31 - 1  # in one place
+MOST_ADDED: Final = 10_000
+MOST_STAGES: Final = 100
+LONGEST: Final = 1_000_000  # plies
 NO_BOX: Final = -1
 
 
@@ -29,7 +33,7 @@ class Settings(NamedTuple):
         side: 1 or 2, the player that it learns to be; 0 for both, from one set of boxes.
         stages: how many beads of a kind lie in a box at the player's first move, second and so
             on; the last number counts for all later ones. Michie's are 4, 3, 2, 1.
-        win: beads added to every box that was used in a game won; may be negative.
+        win: beads added to every box each time it was used in a game won; may be negative.
         draw: likewise in a game drawn.
         loss: likewise in a game lost.
         empty: what happens at an empty box: ``refill`` it as it was at first, or ``resign``.
@@ -44,26 +48,63 @@ class Settings(NamedTuple):
     empty: str = "refill"
     longest: int = 1000
 
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> "Settings":
+        """Return the settings that were given by name, the others as they are by default.
+
+        Raises:
+            SettingError: there is no such setting, or one makes no sense.
+        """
+        unknown = sorted(given.keys() - {*cls._fields})
+        if unknown:
+            raise SettingError(
+                f"there is no setting {shown(unknown[0])}; there are {', '.join(cls._fields)}"
+            )
+        return cls(**given).checked()
+
     def checked(self) -> "Settings":
         """Return them, if they make sense.
 
         Raises:
             SettingError: one does not.
         """
-        if self.side not in (0, 1, 2):
-            raise SettingError(f"the side is {self.side!r}; it must be 1, 2, or 0 for both")
-        if not self.stages or not all(1 <= number <= 10_000 for number in self.stages):
+        names = ("side", "win", "draw", "loss", "longest")
+        whole: dict[str, Any] = {name: whole_number(name, getattr(self, name)) for name in names}
+        if not isinstance(self.stages, Iterable) or isinstance(self.stages, str):
             raise SettingError(
-                f"the beads are {written(self.stages)}; write 1 to 10,000 a stage, such as 4/3/2/1"
+                f"the stages are {self.stages!r}; give numbers, such as (4, 3, 2, 1)"
+            )
+        stages = tuple(whole_number("a stage", number) for number in self.stages)
+        if whole["side"] not in (0, 1, 2):
+            raise SettingError(f"the side is {self.side}; it must be 1, 2, or 0 for both")
+        if not 1 <= len(stages) <= MOST_STAGES or not all(1 <= n <= MOST_ADDED for n in stages):
+            raise SettingError(
+                f"the beads are {shown(written(stages))}; write 1 to 10,000 a stage, as 4/3/2/1"
             )
         for name in ("win", "draw", "loss"):
-            if not -10_000 <= getattr(self, name) <= 10_000:
-                raise SettingError(f"{name} adds {getattr(self, name):,} beads; 10,000 at most")
+            if abs(whole[name]) > MOST_ADDED:
+                raise SettingError(f"{name} adds {whole[name]:,} beads; 10,000 at most")
         if self.empty not in EMPTY:
             raise SettingError(f"an empty box is {self.empty!r}; it must be {' or '.join(EMPTY)}")
-        if self.longest < 1:
-            raise SettingError(f"the longest game has {self.longest} plies; it must have some")
-        return self
+        if not 1 <= whole["longest"] <= LONGEST:
+            raise SettingError(
+                f"the longest game has {whole['longest']:,} plies; it must have 1 to {LONGEST:,}"
+            )
+        return self._replace(stages=stages, **whole)
+
+
+def whole_number(name: str, value: Any) -> int:
+    """Return a setting that must be a whole number, as an int.
+
+    Raises:
+        SettingError: it is none.
+    """
+    try:
+        if not isinstance(value, bool):
+            return index(value)
+    except TypeError:
+        pass
+    raise SettingError(f"{name} is {value!r}; it must be a whole number")
 
 
 def written(stages: tuple[int, ...]) -> str:
@@ -179,6 +220,28 @@ class Boxes:
         most = max(self.beads[begin:end])
         keeps = self._arena.keeps
         return most > 0 and all(keeps[e] for e in range(begin, end) if self.beads[e] == most)
+
+
+def next_checkpoint(games: int) -> int:
+    """Return after how many games the next look at the boxes is due: 18 in each power of ten.
+
+    >>> next_checkpoint(9), next_checkpoint(95), next_checkpoint(1000)
+    (10, 100, 1500)
+    """
+    step = 1 if games < 10 else 5 * int(f"1{'0' * (len(str(games)) - 2)}")
+    return (games // step + 1) * step
+
+
+def checkpoints(games: int) -> list[int]:
+    """Return after how many games there are looks at the boxes, up to so many.
+
+    >>> checkpoints(17)
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 15]
+    """
+    due = [0]
+    while next_checkpoint(due[-1]) <= games:
+        due.append(next_checkpoint(due[-1]))
+    return due
 
 
 def box_rows(arena: Arena, side: int) -> NDArray[np.bool_]:

@@ -33,6 +33,8 @@ def read_opponent(text: str) -> Opponent:
     Raises:
         OpponentError: it means none.
     """
+    if not isinstance(text, str):
+        raise OpponentError(f"there is no opponent {text!r}; write {USAGE}")
     word, _, share = text.partition("=")
     if word == "mistakes":
         if not re.fullmatch(r"[0-9]*\.?[0-9]+|[0-9]+\.", share) or float(share) > 1:
@@ -52,6 +54,8 @@ def agent_name(text: str) -> str:
     Raises:
         OpponentError: it may not.
     """
+    if not isinstance(text, str):
+        raise OpponentError(f"an agent cannot be called {text!r}; give a text")
     if not _NAME.fullmatch(text) or read_opponent(text.lower()).kind != "agent":
         raise OpponentError(
             f"an agent cannot be called {shown(text)}; take up to 64 letters, digits, "

@@ -149,6 +149,4 @@ def _loaded(store: Store, name: str) -> agents.Agent:
     try:
         return agents.load(store, name)
     except AgentMissingError as error:
-        raise AgentMissingError(
-            f"{error}; others to play are perfect, random, mistakes=P"
-        ) from None
+        raise AgentMissingError(f"{error}; other opponents: perfect, random, mistakes=P") from None

@@ -121,7 +121,7 @@ class Match:
             if seat is not None and seat.side not in (0, player):
                 raise OpponentError(
                     f"{seat.opponent} has learned to be {self.name_of(seat.side)} only, "
-                    f"which is who moves {'second' if at == 0 else 'first'}"
+                    f"who moves {'second' if at == 0 else 'first'}; change who begins (--first)"
                 )
 
     @property

@@ -187,6 +187,7 @@ played = Table(
     Column("plies", Integer, nullable=False),
     CheckConstraint("side IN (0, 1, 2)", name="side"),
     CheckConstraint("winner IN (0, 1, 2)", name="winner"),
+    CheckConstraint("plies >= 0", name="plies"),
     sqlite_with_rowid=False,
     sqlite_strict=True,
 )

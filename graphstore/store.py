@@ -4,7 +4,7 @@ import os
 import sqlite3
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -151,7 +151,13 @@ class Store:
         with self.connect() as connection:
             if not self.has_rules:
                 return query.probe_as_stored(connection, position)
-            here = query.read_position(connection, self.game, position)
+            try:
+                here = query.read_position(connection, self.game, position)
+            except PositionError as error:
+                # Rules that write texts but cannot read them: what is stored can still be found.
+                with suppress(NotInStoreError):
+                    return query.probe_as_stored(connection, position)
+                raise error from None
             return query.probe(connection, self.game, here, extent=self.info["extent"])
 
     def get(self, position: str | int) -> query.Probe | None:
@@ -409,6 +415,8 @@ def explained(path: str | os.PathLike[str], consequence: str = "") -> Iterator[N
             what = bytes(reason.object).decode(errors="replace")
         what = " ".join(what.split())
         then = f"{'; ' * bool(consequence)}{consequence}"
+        if what == "database is locked":
+            what = "another program is writing to it; try again when it is done"
         damaged = type(reason) is sqlite3.DatabaseError  # SQLITE_CORRUPT or SQLITE_NOTADB
         if damaged or what.startswith(("no such", "malformed", "Could not decode")):
             raise NotAStoreError(f"{path} is damaged: {what}{then}") from error

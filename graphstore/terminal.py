@@ -77,6 +77,7 @@ def _reach_person(match: Match, console: Console) -> bool:
     while not match.over and match.by != PERSON:
         turn = match.reply()
         if turn is None:
+            console.print(f"the box of {match.by} is empty")
             break
         console.print(f"{match.name_of(turn.player)} plays {turn.name}")
         if watched:

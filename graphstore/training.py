@@ -14,7 +14,7 @@ from graphstore.agents import Agent, Played
 from graphstore.arena import RESIGN, Arena, Choose, at_random, mistaken, perfect
 from graphstore.errors import OpponentError, SettingError, TooLargeError
 from graphstore.game import DRAW, IN_PLAY, LOSS, WIN, Progress, quiet
-from graphstore.menace import Boxes, Settings, written
+from graphstore.menace import Boxes, Settings, next_checkpoint, whole_number, written
 from graphstore.opponents import read_opponent
 from graphstore.playing import Match
 from graphstore.schema import STRATEGY
@@ -23,6 +23,7 @@ from graphstore.store import Store
 SELF = "self"
 BATCH = 2_000  # games between two looks at the clock
 SAVE_EVERY = 1.0  # seconds
+MOST_GAMES = 10**12
 LARGEST = 20_000_000  # moves: an arena takes some 200 bytes for each
 
 
@@ -89,10 +90,12 @@ def train(
         OpponentError: there is no such opponent, or it cannot play the other side.
         StoreError: the file cannot be read or written.
     """
-    if games < 0:
-        raise SettingError(f"{games:,} games cannot be played")
-    if seed is not None and not 0 <= seed < 2**63:
+    games = whole_number("games", games)
+    if not 0 <= games <= MOST_GAMES:
+        raise SettingError(f"{games:,} games cannot be played; 0 to {MOST_GAMES:,} can")
+    if seed is not None and not 0 <= whole_number("seed", seed) < 2**63:
         raise SettingError(f"the seed is {seed}; it must be from 0 to 2**63 - 1")
+    given = Settings.of(settings)
     with Store.open(file) as store:
         if store.info["extent"] == STRATEGY:
             raise SettingError(
@@ -104,8 +107,8 @@ def train(
                 f"{store.path} has {store.info['moves']:,} moves; agents take {LARGEST:,} at most"
             )
         known = agents.find(store, agent)
-        _check(known, agent, seed, settings)
-        wanted = Settings(**settings).checked() if known is None else known.settings
+        _check(known, agent, seed, {name: getattr(given, name) for name in settings})
+        wanted = given if known is None else known.settings
         against = against or ("perfect" if wanted.side else "self")
         _check_opponent(store, agent, wanted.side, against)
         arena = Arena.of(store.graph())
@@ -241,7 +244,7 @@ class _Course:
         return winner, plies
 
     def _save(self) -> None:
-        with agents.writing(self._store) as connection:
+        with agents.writing(self._store, "games since the last save are lost") as connection:
             self._known = agents.save(
                 connection,
                 self._known,
@@ -253,16 +256,6 @@ class _Course:
             )
         self._new = Played([], self._against, [], [])
         self._checkpoints = []
-
-
-def next_checkpoint(games: int) -> int:
-    """Return after how many games the next look at the boxes is due: 18 in each power of ten.
-
-    >>> next_checkpoint(9), next_checkpoint(95), next_checkpoint(1000)
-    (10, 100, 1500)
-    """
-    step = 1 if games < 10 else 5 * int(f"1{'0' * (len(str(games)) - 2)}")
-    return (games // step + 1) * step
 
 
 def _opponent(store: Store, arena: Arena, against: str, learner: Choose, random: Random) -> Choose:

@@ -17,8 +17,10 @@ from graphstore import agents, digests, proofcheck, schema
 from graphstore.arena import Arena
 from graphstore.arrays import distinct, ragged
 from graphstore.errors import GraphstoreError, NotAStoreError, PositionError, RulesMissingError
-from graphstore.game import IN_PLAY, Game, Ints, Progress, quiet
+from graphstore.game import IN_PLAY, Game, Ints, PlainGame, Progress, quiet
 from graphstore.graph import GameGraph
+from graphstore.menace import checkpoints
+from graphstore.opponents import agent_name
 from graphstore.solution import random_play
 from graphstore.store import Store, connect, explained
 from graphstore.tables import CHUNK
@@ -114,9 +116,7 @@ _PLAYED = """
 SELECT count(*) AS games, coalesce(min(number), 0) AS least, coalesce(max(number), 0) AS most
 FROM played WHERE agent = {id}
 """
-_CHECKPOINT = """
-SELECT games, kept, boxes FROM checkpoint WHERE agent = {id} ORDER BY games DESC LIMIT 1
-"""
+_CHECKPOINTS = "SELECT games, kept, boxes FROM checkpoint WHERE agent = {id} ORDER BY games"
 _ORPHANS = "SELECT DISTINCT agent FROM {table} WHERE agent NOT IN (SELECT id FROM agent)"
 _COUNTS = """
 SELECT (SELECT count(*) FROM state WHERE ply = 0) AS starts,
@@ -158,8 +158,13 @@ def verify(store: Store, *, progress: Progress = quiet) -> Verdict:
         game: Game | None = None
         try:
             game = store.game
+            game.read(store.info["start"])
         except RulesMissingError as error:
             skipped.append(f"what the rules say: there are none ({error})")
+        except PositionError as error:
+            if _writes_only(game):  # else the file is to blame, as will be found
+                skipped.append(f"what the rules say: give them a parse(text) ({error})")
+                game = None
         note("tables, index and views", _schema(store))
         note("digests", _digests(store))
         if game is not None:
@@ -185,6 +190,16 @@ def verify(store: Store, *, progress: Progress = quiet) -> Verdict:
             if strategy:
                 note("the proof", _proof(store))
     return Verdict(tuple(problems), more, tuple(checked), tuple(skipped))
+
+
+def _writes_only(game: Game | None) -> bool:
+    """Return whether a user's rules write positions in a way of their own, but read none."""
+    kind = type(game)
+    return (
+        issubclass(kind, PlainGame)
+        and kind.text is not PlainGame.text
+        and kind.parse is PlainGame.parse
+    )
 
 
 def _rows(store: Store, query: str) -> Iterator[dict[str, Any]]:
@@ -270,23 +285,27 @@ def _agents(store: Store, graph: GameGraph) -> Iterator[Problem]:
     for name in names:
         assert arena is not None
         try:
-            known = agents.load(store, name)
+            known = agents.load(store, agent_name(name))
             boxes = agents.boxes(store, arena, known)
             known.generator()
         except GraphstoreError as error:
-            yield Problem("agent", name, "settings, beads or generator", error, "an agent's")
+            yield Problem("agent", name, "what is stored", f"wrong ({error})", "an agent")
             continue
         rows = {"id": known.id}
         (count,) = _rows(store, _PLAYED.format(**rows))
         if tuple(count.values()) != (known.games, min(known.games, 1), known.games):
             found = f"{count['games']} games, numbered {count['least']} to {count['most']}"
             yield Problem("played", name, "number", found, f"1 to {known.games}")
-        last = next(_rows(store, _CHECKPOINT.format(**rows)), {"games": None})
-        now = {"games": known.games, "kept": boxes.kept, "boxes": len(boxes.rows)}
+        points = list(_rows(store, _CHECKPOINTS.format(**rows)))
+        due = checkpoints(known.games)
+        wrong = sorted({*due} ^ {point["games"] for point in points})
+        if wrong:
+            yield Problem("checkpoint", name, "games", f"wrong at {wrong[0]}", "as they were due")
+        last = points[-1] if points else {}
         # Of a file that has grown since, the boxes are more.
-        same = last["games"] == now["games"] and last["boxes"] == now["boxes"]
-        if same and last["kept"] != now["kept"]:
-            yield Problem("checkpoint", name, "kept", last["kept"], now["kept"])
+        same = last.get("games") == known.games and last.get("boxes") == len(boxes.rows)
+        if same and last["kept"] != boxes.kept:
+            yield Problem("checkpoint", name, "kept", last["kept"], boxes.kept)
 
 
 def _stored_digests(store: Store) -> dict[str, str]:

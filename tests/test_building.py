@@ -375,7 +375,7 @@ def test_a_file_that_another_program_is_writing_is_not_replaced(copy):
         other.execute("BEGIN IMMEDIATE")
         other.execute("UPDATE state SET orbit = orbit + 1")
         other.execute("UPDATE edge SET move = move + 10")
-        with pytest.raises(StoreError, match="locked; nothing was changed"):
+        with pytest.raises(StoreError, match="when it is done; nothing was changed"):
             build("tictactoe", copy, force=True)
         other.execute("ROLLBACK")
     assert names(copy.parent) == [copy.name]

@@ -169,7 +169,12 @@ def test_heaps_that_tell_no_turn_have_boxes_for_either_side():
         ({"stages": (0,)}, "1 to 10,000 a stage"),
         ({"win": 10**6}, "10,000 at most"),
         ({"empty": "weep"}, "refill or resign"),
-        ({"longest": 0}, "must have some"),
+        ({"longest": 0}, "must have 1 to"),
+        ({"longest": 10**20}, "must have 1 to"),
+        ({"stages": (1.5,)}, "whole number"),
+        ({"stages": (True,)}, "whole number"),
+        ({"stages": "4"}, "give numbers"),
+        ({"win": 1.5}, "whole number"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(wrong, said):

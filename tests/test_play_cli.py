@@ -369,7 +369,7 @@ def test_ctrl_d_leaves_cleanly(tictactoe_db):
     assert terminal.shown.endswith("(? for help): \r\nunfinished: X to move\r\n")
 
 
-def test_ctrl_c_leaves_with_130_and_without_a_record(tictactoe_db, tmp_path):
+def test_ctrl_c_leaves_with_130_and_a_record_of_what_was_played(tictactoe_db, tmp_path):
     terminal = Terminal("play", tictactoe_db, "--record", tmp_path / "game.json")
     terminal.read("help): ")
     terminal.type("4\n", "help): ")
@@ -377,7 +377,9 @@ def test_ctrl_c_leaves_with_130_and_without_a_record(tictactoe_db, tmp_path):
     assert terminal.end() == 130
     assert terminal.shown.endswith("^C\r\ngraphstore: interrupted\r\n")
     assert "Traceback" not in terminal.shown
-    assert list(tmp_path.iterdir()) == []
+    record = json.loads((tmp_path / "game.json").read_text())
+    assert record["moves"][0]["move"] == 4
+    assert record["result"]["how"] == "unfinished"
 
 
 def test_a_whole_game_at_the_keyboard(tictactoe_db):
@@ -409,12 +411,15 @@ def test_an_agent_that_resigns_loses(copy, run):
     with closing(sqlite3.connect(copy)) as connection, connection:
         connection.execute("UPDATE bead SET beads = 0")
     done = run("play", copy, "--against", "x", "--first", "machine", "--moves", "")
-    assert (done.returncode, done.stdout) == (0, "X resigns: O has won\n")
+    assert (done.returncode, done.stdout) == (
+        0,
+        "the box of x is empty\nX resigns: O has won\n",
+    )
 
 
 def test_an_agent_is_not_put_on_the_side_that_it_has_not_learned(copy, run):
     run("train", copy, "--agent", "x", "--as", "X", "--games", 5)
     said = error_line(run("play", copy, "--against", "x", "--moves", "4"))
-    assert said == "x has learned to be X only, which is who moves first"
+    assert said == "x has learned to be X only, who moves first; change who begins (--first)"
     said = error_line(run("play", copy, "--against", "y", "--moves", "4"))
     assert "no agent 'y'; its agents: x" in said

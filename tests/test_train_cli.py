@@ -44,7 +44,7 @@ def test_a_side_is_a_player_or_its_number(copy, run, name, side):
 
 def test_agents_are_listed_with_their_games(copy, run):
     assert json.loads(printed(run("agents", copy, "--json"))) == []
-    printed(run("agents", copy))
+    assert "no agents; graphstore train" in run("agents", copy).stderr
     for name, side in (("b", "X"), ("a", "both")):
         run("train", copy, "--agent", name, "--games", 20, "--as", side, "--seed", 1)
     rows = json.loads(printed(run("agents", copy, "--json")))
@@ -95,7 +95,9 @@ def test_the_curve_of_an_agent_without_games_can_be_drawn(copy, run, tmp_path):
 
 def test_an_agent_can_be_removed(copy, run):
     run("train", copy, "--games", 10)
-    assert printed(run("agents", copy, "menace", "--remove")) == ""
+    done = run("agents", copy, "menace", "--remove")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "menace is removed" in done.stderr
     with closing(sqlite3.connect(copy)) as connection:
         for table in ("agent", "bead", "played", "checkpoint"):
             assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
@@ -166,3 +168,43 @@ def test_games_with_rules_of_ones_own_are_learned_without_the_rules(tmp_path, ru
     printed(run("build", f"{rules}:Heap", "--db", build_file))
     rules.unlink()
     assert json.loads(printed(run("train", build_file, "--games", 20, "--json")))["games"] == 20
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    ["stages = 'x'", "empty = 'x'", "longest = 0", "games = 9223372036854775807", "random = ''"],
+)
+def test_a_damaged_agent_is_told_of_and_can_be_removed(copy, run, spoil):
+    run("train", copy, "--games", 20, "--seed", 1)
+    with closing(sqlite3.connect(copy)) as connection, connection:
+        connection.execute(f"UPDATE agent SET {spoil}")
+    done = run("verify", copy)
+    assert done.returncode == 1
+    assert "--remove deletes what is wrong" in done.stderr
+    error_line(run("train", copy, "--games", 20))
+    assert run("agents", copy, "menace", "--remove").returncode == 0
+    assert run("verify", copy).returncode == 0
+
+
+def test_a_picture_is_a_png(copy, run):
+    run("train", copy, "--games", 20)
+    said = error_line(run("agents", copy, "menace", "--curve", "c.svg"), 2)
+    assert "must end in .png" in said
+
+
+def test_players_of_ones_own_rules_have_their_names(tmp_path, run):
+    rules = tmp_path / "rules.py"
+    rules.write_text(
+        "from graphstore import PlainGame\n"
+        "class Heap(PlainGame):\n"
+        "    players = ('Ann', 'Bob')\n"
+        "    def start(self): return 9\n"
+        "    def moves(self, heap): return range(1, min(heap, 3) + 1)\n"
+        "    def play(self, heap, take): return heap - take\n"
+        "    def outcome(self, heap): return None if heap else -1\n"
+    )
+    path = tmp_path / "heap.db"
+    run("build", f"{rules}:Heap", "--db", path)
+    words = ("train", path, "--games", 5, "--as", "Bob", "--json")
+    assert "need --rules" in error_line(run(*words), 2)
+    assert json.loads(printed(run(*words, "--rules", f"{rules}:Heap")))["side"] == 2

@@ -199,6 +199,13 @@ def test_the_first_checkpoint_is_before_the_first_game_and_the_kept_are_those_of
         ({"games": -1}, SettingError, "cannot be played"),
         ({"seed": -1}, SettingError, "seed"),
         ({"stages": (0,)}, SettingError, "beads"),
+        ({"stages": (1.5,)}, SettingError, "whole number"),
+        ({"games": 1.5}, SettingError, "whole number"),
+        ({"games": "3"}, SettingError, "whole number"),
+        ({"seed": 1.5}, SettingError, "whole number"),
+        ({"stage": 1}, SettingError, "no setting 'stage'"),
+        ({"against": 5}, OpponentError, "no opponent 5"),
+        ({"agent": 5}, OpponentError, "cannot be called"),
     ],
 )
 def test_what_makes_no_sense_is_refused_and_leaves_no_agent(copy, words, error, said):
@@ -230,7 +237,7 @@ def test_a_file_that_cannot_be_written_says_so(copy, monkeypatch):
     monkeypatch.setattr(agents, "WAIT", 0.1)
     with closing(sqlite3.connect(copy)) as other:
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(StoreError, match="locked; nothing was written"):
+        with pytest.raises(StoreError, match="when it is done; nothing was written"):
             train(copy, games=10)
 
 
@@ -346,6 +353,10 @@ def test_training_goes_on_while_its_file_is_rebuilt(copy, tmp_path, monkeypatch)
         ("UPDATE agent SET games = games + 1", "1 to 101"),
         ("DELETE FROM played WHERE number = 7", "1 to 100"),
         ("UPDATE checkpoint SET kept = kept + 1 WHERE games = 100", "kept"),
+        ("DELETE FROM checkpoint", "games is wrong at 0"),
+        ("DELETE FROM checkpoint WHERE games = 15", "games is wrong at 15"),
+        ("UPDATE bead SET beads = 1 << 40 WHERE state = 0 AND move = 0", "1,099,511,627,776 beads"),
+        ("UPDATE agent SET name = 'x' || char(10)", "cannot be called"),
         ("DELETE FROM agent", "no agent"),
     ],
 )

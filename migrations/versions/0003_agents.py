@@ -55,6 +55,7 @@ def upgrade() -> None:
         sa.Column("opponent", sa.Text(), nullable=False),
         sa.Column("winner", SMALL, nullable=False),
         sa.Column("plies", sa.Integer(), nullable=False),
+        sa.CheckConstraint("plies >= 0", name=op.f("ck_played_plies")),
         sa.CheckConstraint("side IN (0, 1, 2)", name=op.f("ck_played_side")),
         sa.CheckConstraint("winner IN (0, 1, 2)", name=op.f("ck_played_winner")),
         sa.ForeignKeyConstraint(["agent"], ["agent.id"], name=op.f("fk_played_agent")),
