@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from graphstore.players import Player as Player
     from graphstore.playing import Match as Match
     from graphstore.proving import prove as prove
+    from graphstore.searching import search as search
     from graphstore.solution import Solution as Solution
     from graphstore.solution import solve as solve
     from graphstore.store import Store as Store
@@ -51,6 +52,7 @@ _ROOMS = {
     "explore": "exploration",
     "find_game": "games",
     "prove": "proving",
+    "search": "searching",
     "solve": "solution",
     "train": "training",
     "upgrade": "store",

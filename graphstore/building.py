@@ -47,8 +47,9 @@ class Report(NamedTuple):
         positions: positions, every state counted as often as it has images.
         moves: legal moves of all states.
         edges: distinct pairs of parent and child.
-        value: of the (first) start, for the player to move.
-        remoteness: of the (first) start in plies, or None.
+        start: the position in which a game may begin, of several the one with the lowest id.
+        value: of that start, for the player to move.
+        remoteness: of that start in plies, or None.
         agents: those of the file that was replaced, which the new one keeps.
         seconds: by phase.
     """
@@ -59,6 +60,7 @@ class Report(NamedTuple):
     positions: int
     moves: int
     edges: int
+    start: str
     value: int
     remoteness: int | None
     agents: tuple[str, ...]

@@ -398,6 +398,8 @@ def solve(game: str, position: str | None, timeout: float | None, as_json: bool)
     from graphstore.games import find_game
     from graphstore.searching import START, search
 
+    if timeout is not None and timeout != timeout:
+        raise click.UsageError("--timeout nan: that is no number of seconds")
     rules = find_game(game)
     with warnings_said(), console.progress_shown() as progress:
         found = search(

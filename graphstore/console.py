@@ -185,8 +185,12 @@ def print_searched(game: Game, found: "Searched") -> None:
     mover, other = names if found.to_move != 2 else names[::-1]
     ended = found.method == "rules"
     if found.value is None:
-        endless = "play may come back to a position, and too many are below this one"
-        worth = f"unknown ({'the time was up' if found.why == 'timeout' else endless})"
+        why = {
+            "timeout": "the time was up",
+            "memory": "the memory was full",
+            "endless": "play may come back to a position, and too many are below this one",
+        }
+        worth = f"unknown ({why[str(found.why)]})"
     elif found.value == rules.DRAW:
         worth = "over: drawn (value 0)" if ended else "drawn (value 0)"
     else:

@@ -46,8 +46,8 @@ class Searched(NamedTuple):
         position: the position as text.
         to_move: 1 or 2; None where the rules do not tell.
         value: +1, 0, -1 for the player to move under best play by both; None if not found out.
-        why: why not: ``timeout``, or ``endless`` if play may come back to a position and there are
-            too many below this one.
+        why: why not: ``timeout``; ``endless`` if play may come back to a position and there are
+            too many below this one; or ``memory`` if that was full.
         nodes: how many positions were looked at.
         entries: how many answers the table kept at the end.
         seconds: how long it took.
@@ -95,11 +95,14 @@ def search(
     Raises:
         PositionError: it is not a position of the game.
         RulesError: the rules break a law.
+        ValueError: the timeout is negative.
 
     >>> from graphstore.games import find_game
     >>> search(find_game("ultimate(open)"), "X X . O O . XXOO..... = = 6 X").value
     1
     """
+    if timeout is not None and not timeout >= 0:  # which NaN is not either
+        raise ValueError(f"the timeout is {timeout}; it must be 0 seconds or more")
     clock = _Clock(timeout, progress)
     at = _read(game, position)
     here = np.array([at], dtype=np.int64)
@@ -127,7 +130,7 @@ def _value(
     first, second = "retrograde", "alpha-beta"
     if isinstance(game, Nimble) and game.max_plies is not None:
         first, second = second, first
-    method = first
+    method, why = first, ""
     for method in (first, second):
         try:
             if method == "retrograde":
@@ -137,8 +140,10 @@ def _value(
         except _TimeoutError:
             return 0, "timeout", method
         except (TooLargeError, _CycleError):
-            continue
-    return 0, "endless", method
+            why = "endless"
+        except MemoryError:
+            why = "memory"
+    return 0, why, method
 
 
 def _read(game: Game, position: str | int) -> int:

@@ -18,6 +18,7 @@ from graphstore.arena import Arena
 from graphstore.arrays import distinct, ragged
 from graphstore.errors import GraphstoreError, NotAStoreError, PositionError, RulesMissingError
 from graphstore.game import IN_PLAY, Game, Ints, PlainGame, Progress, quiet
+from graphstore.games import find_builtin
 from graphstore.graph import GameGraph
 from graphstore.menace import checkpoints
 from graphstore.opponents import agent_name
@@ -368,6 +369,8 @@ def _states_by_rules(game: Game, graph: GameGraph) -> Iterator[Problem]:
 
 
 def _by_rules(store: Store, game: Game, graph: GameGraph) -> Iterator[Problem]:
+    if find_builtin(game.name) is not None and store.info["rules"] != game.rules:
+        yield Problem("game", "1", "rules", store.info["rules"], game.rules)
     texts = graph.texts(graph.states.id)
     is_start = graph.states.ply == 0
     starts = distinct(game.canonical(game.start_states()))

@@ -155,6 +155,7 @@ def test_the_command_line_builds_estimates_and_adds(tmp_path, run):
     report = json.loads(run("build", "tictactoe", "--from", first, "--db", path, "--json").stdout)
     ahead = json.loads(run("estimate", "tictactoe", "--from", first, "--json").stdout)
     assert ahead["states"] == report["states"]
+    assert report["start"] == "..X/.O./X.."
     more = json.loads(run("build", "tictactoe", "--from", second, "--db", path, "--json").stdout)
     assert more["states"] > report["states"]
     both = ("--from", first, "--from", second)

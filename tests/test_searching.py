@@ -314,3 +314,21 @@ def test_ctrl_c_in_a_terminal_exits_with_130():
     os.close(here)
     assert process.wait(60) == 130
     assert b"interrupted" in shown
+
+
+@pytest.mark.parametrize("timeout", [float("nan"), -1.0])
+def test_a_timeout_is_a_number_of_seconds(timeout, run):
+    with pytest.raises(ValueError, match="0 seconds or more"):
+        search(find_game("tictactoe"), timeout=timeout)
+    assert error_line(run("solve", "tictactoe", "--timeout", timeout), 2)
+
+
+def test_where_the_memory_is_full_the_value_is_unknown(monkeypatch):
+    game = find_game("tictactoe")
+
+    def full(_positions):
+        raise MemoryError
+
+    monkeypatch.setattr(game, "expand", full)
+    found = search(game)
+    assert (found.value, found.why) == (None, "memory")

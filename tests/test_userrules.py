@@ -192,28 +192,3 @@ def test_the_same_rules_under_another_name_are_not_warned_of(rules: Path) -> Non
     graphstore.build(type(game)(), "take.db")
     shown = run("show", "take.db", "--rules", "take.py:Take")
     assert (shown.returncode, shown.stderr) == (0, "")
-
-
-WRITES_ONLY = """
-from graphstore import PlainGame
-class Heap(PlainGame):
-    def start(self): return 5
-    def moves(self, heap): return [take for take in (1, 2) if take <= heap]
-    def play(self, heap, take): return heap - take
-    def outcome(self, heap): return None if heap else -1
-    def text(self, heap): return f"<{heap}>"
-"""
-
-
-def test_rules_that_write_texts_but_read_none_find_what_is_stored(tmp_path):
-    rules = tmp_path / "rules.py"
-    rules.write_text(WRITES_ONLY)
-    path = tmp_path / "heap.db"
-    graphstore.build(f"{rules}:Heap", path)
-    with graphstore.Store.open(path, rules=graphstore.find_game(f"{rules}:Heap")) as store:
-        assert store.probe("<4>").value == 1
-        with pytest.raises(graphstore.PositionError):
-            store.probe("<77>")
-        verdict = graphstore.verify(store)
-    assert verdict.ok
-    assert "parse(text)" in verdict.skipped[0]

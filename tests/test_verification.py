@@ -10,7 +10,7 @@ import pytest
 from conftest import DATA, TableGame
 
 from graphstore import Store, build, digests, find_game, schema
-from graphstore.errors import NotAStoreError, StoreError
+from graphstore.errors import NotAStoreError, PositionError, StoreError
 from graphstore.games.grid import Grid
 from graphstore.verification import verify
 
@@ -450,3 +450,28 @@ def test_the_command_lists_what_is_wrong_and_fails_in_one_line(run, copy):
     assert done.stderr.startswith(f"graphstore: {copy} is wrong in ")
     assert done.stderr.endswith("places; build it anew\n")
     assert done.stderr.count("\n") == 1
+
+
+WRITES_ONLY = """
+from graphstore import PlainGame
+class Heap(PlainGame):
+    def start(self): return 5
+    def moves(self, heap): return [take for take in (1, 2) if take <= heap]
+    def play(self, heap, take): return heap - take
+    def outcome(self, heap): return None if heap else -1
+    def text(self, heap): return f"<{heap}>"
+"""
+
+
+def test_rules_that_write_texts_but_read_none_find_what_is_stored(tmp_path):
+    rules = tmp_path / "rules.py"
+    rules.write_text(WRITES_ONLY)
+    path = tmp_path / "heap.db"
+    build(f"{rules}:Heap", path)
+    with Store.open(path, rules=find_game(f"{rules}:Heap")) as store:
+        assert store.probe("<4>").value == 1
+        with pytest.raises(PositionError):
+            store.probe("<77>")
+        verdict = verify(store)
+    assert verdict.ok
+    assert "parse(text)" in verdict.skipped[0]
