@@ -723,7 +723,7 @@ def agents(file: str, agent: str | None, curve: str | None, remove: bool, as_jso
     position. won_by_1 and won_by_2 count games by player, X being 1.
     """
     from graphstore import agents as room
-    from graphstore import console
+    from graphstore import console, standings
 
     if agent is None and (curve is not None or remove):
         raise click.UsageError(f"{'--remove' if remove else '--curve'} wants an AGENT")
@@ -731,7 +731,7 @@ def agents(file: str, agent: str | None, curve: str | None, remove: bool, as_jso
         refuse_existing(curve, ending=".png")
     with opened(file) as store:
         if agent is None:
-            rows = room.summaries(store)
+            rows = standings.summaries(store)
             if as_json:
                 console.print_json(rows)
             elif rows:
@@ -744,8 +744,8 @@ def agents(file: str, agent: str | None, curve: str | None, remove: bool, as_jso
             click.echo(f"{agent} is removed from {file}", err=True)
             return
         known = room.load(store, agent)
-        (summary,) = (row for row in room.summaries(store) if row["agent"] == agent)
-        record, learned = room.record(store, known), room.curve(store, known)
+        (summary,) = (row for row in standings.summaries(store) if row["agent"] == agent)
+        record, learned = standings.record(store, known), standings.curve(store, known)
         if curve is not None:
             draw_curve(store, agent, curve)
     points = learned.points()
@@ -788,9 +788,10 @@ def refuse_existing(path: str, *, ending: str = "") -> None:
 def draw_curve(store: Any, agent: str, path: str) -> None:
     """Draw how an agent has learned."""
     from graphstore import agents as room
+    from graphstore import standings
     from graphstore.learning import draw
 
-    draw(room.curve(store, room.load(store, agent)), agent, store.info["name"], path)
+    draw(standings.curve(store, room.load(store, agent)), agent, store.info["name"], path)
 
 
 @cli.command()

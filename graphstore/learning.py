@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from graphstore.agents import Curve
 from graphstore.errors import MissingExtraError
+from graphstore.standings import Curve
 from graphstore.store import explained
 
 
@@ -11,7 +11,7 @@ def draw(curve: Curve, agent: str, game: str, target: str) -> None:
     """Draw how an agent has learned as a PNG.
 
     Args:
-        curve: what `graphstore.agents.curve` returns.
+        curve: what `graphstore.standings.curve` returns.
         agent: its name.
         game: what it has learned.
         target: a file, replaced if there is one.

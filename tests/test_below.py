@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from conftest import error_line
 
-from graphstore import Store, agents, build, explore, find_game, solve, train, verify
+from graphstore import Store, build, explore, find_game, solve, standings, train, verify
 from graphstore.errors import PositionError, StoreExistsError
 from graphstore.exploration import estimate
 from graphstore.games.records import LENGTH, Record
@@ -121,11 +121,11 @@ def test_agents_get_boxes_for_what_is_added(tmp_path):
     assert build("tictactoe", path, below=["XO./.../..."]).agents == ("a", "b")
     with Store.open(path) as store:
         assert verify(store).ok
-        for row in agents.summaries(store):
+        for row in standings.summaries(store):
             fresh = f"fresh-{row['agent']}"
             side = row["side"]
             train(path, fresh, games=0, side=side, stages=(8, 4) if side == 0 else (4, 3, 2, 1))
-            (new,) = (each for each in agents.summaries(store) if each["agent"] == fresh)
+            (new,) = (each for each in standings.summaries(store) if each["agent"] == fresh)
             assert new["boxes"] == row["boxes"]
     with closing(sqlite3.connect(path)) as connection:
         assert before <= set(connection.execute("SELECT * FROM bead"))

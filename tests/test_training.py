@@ -11,7 +11,7 @@ from contextlib import closing
 import pytest
 from conftest import graphstore
 
-from graphstore import Match, Store, agents, build, train, training, verify
+from graphstore import Match, Store, agents, build, standings, train, training, verify
 from graphstore.errors import (
     AgentMissingError,
     OpponentError,
@@ -172,9 +172,9 @@ def test_the_first_checkpoint_is_before_the_first_game_and_the_kept_are_those_of
     assert [point["games"] for point in points[:3]] == [0, 1, 2]
     assert points[-1] == {"games": 1500, "kept": report.kept, "boxes": 593}
     with Store.open(copy) as store:
-        (summary,) = agents.summaries(store)
+        (summary,) = standings.summaries(store)
         assert (summary["kept"], summary["boxes"]) == (report.kept, 593)
-        curve = agents.curve(store, agents.load(store, "menace"))
+        curve = standings.curve(store, agents.load(store, "menace"))
         (kept,) = store.sql("""
             SELECT count(*) FROM (SELECT state FROM matchbox WHERE agent = 'menace' AND favourite
             GROUP BY state HAVING min(keeps) = 1)""")
