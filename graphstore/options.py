@@ -1,0 +1,137 @@
+"""What the commands share: options, how a database is opened, how an error ends a command."""
+
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, TextIO, TypeVar
+
+import click
+
+from graphstore.errors import StoreMissingError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def fail(message: str, exit_code: int = 1) -> None:
+    """Say in one line what went wrong, and exit."""
+    click.echo("graphstore: " + " ".join(message.splitlines()), err=True)
+    sys.exit(exit_code)
+
+
+def json_option(command: F) -> F:
+    """Add ``--json``."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
+
+
+def csv_option(command: F) -> F:
+    """Add ``--csv``."""
+    return click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")(command)
+
+
+def complete_game(_context: Any, _parameter: Any, typed: str) -> list[str]:
+    """Return the names of games that begin as typed, for the shell."""
+    from graphstore.games import FAMILIES
+
+    names = [name for family in FAMILIES for name in (*family.examples, *family.large)]
+    return [name for name in names if name.startswith(typed)]
+
+
+@contextmanager
+def warnings_said() -> Iterator[None]:
+    """Print the package's warnings as they come, each as one line."""
+
+    def say(message: Warning | str, *_: Any) -> None:
+        click.echo(f"graphstore: warning: {message}", err=True)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = say  # type: ignore[assignment]  # it needs no more than the message
+        yield
+
+
+def opened(file: str, rules: str | None = None) -> Any:
+    """Open a database with the rules that were named, and say what is wrong with them."""
+    from graphstore.games import find_game
+    from graphstore.store import Store
+
+    try:
+        with warnings_said():
+            store = Store.open(file)
+            if rules is None or (store.has_rules and _from_environment("rules")):
+                return store  # the variable is for games that are not built in
+            store.close()
+            return Store.open(file, rules=find_game(rules))
+    except StoreMissingError:
+        given = click.get_current_context().params
+        for other in (given.get("position"), given.get("statement")):
+            if other is not None and os.path.isfile(other):
+                raise click.UsageError(f"{other} is a file; FILE goes first") from None
+        raise
+
+
+def _from_environment(option: str) -> bool:
+    source = click.get_current_context().get_parameter_source(option)
+    return source is click.core.ParameterSource.ENVIRONMENT
+
+
+def is_strategy(store: Any) -> bool:
+    """Return whether a database holds a strategy, under which depths are bounds."""
+    from graphstore.schema import STRATEGY
+
+    return bool(store.info["extent"] == STRATEGY)
+
+
+def say_if_without_rules(store: Any) -> Any:
+    """Return the rules; without them, say in one line what that means, and return None."""
+    if store.has_rules:
+        return store.game
+    name = store.info["name"]
+    click.echo(
+        f"graphstore: {name} is not built in; without --rules FILE.py:NAME, "
+        "positions are found only as they are stored",
+        err=True,
+    )
+    return None
+
+
+@contextmanager
+def new_file(path: str) -> Iterator[TextIO]:
+    """Open a file that is not there yet, for writing; after an error there is none."""
+    from graphstore.store import explained
+
+    with explained(path), open(path, "x", encoding="utf-8") as target:
+        try:
+            yield target
+            target.flush()
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(path)
+            raise
+
+
+def refuse_existing(path: str, *, ending: str = "") -> None:
+    """Refuse a file that cannot be made, before the work."""
+    if not path.lower().endswith(ending):
+        raise click.UsageError(f"{path}: its name must end in {ending}, which is what it will be")
+    with new_file(path):
+        pass
+    os.unlink(path)
+
+
+FILE = click.argument("file", type=click.Path())
+RULES = click.option(
+    "--rules",
+    envvar="GRAPHSTORE_RULES",
+    metavar="FILE.py:NAME",
+    help="The rules of a game that is not built in; runs their code.  [env: GRAPHSTORE_RULES]",
+)
+POSITION = click.argument("position", required=False)
+BELOW = click.option(
+    "--from",
+    "below",
+    multiple=True,
+    metavar="POSITION",
+    help="Only what play from here can reach; may be given more than once.",
+)
