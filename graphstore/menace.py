@@ -157,13 +157,12 @@ class Boxes:
     @property
     def kept(self) -> int:
         """How many boxes there are all of whose favourite moves keep the value."""
-        for row in self.touched:
-            (self._keeps.add if self._keeps_value(row) else self._keeps.discard)(row)
+        self._look_at_touched()
         return len(self._keeps)
 
     def settle(self) -> list[int]:
         """Return the edges of the boxes that changed since the last call."""
-        self.kept  # noqa: B018  # counts what was touched
+        self._look_at_touched()
         first = self._arena.first
         edges = [e for row in sorted(self.touched) for e in range(first[row], first[row + 1])]
         self.touched.clear()
@@ -214,6 +213,10 @@ class Boxes:
         self.total[row] = sum(self.beads[edges])
         self.touched.add(row)
         return self.total[row]
+
+    def _look_at_touched(self) -> None:
+        for row in self.touched:
+            (self._keeps.add if self._keeps_value(row) else self._keeps.discard)(row)
 
     def _keeps_value(self, row: int) -> bool:
         begin, end = self._arena.first[row], self._arena.first[row + 1]
