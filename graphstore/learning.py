@@ -1,10 +1,26 @@
 """The learning curve of an agent as a picture."""
 
 from pathlib import Path
+from typing import Any
 
 from graphstore.errors import MissingExtraError
 from graphstore.standings import Curve
 from graphstore.store import explained
+
+
+def figure_class() -> Any:
+    """Return matplotlib's Figure.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtraError(
+            "pictures need matplotlib: pip install 'graphstore[draw]'"
+        ) from error
+    return Figure
 
 
 def draw(curve: Curve, agent: str, game: str, target: str) -> None:
@@ -20,13 +36,7 @@ def draw(curve: Curve, agent: str, game: str, target: str) -> None:
         MissingExtraError: matplotlib is not installed.
         StoreError: the file cannot be written.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError(
-            "pictures need matplotlib: pip install 'graphstore[draw]'"
-        ) from error
-    figure = Figure(figsize=(8, 4.5), layout="constrained")
+    figure = figure_class()(figsize=(8, 4.5), layout="constrained")
     axes = figure.add_subplot()
     words = ("won", "drawn", "lost") if curve.alone else ("won by 1", "drawn", "won by 2")
     shares = (curve.won, curve.drawn, curve.lost)

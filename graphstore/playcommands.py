@@ -167,7 +167,7 @@ def train(
         with opened(file, rules) as store:
             given["side"] = player_number(store, side)
     if curve is not None:
-        refuse_existing(curve, ending=".png")
+        check_picture(curve)
     try:
         with console.progress_shown() as progress:
             report = train_agent(
@@ -205,7 +205,7 @@ def agents(file: str, agent: str | None, curve: str | None, remove: bool, as_jso
     if agent is None and (curve is not None or remove):
         raise click.UsageError(f"{'--remove' if remove else '--curve'} wants an AGENT")
     if curve is not None:
-        refuse_existing(curve, ending=".png")
+        check_picture(curve)
     with opened(file) as store:
         if agent is None:
             rows = standings.summaries(store)
@@ -251,6 +251,14 @@ def player_number(store: Any, text: str) -> int:
         return names.index(text.lower()) + 1
     more = "" if store.has_rules else "; names of a game that is not built in need --rules"
     raise click.UsageError(f"--as {text}: there is no such player; write 1, 2 or both{more}")
+
+
+def check_picture(path: str) -> None:
+    """Refuse a picture that cannot be drawn, before the work."""
+    from graphstore.learning import figure_class
+
+    refuse_existing(path, ending=".png")
+    figure_class()
 
 
 def draw_curve(store: Any, agent: str, path: str) -> None:

@@ -152,6 +152,10 @@ def test_without_matplotlib_one_line_tells_what_to_install(copy, tmp_path):
     done = graphstore("agents", copy, "menace", "--curve", picture, PYTHONPATH=str(tmp_path))
     assert "pip install 'graphstore[draw]'" in error_line(done)
     assert not picture.exists()
+    before = copy.read_bytes()
+    done = graphstore("train", copy, "--games", 5, "--curve", picture, PYTHONPATH=str(tmp_path))
+    assert "pip install 'graphstore[draw]'" in error_line(done)
+    assert copy.read_bytes() == before
 
 
 def test_games_with_rules_of_ones_own_are_learned_without_the_rules(tmp_path, run):
