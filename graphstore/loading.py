@@ -1,13 +1,13 @@
 """A solved graph back from its database, whole or in part."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import closing
 from functools import partial
 from itertools import chain
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Select, select
+from sqlalchemy import Connection, Select, func, select
 
 from graphstore import query, schema
 from graphstore.arrays import member
@@ -16,17 +16,27 @@ from graphstore.game import IN_PLAY, Ints
 from graphstore.graph import Edges, GameGraph, States
 from graphstore.solution import NONE, Solution
 
-CHUNK = 50_000  # rows held as Python objects at once
-
-_STATE = select(*(column for column in schema.state.c if column.name != "winner"))
-_UNSOLVED = select(
-    *(
-        schema.state.c[name]
-        for name in ("id", "position", "ply", "to_move", "ended", "value", "orbit")
-    )
-)
-_EDGE = select(schema.edge)
+_INTEGERS = ("id", "ply", "to_move", "ended", "value", "remoteness", "win_depth", "lose_depth")
 _NULLS = {"to_move": 0, "remoteness": NONE, "win_depth": NONE, "lose_depth": NONE}
+_TYPES = dict.fromkeys((*_INTEGERS, "orbit", "parent", "move", "child"), "i8") | {"position": "O"}
+
+
+def _read(*names: str) -> Select[Any]:
+    """Return what reads columns of state, with numbers for NULL where they are integers."""
+    columns = (schema.state.c[name] for name in names)
+    return select(
+        *(
+            func.coalesce(column, _NULLS[column.name]).label(column.name)
+            if column.name in _NULLS
+            else column
+            for column in columns
+        )
+    )
+
+
+_STATE = _read(*(column.name for column in schema.state.c if column.name != "winner"))
+_UNSOLVED = _read("id", "position", "ply", "to_move", "ended", "value", "orbit")
+_EDGE = select(schema.edge)
 
 
 def load(connection: Connection, name: str, *, below: int | None = None) -> GameGraph:
@@ -65,31 +75,21 @@ def _columns(connection: Connection, queries: Iterable[Select[Any]]) -> dict[str
 
     Read through the driver's own cursor: a graph has millions of rows.
     """
-    parts: dict[str, list[Any]] = {}
+    parts = []
     for each in queries:
         statement = each.compile(connection, compile_kwargs={"literal_binds": True})
-        with closing(connection.connection.cursor()) as cursor:
+        # Doubles where no other type is known: None becomes NaN.
+        names = [column.name for column in each.selected_columns]
+        row = np.dtype([(name, _TYPES.get(name, "f8")) for name in names])
+        cursor: Any = connection.connection.cursor()
+        with closing(cursor):
             cursor.execute(str(statement))
-            names = [column.name for column in each.selected_columns]
-            parts = parts or {name: [] for name in names}
-            while rows := cursor.fetchmany(CHUNK):
-                for name, cells in zip(names, zip(*rows, strict=True), strict=True):
-                    parts[name].append(cells if name == "position" else _array(name, cells))
+            parts.append(np.fromiter(cursor, row))
+    table = np.concatenate(parts)
+    columns = {name: np.ascontiguousarray(table[name]) for name in table.dtype.names or ()}
     return {
-        name: list(chain.from_iterable(cells))
-        if name == "position"
-        else np.concatenate([np.empty(0, dtype=np.int64), *cells])
-        for name, cells in parts.items()
+        name: cells.tolist() if name == "position" else cells for name, cells in columns.items()
     }
-
-
-def _array(name: str, cells: Sequence[Any]) -> Any:
-    if name in ("score", "random_value", "best_response"):
-        return np.array(cells, dtype=np.float64)  # None becomes NaN
-    if name in _NULLS:
-        none = _NULLS[name]
-        cells = [none if cell is None else cell for cell in cells]
-    return np.array(cells, dtype=np.int64)
 
 
 def _graph(name: str, states: dict[str, Any], edges: dict[str, Any]) -> GameGraph:

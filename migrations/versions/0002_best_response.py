@@ -5,11 +5,13 @@ from alembic import op
 
 from graphstore.digests import ColumnDigests, of_content, of_row
 from graphstore.errors import NotAStoreError
-from graphstore.loading import CHUNK, load_unsolved
+from graphstore.loading import load_unsolved
 from graphstore.solution import random_play
 
 revision = "0002"
 down_revision = "0001"
+
+CHUNK = 50_000  # rows updated at once
 
 REAL: sa.Double[float] = sa.Double().with_variant(sa.REAL(), "sqlite")
 
