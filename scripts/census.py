@@ -6,6 +6,7 @@ published numbers are known they stand in a column, and the exit code is 1 if an
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator
 from itertools import islice
@@ -140,4 +141,7 @@ def compare(name: str, rows: list[Row]) -> list[str]:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except BrokenPipeError:  # the reader has seen enough, as `head` does
+        os._exit(141)

@@ -12,6 +12,7 @@ by networkx, in Python: 80,000 states take seconds, a million minutes.
 """
 
 import argparse
+import os
 import sys
 from typing import Any, NamedTuple
 
@@ -137,4 +138,7 @@ def critical(graph: GameGraph, moves: Any) -> tuple[list[Critical], int]:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except BrokenPipeError:  # the reader has seen enough, as `head` does
+        os._exit(141)

@@ -9,6 +9,7 @@ loss, 2 from win to loss. With --wrong only positions where that is something.
 """
 
 import argparse
+import os
 import sys
 from typing import Any, NamedTuple
 
@@ -138,4 +139,7 @@ def _shown(each: Disagreement) -> list[Any]:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except BrokenPipeError:  # the reader has seen enough, as `head` does
+        os._exit(141)

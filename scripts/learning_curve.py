@@ -7,6 +7,7 @@ built first, into a folder that is thrown away, too.
 
 import argparse
 import csv
+import os
 import sqlite3
 import sys
 import tempfile
@@ -102,4 +103,7 @@ def copy(source: Path, target: Path) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except BrokenPipeError:  # the reader has seen enough, as `head` does
+        os._exit(141)

@@ -7,6 +7,7 @@ position that they stand for. In a file of a strategy depths are bounds.
 """
 
 import argparse
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -93,4 +94,7 @@ def plot(rows: list[Row], title: str, target: str) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except BrokenPipeError:  # the reader has seen enough, as `head` does
+        os._exit(141)

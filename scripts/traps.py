@@ -7,6 +7,7 @@ and the worst traps.
 """
 
 import argparse
+import os
 import sys
 from typing import Any, NamedTuple
 
@@ -131,4 +132,7 @@ def _trap(graph: GameGraph, row: int, choices: int, keep: int) -> Trap:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except BrokenPipeError:  # the reader has seen enough, as `head` does
+        os._exit(141)

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import runpy
 import sqlite3
 import subprocess
 import sys
@@ -242,24 +241,12 @@ def test_a_walk_through_no_strategy_fails_in_one_line(tmp_path):
     assert len(done.stderr.splitlines()) == 1
 
 
-def here(monkeypatch, capsys, script, *arguments):
-    """Run a script in this process, which is quicker; return (exit code, stdout, stderr)."""
-    monkeypatch.setattr(sys, "argv", [script, *map(str, arguments)])
-    code, said = 0, ""
-    try:
-        runpy.run_path(str(SCRIPTS / script), run_name="__main__")
-    except SystemExit as done:
-        code, said = (done.code, "") if isinstance(done.code, int) else (1, f"{done.code}\n")
-    out, err = capsys.readouterr()
-    return code, out, err + said
-
-
 @pytest.fixture
-def told(monkeypatch, capsys):
+def told(run_script):
     """Return a function that runs a script with --json here and returns what it printed."""
 
     def told(script, *arguments):
-        code, out, err = here(monkeypatch, capsys, script, *arguments, "--json")
+        code, out, err = run_script(script, *arguments, "--json")
         assert (code, err) == (0, "")
         return json.loads(out)
 
@@ -267,11 +254,11 @@ def told(monkeypatch, capsys):
 
 
 @pytest.fixture
-def line(monkeypatch, capsys):
+def line(run_script):
     """Return a function that runs a script that must fail, and returns the line that it said."""
 
     def line(script, *arguments):
-        code, _, err = here(monkeypatch, capsys, script, *arguments)
+        code, _, err = run_script(script, *arguments)
         assert code == 1
         assert err.startswith(f"{script.removesuffix('.py')}: ")
         assert err.count("\n") == 1
@@ -377,13 +364,13 @@ def test_endless_draws_have_a_row_without_a_number(told, vanishing_db):
     assert sum(row["losses"] for row in rows) == 2520
 
 
-def test_the_spread_and_a_curve_are_drawn(monkeypatch, capsys, tictactoe_db, tmp_path):
+def test_the_spread_and_a_curve_are_drawn(run_script, tictactoe_db, tmp_path):
     for script, *words in (
         ("remoteness.py", tictactoe_db),
         ("learning_curve.py", "tictactoe", "--games", 20, "--seed", 1),
     ):
         picture = tmp_path / f"{script}.png"
-        code, _, err = here(monkeypatch, capsys, script, *words, "--plot", picture)
+        code, _, err = run_script(script, *words, "--plot", picture)
         assert (code, err) == (0, "")
         assert picture.read_bytes().startswith(b"\x89PNG")
 
@@ -459,9 +446,9 @@ def test_a_curve_is_that_of_the_agent_and_the_file_stays_as_it_is(told, copy, tm
     assert told("learning_curve.py", "tictactoe", *new) == more
 
 
-def test_a_curve_as_csv_has_the_same_rows(told, monkeypatch, capsys):
+def test_a_curve_as_csv_has_the_same_rows(told, run_script):
     words = ("learning_curve.py", "tictactoe", "--games", 12, "--seed", 1)
-    code, out, _ = here(monkeypatch, capsys, *words, "--csv")
+    code, out, _ = run_script(*words, "--csv")
     assert code == 0
     assert list(csv.DictReader(out.splitlines())) == [
         {name: "" if cell is None else str(cell) for name, cell in row.items()}
@@ -480,9 +467,9 @@ def test_a_file_that_is_not_there_or_no_database_is_refused_in_one_line(line, tm
 
 
 @pytest.mark.parametrize("script", READERS)
-def test_a_script_prints_tables_of_any_game(monkeypatch, capsys, heap, tmp_path, script):
+def test_a_script_prints_tables_of_any_game(run_script, heap, tmp_path, script):
     build(f"{heap}:Heap", tmp_path / "heap.db")
-    code, out, err = here(monkeypatch, capsys, script, tmp_path / "heap.db")
+    code, out, err = run_script(script, tmp_path / "heap.db")
     assert (code, err) == (0, "")
     assert "---" in out
 
