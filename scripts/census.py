@@ -143,5 +143,5 @@ def compare(name: str, rows: list[Row]) -> list[str]:
 if __name__ == "__main__":
     try:
         main()
-    except BrokenPipeError:  # the reader has seen enough, as `head` does
-        os._exit(141)
+    except (BrokenPipeError, KeyboardInterrupt):  # `head` has seen enough, or a person has
+        os._exit(1)

@@ -57,16 +57,18 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=10, help="how many, default: %(default)s")
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments = parser.parse_args()
+    if arguments.limit < 0:
+        parser.error("--limit must not be negative")
     try:
         with Store.open(arguments.file) as store:
             graph = store.graph()
             found, states = critical(graph, moves_of(store, graph, arguments.play))
-        found = found[: max(arguments.limit, 0)]
+        found = found[: arguments.limit]
         if arguments.json:
             rows = [each._asdict() for each in found]
             print_json({"play": arguments.play, "states": states, "critical": rows})
             return
-        print(f"play by {arguments.play} moves goes through {states:,} states\n")
+        print(f"states that play by {arguments.play} moves comes to: {states:,}\n")
         print_table(Critical._fields, [[*each[:-1], int(each.forced)] for each in found])
     except GraphstoreError as error:
         sys.exit(f"critical: {error}")
@@ -140,5 +142,5 @@ def critical(graph: GameGraph, moves: Any) -> tuple[list[Critical], int]:
 if __name__ == "__main__":
     try:
         main()
-    except BrokenPipeError:  # the reader has seen enough, as `head` does
-        os._exit(141)
+    except (BrokenPipeError, KeyboardInterrupt):  # `head` has seen enough, or a person has
+        os._exit(1)

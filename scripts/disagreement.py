@@ -56,6 +56,8 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=10, help="how many, default: %(default)s")
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments = parser.parse_args()
+    if arguments.limit < 0:
+        parser.error("--limit must not be negative")
     try:
         with Store.open(arguments.file) as store:
             if store.info["cyclic"]:
@@ -64,7 +66,7 @@ def main() -> None:
                     "random play has no mean result"
                 )
             found, misled, in_play = disagreements(
-                store.graph(), wrong=arguments.wrong, limit=max(arguments.limit, 0)
+                store.graph(), wrong=arguments.wrong, limit=arguments.limit
             )
     except GraphstoreError as error:
         sys.exit(f"disagreement: {error}")
@@ -141,5 +143,5 @@ def _shown(each: Disagreement) -> list[Any]:
 if __name__ == "__main__":
     try:
         main()
-    except BrokenPipeError:  # the reader has seen enough, as `head` does
-        os._exit(141)
+    except (BrokenPipeError, KeyboardInterrupt):  # `head` has seen enough, or a person has
+        os._exit(1)

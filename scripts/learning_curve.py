@@ -37,6 +37,8 @@ def main() -> None:
     form.add_argument("--csv", action="store_true", help="print CSV")
     form.add_argument("--json", action="store_true", help="print JSON")
     arguments = parser.parse_args()
+    if arguments.plot and Path(arguments.plot).resolve() == Path(arguments.game).resolve():
+        parser.error(f"--plot {arguments.plot} would replace the database")
     given = {name: getattr(arguments, name) for name in SETTINGS}
     settings = {name: value for name, value in given.items() if value is not None}
     if settings and not arguments.games:
@@ -105,5 +107,5 @@ def copy(source: Path, target: Path) -> None:
 if __name__ == "__main__":
     try:
         main()
-    except BrokenPipeError:  # the reader has seen enough, as `head` does
-        os._exit(141)
+    except (BrokenPipeError, KeyboardInterrupt):  # `head` has seen enough, or a person has
+        os._exit(1)

@@ -31,6 +31,8 @@ def main() -> None:
     parser.add_argument("--plot", metavar="PNG", help="draw it, too (needs matplotlib)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments = parser.parse_args()
+    if arguments.plot and Path(arguments.plot).resolve() == Path(arguments.file).resolve():
+        parser.error(f"--plot {arguments.plot} would replace the database")
     try:
         with Store.open(arguments.file) as store:
             rows = spread(store.graph(), positions=arguments.positions)
@@ -96,5 +98,5 @@ def plot(rows: list[Row], title: str, target: str) -> None:
 if __name__ == "__main__":
     try:
         main()
-    except BrokenPipeError:  # the reader has seen enough, as `head` does
-        os._exit(141)
+    except (BrokenPipeError, KeyboardInterrupt):  # `head` has seen enough, or a person has
+        os._exit(1)

@@ -63,10 +63,12 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=10, help="traps shown, default: %(default)s")
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments = parser.parse_args()
+    if arguments.limit < 0:
+        parser.error("--limit must not be negative")
     wanted = (arguments.value,) if arguments.value else tuple(VALUES)
     try:
         with Store.open(arguments.file) as store:
-            traps = find_traps(store.graph(), wanted, limit=max(arguments.limit, 0))
+            traps = find_traps(store.graph(), wanted, limit=arguments.limit)
     except GraphstoreError as error:
         sys.exit(f"traps: {error}")
     if arguments.json:
@@ -111,7 +113,9 @@ def find_traps(graph: GameGraph, wanted: tuple[str, ...] = tuple(VALUES), *, lim
                 "mean_share": round(float(share[here].mean()), 4) if here.any() else None,
             }
         )
-    rows = np.flatnonzero((choices > 1) & np.isin(value, [VALUES[name] for name in wanted]))
+    rows = np.flatnonzero(
+        (share > 0) & np.isin(value, [VALUES[name] for name in wanted]) & (choices > 1)
+    )
     rows = rows[np.lexsort((rows, -choices[rows], -share[rows]))][:limit]
     return Traps(
         summary, [_trap(graph, int(row), int(choices[row]), int(keep[row])) for row in rows]
@@ -134,5 +138,5 @@ def _trap(graph: GameGraph, row: int, choices: int, keep: int) -> Trap:
 if __name__ == "__main__":
     try:
         main()
-    except BrokenPipeError:  # the reader has seen enough, as `head` does
-        os._exit(141)
+    except (BrokenPipeError, KeyboardInterrupt):  # `head` has seen enough, or a person has
+        os._exit(1)

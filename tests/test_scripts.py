@@ -333,7 +333,7 @@ def test_traps_and_only_moves_are_those_that_the_children_tell(told, tictactoe_d
         if (shares := [1 - w.count(v) / len(w) for v, w in choices.values() if v == value])
     ]
     worst = traps["worst"]
-    assert len(worst) == len(choices)
+    assert len(worst) == sum(set(w) != {v} for v, w in choices.values())
     assert [trap["share"] for trap in worst] == sorted(
         (trap["share"] for trap in worst), reverse=True
     )
@@ -472,6 +472,15 @@ def test_a_script_prints_tables_of_any_game(run_script, heap, tmp_path, script):
     code, out, err = run_script(script, tmp_path / "heap.db")
     assert (code, err) == (0, "")
     assert "---" in out
+
+
+@pytest.mark.parametrize("script", ["remoteness.py", "learning_curve.py"])
+def test_a_picture_does_not_replace_the_database(run_script, copy, script):
+    before = copy.read_bytes()
+    code, out, err = run_script(script, copy, "--plot", copy)
+    assert (code, out) == (2, "")
+    assert "would replace the database" in err
+    assert copy.read_bytes() == before
 
 
 def test_what_a_script_cannot_do_it_says_in_one_line(line, tictactoe_db, vanishing_db, tmp_path):
