@@ -78,8 +78,7 @@ def main() -> None:
     print_table([*traps.summary[0]], [[*row.values()] for row in traps.summary])
     print()
     rows = [
-        trap._replace(share=round(trap.share, 3), moves=" ".join(map(str, trap.moves)))  # type: ignore[arg-type]
-        for trap in traps.worst
+        [*trap[:-2], round(trap.share, 3), " ".join(map(str, trap.moves))] for trap in traps.worst
     ]
     print_table(Trap._fields, rows)
 

@@ -9,6 +9,7 @@ from collections import Counter
 from contextlib import closing
 from fractions import Fraction
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 import networkx as nx
@@ -337,11 +338,17 @@ def test_traps_and_only_moves_are_those_that_the_children_tell(told, tictactoe_d
     assert [trap["share"] for trap in worst] == sorted(
         (trap["share"] for trap in worst), reverse=True
     )
-    # What a drawn position loses by is the score of the move into it.
-    scores = {data["position"]: data["score"] for _, data in tictactoe.nodes.items()}
+    states = {data["position"]: state for state, data in tictactoe.nodes.items()}
     for trap in worst:
-        if trap["value"] == 0:
-            assert trap["share"] == pytest.approx(scores[trap["position"]])
+        state = states[trap["position"]]
+        kept = [
+            edge["moves"]
+            for child, edge in tictactoe[state].items()
+            if -tictactoe.nodes[child]["value"] == trap["value"]
+        ]
+        assert (trap["keep"], trap["moves"]) == (len(kept), sorted(chain(*kept)))
+        if trap["value"] == 0:  # the score of the move into it is the share of replies that lose
+            assert trap["share"] == pytest.approx(tictactoe.nodes[state]["score"])
 
 
 @pytest.mark.parametrize("positions", [False, True])
