@@ -3,6 +3,7 @@
 import csv
 import io
 import os
+import runpy
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from graphstore import GameGraph, PlainGame, Store, build, explore, find_game, s
 from graphstore.cli import main
 
 DATA = Path(__file__).parent / "data"
+SCRIPTS = Path(__file__).parents[1] / "scripts"
 GRAPHSTORE = (sys.executable, "-m", "graphstore")
 
 settings.register_profile("unhurried", deadline=None)  # machines that run tests are shared
@@ -134,6 +136,23 @@ def run(monkeypatch, capsys):
             code = done.code
         said = capsys.readouterr()
         return subprocess.CompletedProcess(words, code, said.out, said.err)
+
+    return run
+
+
+@pytest.fixture
+def run_script(monkeypatch, capsys):
+    """Return a function that runs one of scripts/ here: its exit code, output and errors."""
+
+    def run(script, *arguments):
+        monkeypatch.setattr(sys, "argv", [script, *map(str, arguments)])
+        code, said = 0, ""
+        try:
+            runpy.run_path(str(SCRIPTS / script), run_name="__main__")
+        except SystemExit as done:
+            code, said = (done.code, "") if isinstance(done.code, int) else (1, f"{done.code}\n")
+        out, err = capsys.readouterr()
+        return code, out, err + said
 
     return run
 

@@ -1,17 +1,26 @@
 """Every script has a help that works, its doctests hold, and what it prints is tested."""
 
+import csv
 import json
 import sqlite3
 import subprocess
 import sys
+from collections import Counter
 from contextlib import closing
+from fractions import Fraction
+from functools import cache
+from itertools import chain
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
-from graphstore import build, find_game, prove
+from graphstore import Store, build, find_game, prove, train
+from graphstore.agents import load
 from graphstore.game import IN_PLAY
+from graphstore.standings import curve
 
+DATA = Path(__file__).parent / "data"
 SCRIPTS = Path(__file__).parents[1] / "scripts"
 
 # Wikipedia, "Game complexity" and "Tic-tac-toe"; the tree has 549,945 nodes below the empty board.
@@ -231,3 +240,260 @@ def test_a_walk_through_no_strategy_fails_in_one_line(tmp_path):
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("walk_strategy: ")
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.fixture
+def told(run_script):
+    """Return a function that runs a script with --json here and returns what it printed."""
+
+    def told(script, *arguments):
+        code, out, err = run_script(script, *arguments, "--json")
+        assert (code, err) == (0, "")
+        return json.loads(out)
+
+    return told
+
+
+@pytest.fixture
+def line(run_script):
+    """Return a function that runs a script that must fail, and returns the line that it said."""
+
+    def line(script, *arguments):
+        code, _, err = run_script(script, *arguments)
+        assert code == 1
+        assert err.startswith(f"{script.removesuffix('.py')}: ")
+        assert err.count("\n") == 1
+        return err
+
+    return line
+
+
+@pytest.fixture(scope="session")
+def vanishing_db(tmp_path_factory):
+    """A game in which play can go round."""
+    path = tmp_path_factory.mktemp("built") / "vanishing.db"
+    build("vanishing", path)
+    return path
+
+
+def counts(file):
+    with (DATA / file).open(newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_the_census_of_tictactoe_is_the_published_one(told, tictactoe_db, stored):
+    census = told("census.py", tictactoe_db if stored else "tictactoe")
+    assert (census["game"], census["wrong"]) == ("tictactoe", [])
+    assert [
+        (row["ply"], row["positions"], row["states"], row["published"]) for row in census["census"]
+    ] == [
+        (int(row["ply"]), int(row["states"]), int(row["canon"]), int(row["canon"]))
+        for row in counts("tictactoe_ply_counts.csv")[:-1]
+    ]
+
+
+def test_a_game_too_large_to_build_has_a_census_of_its_first_plies(told):
+    census = told("census.py", "connect(7,6)", "--plies", 6)
+    assert [row["positions"] for row in census["census"]] == [1, 7, 49, 238, 1120, 4263, 16422]
+    assert census["wrong"] == []
+
+
+def test_the_walk_of_a_game_that_goes_round_ends_and_agrees_with_the_database(told, vanishing_db):
+    walked = told("census.py", "vanishing")["census"]
+    stored = told("census.py", vanishing_db)["census"]
+    assert walked == [{name: row[name] for name in walked[0]} for row in stored]
+
+
+def test_a_census_that_is_not_the_published_one_fails(line, copy):
+    with closing(sqlite3.connect(copy)) as connection, connection:
+        connection.execute("UPDATE state SET ply = 3 WHERE id = (SELECT max(id) FROM state)")
+    assert "states, OEIS A008907 says" in line("census.py", copy)
+
+
+def replies(graph, state):
+    """Return the worths of the moves to distinct children, for the mover."""
+    return [-graph.nodes[child]["value"] for child in graph[state]]
+
+
+def test_traps_and_only_moves_are_those_that_the_children_tell(told, tictactoe_db, tictactoe):
+    traps = told("traps.py", tictactoe_db, "--limit", 1000)
+    choices = {
+        state: (data["value"], replies(tictactoe, state))
+        for state, data in tictactoe.nodes.items()
+        if data["value"] >= 0 and len(tictactoe[state]) > 1
+    }
+    assert traps["summary"] == [
+        {
+            "value": name,
+            "with_choice": len(shares),
+            "only_moves": sum(v == value and w.count(v) == 1 for v, w in choices.values()),
+            "mean_share": round(sum(shares) / len(shares), 4),
+        }
+        for name, value in (("win", 1), ("draw", 0))
+        if (shares := [1 - w.count(v) / len(w) for v, w in choices.values() if v == value])
+    ]
+    worst = traps["worst"]
+    assert len(worst) == sum(set(w) != {v} for v, w in choices.values())
+    assert [trap["share"] for trap in worst] == sorted(
+        (trap["share"] for trap in worst), reverse=True
+    )
+    states = {data["position"]: state for state, data in tictactoe.nodes.items()}
+    for trap in worst:
+        state = states[trap["position"]]
+        kept = [
+            edge["moves"]
+            for child, edge in tictactoe[state].items()
+            if -tictactoe.nodes[child]["value"] == trap["value"]
+        ]
+        assert (trap["keep"], trap["moves"]) == (len(kept), sorted(chain(*kept)))
+        if trap["value"] == 0:  # the score of the move into it is the share of replies that lose
+            assert trap["share"] == pytest.approx(tictactoe.nodes[state]["score"])
+
+
+@pytest.mark.parametrize("positions", [False, True])
+def test_the_spread_over_remoteness_is_that_of_the_oracle(told, tictactoe_db, oracle, positions):
+    wanted = Counter()
+    for row in oracle:
+        if row["value"] != "0":
+            wanted[int(row["remoteness"]), row["value"]] += int(row["orbit"]) if positions else 1
+    rows = told("remoteness.py", tictactoe_db, *["--positions"] * positions)
+    found = {(row["remoteness"], "1"): row["wins"] for row in rows}
+    found |= {(row["remoteness"], "-1"): row["losses"] for row in rows}
+    assert {key: count for key, count in found.items() if count} == wanted
+    assert sum(row["draws"] for row in rows) == (1068 if positions else 151)
+
+
+def test_endless_draws_have_a_row_without_a_number(told, vanishing_db):
+    rows = told("remoteness.py", vanishing_db)
+    assert rows[-1] == {"remoteness": None, "wins": 0, "draws": 951, "losses": 0}
+    assert sum(row["wins"] for row in rows) == 5719  # small_games.jsonl
+    assert sum(row["losses"] for row in rows) == 2520
+
+
+def test_the_spread_and_a_curve_are_drawn(run_script, tictactoe_db, tmp_path):
+    for script, *words in (
+        ("remoteness.py", tictactoe_db),
+        ("learning_curve.py", "tictactoe", "--games", 20, "--seed", 1),
+    ):
+        picture = tmp_path / f"{script}.png"
+        code, _, err = run_script(script, *words, "--plot", picture)
+        assert (code, err) == (0, "")
+        assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_disagreements_are_those_of_games_played_out(told, tictactoe_db, tictactoe):
+    @cache
+    def mean(state):  # for the player to move
+        moves = [-mean(child) for child, edge in tictactoe[state].items() for _ in edge["moves"]]
+        return Fraction(sum(moves)) / len(moves) if moves else tictactoe.nodes[state]["value"]
+
+    expected = {}
+    for state, data in tictactoe.nodes.items():
+        if not data["ended"]:
+            worth = {child: -mean(child) for child in tictactoe[state]}
+            liked = [child for child in worth if worth[child] == max(worth.values())]
+            kept = max(-tictactoe.nodes[child]["value"] for child in liked)
+            moves = sorted(move for child in liked for move in tictactoe[state][child]["moves"])
+            gap = float(abs(data["value"] - mean(state)))
+            expected[data["position"]] = (pytest.approx(gap), moves, data["value"] - kept)
+    answer = told("disagreement.py", tictactoe_db, "--limit", 1000)
+    found = answer["positions"]
+    assert {row["position"]: (row["gap"], row["random"], row["costs"]) for row in found} == expected
+    assert found == sorted(found, key=lambda row: -round(row["gap"], 9))
+    assert answer["in_play"] == 627
+    wrong = told("disagreement.py", tictactoe_db, "--wrong", "--limit", 1000)
+    assert wrong["positions"] == [row for row in found if row["costs"]]
+    # The table in docs/q-tables.md: optimal and random have no best move in common.
+    assert answer["misled"] == len(wrong["positions"]) == 10
+
+
+@pytest.mark.parametrize("play", ["all", "keeping", "best"])
+def test_what_a_critical_state_dominates_cannot_be_reached_without_it(
+    told, store, tictactoe_db, tictactoe, play
+):
+    best = set(store.sql("SELECT state, child FROM best_move"))
+    value = {state: data["value"] for state, data in tictactoe.nodes.items()}
+    moves = nx.DiGraph(
+        edge
+        for edge in tictactoe.edges
+        if play == "all"
+        or (play == "keeping" and value[edge[0]] == -value[edge[1]])
+        or edge in best
+    )
+    ended = {state for state, data in tictactoe.nodes.items() if data["ended"]}
+    state_of = {data["position"]: state for state, data in tictactoe.nodes.items()}
+    reached = nx.descendants(moves, 0) | {0}
+    answer = told("critical.py", tictactoe_db, "--play", play, "--limit", 1000)
+    assert answer["states"] == len(reached)
+    found = {state_of[row["position"]]: row for row in answer["critical"]}
+    for state, row in found.items():
+        without = moves.subgraph(set(moves) - {state})
+        left = nx.descendants(without, 0) | {0} if state else set()
+        lost = reached - left - {state}
+        assert (row["only_way_to"], row["ends"]) == (len(lost), len(lost & ended))
+        assert row["forced"] == (not left & ended)
+    assert all(
+        len(moves.pred[child]) > 1 or parent in found
+        for parent, child in moves.subgraph(reached).edges
+    )
+
+
+def test_a_curve_is_that_of_the_agent_and_the_file_stays_as_it_is(told, copy, tmp_path):
+    train(copy, "x", games=60, side=1, seed=3)
+    before = copy.read_bytes()
+    first = told("learning_curve.py", copy, "--agent", "x")
+    more = told("learning_curve.py", copy, "--agent", "x", "--games", 40)
+    assert copy.read_bytes() == before
+    with Store.open(copy) as store:
+        assert first == curve(store, load(store, "x")).points()
+    train(copy, "x", games=40)
+    assert told("learning_curve.py", copy, "--agent", "x") == more
+    new = ("--agent", "new", "--games", 100, "--side", 1, "--seed", 3, "--against", "perfect")
+    assert told("learning_curve.py", "tictactoe", *new) == more
+
+
+def test_a_curve_as_csv_has_the_same_rows(told, run_script):
+    words = ("learning_curve.py", "tictactoe", "--games", 12, "--seed", 1)
+    code, out, _ = run_script(*words, "--csv")
+    assert code == 0
+    assert list(csv.DictReader(out.splitlines())) == [
+        {name: "" if cell is None else str(cell) for name, cell in row.items()}
+        for row in told(*words)
+    ]
+
+
+READERS = ("census.py", "traps.py", "remoteness.py", "disagreement.py", "critical.py")
+
+
+@pytest.mark.parametrize("script", [*READERS, "learning_curve.py"])
+def test_a_file_that_is_not_there_or_no_database_is_refused_in_one_line(line, tmp_path, script):
+    assert "there is no file" in line(script, tmp_path / "missing.db")
+    (tmp_path / "text.db").write_text("no database")
+    assert "is not a graphstore database" in line(script, tmp_path / "text.db")
+
+
+@pytest.mark.parametrize("script", READERS)
+def test_a_script_prints_tables_of_any_game(run_script, heap, tmp_path, script):
+    build(f"{heap}:Heap", tmp_path / "heap.db")
+    code, out, err = run_script(script, tmp_path / "heap.db")
+    assert (code, err) == (0, "")
+    assert "---" in out
+
+
+@pytest.mark.parametrize("script", ["remoteness.py", "learning_curve.py"])
+def test_a_picture_does_not_replace_the_database(run_script, copy, script):
+    before = copy.read_bytes()
+    code, out, err = run_script(script, copy, "--plot", copy)
+    assert (code, out) == (2, "")
+    assert "would replace the database" in err
+    assert copy.read_bytes() == before
+
+
+def test_what_a_script_cannot_do_it_says_in_one_line(line, tictactoe_db, vanishing_db, tmp_path):
+    assert "can come back to a position" in line("disagreement.py", vanishing_db)
+    assert "no agent 'menace'" in line("learning_curve.py", tictactoe_db)
+    nowhere = tmp_path / "nowhere" / "picture.png"
+    assert "No such file" in line("remoteness.py", tictactoe_db, "--plot", nowhere)
+    words = ("learning_curve.py", "nim(2)", "--games", 5, "--against", "nobody")
+    assert "nim(2) has no agent 'nobody'" in line(*words)

@@ -1,0 +1,445 @@
+"""The answers to the cookbook's questions, by number, told another way than in its SQL.
+
+Tic-tac-toe is told by `cookbookboard.Board`, learners by what Python's side of graphstore says of
+them, Connect Four by the graph's arrays and by connect_four.jsonl.
+"""
+
+from collections import Counter, defaultdict
+from fractions import Fraction
+from math import inf, perm
+
+import numpy as np
+from cookbookboard import IMAGES, LINES
+
+from graphstore.agents import beads_in
+from graphstore.solution import NONE
+from graphstore.standings import curve
+
+TICTACTOE = {}
+
+
+def tells(number, known=TICTACTOE):
+    """Return a decorator of the function that tells the answer to a question, as rows."""
+    return lambda function: known.setdefault(number, function)
+
+
+@tells(1)
+def _(board):
+    position = board.canonical("XO..X....")
+    row = board.row[position]
+    told = (row[name] for name in ("ply", "to_move", "value", "remoteness"))
+    return [(position, *told, board.winner(position), row["orbit"])]
+
+
+@tells(2)
+def _(board):
+    rows = [(move, child, board.row[child]) for _, move, child in board.ranked("..X/.O./X..")]
+    return [
+        (move, child, -row["value"], row["score"], row["win_depth"], row["lose_depth"])
+        for move, child, row in rows
+    ]
+
+
+@tells(3)
+def _(board):
+    total = board.plies[-1]
+    return [(total["canon"], total["states"], total["xwin"] + total["owin"] + total["draw"])]
+
+
+@tells(4)
+def _(board):
+    total = board.plies[-1]
+    return [(w, total[f"c_{n}"], total[n]) for w, n in enumerate(("draw", "xwin", "owin"))]
+
+
+@tells(5)
+def _(board):
+    return [
+        (
+            ply,
+            row["canon"],
+            row["states"],
+            row["canon"] - row["c_nonterm"],
+            row["c_nt_win"],
+            row["c_nt_draw"] + row["c_draw"],
+            row["c_nt_loss"] + row["c_xwin"] + row["c_owin"],
+        )
+        for ply, row in enumerate(board.plies[:-1])
+    ]
+
+
+@tells(6)
+def _(board):
+    rows = [(row["nt_win"], row["nt_draw"], row["nt_loss"]) for row in board.plies[:9]]
+    rows = [row if ply % 2 == 0 else row[::-1] for ply, row in enumerate(rows)]
+    return [(ply, *(count or None for count in row)) for ply, row in enumerate(rows)]
+
+
+@tells(7)
+def _(board):
+    ends = Counter()
+    for wave in board.paths():
+        for position, (paths, _) in wave.items():
+            ends[board.winner(position)] += paths * board.row[position]["ended"]
+    # Wikipedia, "Game complexity" and "Tic-tac-toe"
+    assert (ends.total(), ends[1], ends[2], ends[0]) == (255_168, 131_184, 77_904, 46_080)
+    return [(ends.total(), ends[1], ends[2], ends[0])]
+
+
+@tells(8)
+def _(board):
+    rows = []
+    for ply, wave in enumerate(board.paths()):
+        ended = sum(paths for at, (paths, _) in wave.items() if board.row[at]["ended"])
+        rows.append((ply, sum(paths for paths, _ in wave.values()), ended))
+    assert [nodes for _, nodes, _ in rows[:6]] == [perm(9, ply) for ply in range(6)]
+    assert sum(nodes for _, nodes, _ in rows) == 549_946
+    return rows
+
+
+@tells(9)
+def _(board):
+    return [(ply, 9 - ply) for ply in range(9)]
+
+
+@tells(10)
+def _(board):
+    rows, here = [(0, None, board.start, 0)], board.start
+    while board.moves(here):
+        cell, here = board.best(here)[0]
+        rows.append((len(rows), cell, here, board.value(here)))
+    return rows
+
+
+@tells(11)
+def _(board):
+    children = {cell: board.canonical("." * cell + "X" + "." * (8 - cell)) for cell in (0, 1, 4)}
+    assert [board.response(child) for child in children.values()] == [
+        Fraction(191, 192),
+        Fraction(379, 384),
+        Fraction(95, 96),
+    ]  # docs/q-tables.md
+    return [
+        (cell, moves, -board.value(child), -board.random(child), board.response(child))
+        for (cell, child), moves in zip(children.items(), (4, 4, 1), strict=True)
+    ]
+
+
+@tells(12)
+def _(board):
+    rows = []
+    for opening in board.by_ply()[1]:
+        replies = board.replies(opening)
+        lose = sum(board.value(reply) == 1 for reply in replies)
+        rows.append((opening, len(replies), lose, Fraction(lose, len(replies))))
+    return sorted(rows, key=lambda row: -row[3])
+
+
+@tells(13)
+def _(board):
+    return [(at, cell) for at in board.by_ply()[1] for cell, _ in sorted(board.best(at))]
+
+
+@tells(14)
+def _(board):
+    choices = [*board.choices()]
+    return [
+        (value, sum(v == value for v, _ in choices), choices.count((value, 1))) for value in (0, 1)
+    ]
+
+
+@tells(15)
+def _(board):
+    drawn = []
+    for at in board.order:
+        if board.value(at) == 0 and (replies := board.replies(at)):
+            share = Fraction(sum(board.value(reply) == 1 for reply in replies), len(replies))
+            drawn.append((-share, int(board.row[at]["ply"]), at))
+    return [(at, ply, 2 - (ply + 1) % 2, -share) for share, ply, at in sorted(drawn)[:4]]
+
+
+@tells(16)
+def _(board):
+    drawn = [at for at in board.in_play() if board.value(at) == 0]
+    worst = sorted(drawn, key=board.random)[:2]  # which keeps the order of ids
+    return [(at.replace("/", "\n"), board.row[at]["to_move"], board.random(at)) for at in worst]
+
+
+@tells(17)
+def _(board):
+    rows = []
+    for at in board.in_play():
+        worth = {cell: -board.random(child) for cell, child in board.moves(at)}
+        liked = [cell for cell in worth if worth[cell] == max(worth.values())]
+        gets = max(-board.value(child) for cell, child in board.moves(at) if cell in liked)
+        if gets < board.value(at):
+            rows.append((at, min(liked), max(worth.values()), gets, board.value(at)))
+    return sorted(rows, key=lambda row: -row[2])[:4]
+
+
+@tells(18)
+def _(board):
+    chances = defaultdict(Fraction)
+    for wave in board.paths():
+        for at, (_, chance) in wave.items():
+            chances[board.winner(at)] += chance * board.row[at]["ended"]
+    assert sum(chances.values()) == 1
+    return [(winner, round(chances[winner], 6)) for winner in range(3)]
+
+
+@tells(19)
+def _(board):
+    rows = []
+    for ply, wave in enumerate(board.by_ply()[:9]):
+        moves = Counter()
+        for at in wave:
+            for _, child in board.moves(at) if board.value(at) >= 0 else ():
+                moves[board.keeps(at, child)] += int(board.row[at]["orbit"])
+        rows.append((ply, moves.total(), Fraction(100 * moves[False], moves.total())))
+    return rows
+
+
+@tells(20)
+def _(board):
+    """Who cannot win at once, and cannot meet two threats: by the lines, not by the values."""
+    forks = {1: [], 2: []}
+    for at in board.in_play():
+        cells, to_move = at.replace("/", ""), int(board.row[at]["to_move"])
+        threats = [
+            {
+                c
+                for line in LINES
+                for c in line
+                if sorted(cells[d] for d in line) == [".", m, m] and cells[c] == "."
+            }
+            for m in ("XO"[to_move - 1], "XO"[2 - to_move])
+        ]
+        if not threats[0] and len(threats[1]) > 1:
+            forks[to_move].append(int(board.row[at]["orbit"]))
+    return [(victim, len(orbits), sum(orbits)) for victim, orbits in forks.items()]
+
+
+@tells(21)
+def _(board):
+    count = Counter((board.remoteness(at), board.value(at)) for at in board.order)
+    return [(plies, *(count[plies, value] for value in (1, 0, -1))) for plies in range(10)]
+
+
+@tells(22)
+def _(board):
+    won = [at for at in board.order if board.value(at) == 1]
+    most = max(board.remoteness(at) for at in won)
+    longest = [
+        [at for at in wave if at in won and board.remoteness(at) == most] for wave in board.by_ply()
+    ]
+    return [
+        (ply, 2 - (ply + 1) % 2, most, len(wave), min(wave))
+        for ply, wave in enumerate(longest)
+        if wave
+    ]
+
+
+@tells(23)
+def _(board):
+    parents = Counter(child for at in board.order for child in board.replies(at))
+    most = sorted(parents, key=lambda at: (-parents[at], board.id(at)))[:3]
+    return [(at, board.row[at]["ply"], parents[at]) for at in most]
+
+
+@tells(24)
+def _(board):
+    orbits = Counter(
+        len({tuple(at.replace("/", "")[c] for c in i) for i in IMAGES}) for at in board.order
+    )
+    return [(images, count, images * count) for images, count in sorted(orbits.items())]
+
+
+@tells(25)
+def _(board):
+    rows = []
+    for at in [board.start, *board.by_ply()[1]]:
+        cells = defaultdict(list)
+        for cell, child in board.moves(at):
+            cells[child].append(cell)
+        rows += sorted((at, min(same), len(same)) for same in cells.values() if len(same) > 1)
+    return rows
+
+
+@tells(26)
+def _(board):
+    rows, wave = [], {board.start}
+    while wave:
+        rows += [(int(board.row[at]["ply"]), at) for at in wave if len(wave) == 1]
+        wave = (
+            {child for at in wave for _, child in board.best(at)}
+            if any(map(board.moves, wave))
+            else ()
+        )
+    return rows
+
+
+@tells(27)
+def _(board):
+    ends = Counter()
+    for wave in board.paths(board.keeps):
+        for at, (paths, _) in wave.items():
+            ends[board.winner(at)] += paths * board.row[at]["ended"]
+    return [(ends.total(), ends[0])]
+
+
+AGENT = {}
+
+
+@tells(28, AGENT)
+def _(board, store, known, reports):
+    cell = {
+        child: min(c for c, to in board.moves(board.start) if to == child)
+        for child in board.replies(board.start)
+    }
+    beads = [(cell[board.of_id(child)], count) for child, count in beads_in(store, known, 0)]
+    total, most = sum(count for _, count in beads), max(count for _, count in beads)
+    return [(c, n, Fraction(n, total), int(n == most), 1) for c, n in sorted(beads)]  # all draw
+
+
+@tells(29, AGENT)
+def _(board, store, known, reports):
+    rows = {}
+    for at in board.in_play():
+        beads = beads_in(store, known, board.id(at))
+        if any(count for _, count in beads):
+            most = max(count for _, count in beads)
+            kept = [board.keeps(at, board.of_id(child)) for child, count in beads if count == most]
+            row = rows.setdefault(int(board.row[at]["ply"]), [0, 0, 0])
+            rows[int(board.row[at]["ply"])] = [
+                row[0] + 1,
+                row[1] + all(kept),
+                row[2] + (not any(kept)),
+            ]
+    return [(ply, *row) for ply, row in sorted(rows.items())]
+
+
+@tells(30, AGENT)
+def _(board, store, known, reports):
+    points = curve(store, known)
+    return [
+        (games, round(share * reports[-1].boxes), reports[-1].boxes)
+        for games, share in zip(points.games.tolist(), points.kept.tolist(), strict=True)
+        if games in (0, 10, 100, 1000, 3000)
+    ]
+
+
+@tells(31, AGENT)
+def _(board, store, known, reports):
+    return [(n, each.won_by_1, each.drawn, each.won_by_2) for n, each in enumerate(reports)]
+
+
+CONNECT = {}
+
+
+def shown(graph, state, *names):
+    return [graph.nodes[state][name] for name in names]
+
+
+def drawn_board(graph, state):
+    return graph.nodes[state]["position"].replace("/", "\n") + "\n0123"
+
+
+@tells(32, CONNECT)
+def _(graph, known):
+    whole, mirrored = known[0], known[1]
+    plies = len(whole["per_ply"]) - 1
+    row = ("connect(4,4)", whole["root"], plies, mirrored["states"], whole["states"])
+    return [(*row, mirrored["edges"], plies)]
+
+
+@tells(33, CONNECT)
+def _(graph, known):
+    ended = graph.states.orbit * (graph.edges_by_move.counts == 0)
+    by_ply = np.bincount(graph.states.ply, ended).astype(int)
+    assert by_ply.sum() == known[0]["terminal_win"] + known[0]["terminal_draw"]
+    final = np.bincount(graph.states.ply[graph.edges_by_move.counts == 0], minlength=17)
+    return [(ply, known[0]["per_ply"][ply], final[ply]) for ply in range(0, 17, 4)]
+
+
+@tells(34, CONNECT)
+def _(graph, known):
+    decided = (graph.edges_by_move.counts > 0) & (graph.solution.value != 0)
+    plies = np.unique(graph.states.ply[decided])[:3]
+    counts = [
+        [
+            int((decided & (graph.states.ply == ply) & (graph.solution.value == v)).sum())
+            for v in (1, -1)
+        ]
+        for ply in plies
+    ]
+    return [(ply, 1 + ply % 2, *count) for ply, count in zip(plies, counts, strict=True)]
+
+
+@tells(35, CONNECT)
+def _(graph, known):
+    rows = []
+    for state in graph.states.id[graph.states.ply == 2].tolist():
+        if graph.nodes[state]["value"] == 0:
+            for child, edge in graph[state].items():
+                if graph.nodes[child]["value"] == 1:
+                    rows += [(state, move, child) for move in edge["moves"]]
+    return [(drawn_board(graph, s), move, drawn_board(graph, c)) for s, move, c in sorted(rows)[:2]]
+
+
+def longest(graph, known):
+    won = np.where(graph.solution.value == 1, graph.solution.remoteness, NONE)
+    assert won.max() == known[0]["max_win_plies"]
+    return int(graph.states.id[won.argmax()])  # the first, so the lowest id
+
+
+@tells(36, CONNECT)
+def _(graph, known):
+    state = longest(graph, known)
+    return [(drawn_board(graph, state), *shown(graph, state, "ply", "to_move", "remoteness"))]
+
+
+@tells(37, CONNECT)
+def _(graph, known):
+    rows, state = [(0, None, longest(graph, known))], longest(graph, known)
+    while graph[state]:
+        ranked = []
+        for child, edge in graph[state].items():
+            score, win, lose = shown(graph, child, "score", "win_depth", "lose_depth")
+            rank = (-score, -1 if win is None else win, inf if lose is None else -lose)
+            ranked += [(rank, move, child) for move in edge["moves"]]
+        _, move, state = min(ranked)
+        rows.append((len(rows), move, state))
+    return [
+        (number, move, *shown(graph, state, "position", "value", "remoteness"))
+        for number, move, state in rows
+        if number in (0, 1, 2, 11, 12, 13)
+    ]
+
+
+@tells(38, CONNECT)
+def _(graph, known):
+    ended = graph.edges_by_move.counts == 0
+    lost = ended & (graph.solution.value == -1)  # who is to move has lost
+    rows = []
+    for winner, here in enumerate(
+        (ended & ~lost, *(lost & (graph.states.to_move == p) for p in (2, 1)))
+    ):
+        rows.append((winner, graph.states.orbit[here].sum(), graph.states.ply[here].min()))
+    assert rows[0][1] == known[0]["terminal_draw"]
+    assert rows[1][1] + rows[2][1] == known[0]["terminal_win"]
+    return rows
+
+
+@tells(39, CONNECT)
+def _(graph, known):
+    return [(2 * known[1]["states"] - known[0]["states"],)]
+
+
+@tells(40, CONNECT)
+def _(graph, known):
+    keep = Counter()
+    value = dict(zip(graph.states.id.tolist(), graph.solution.value.tolist(), strict=True))
+    for state in graph:
+        if value[state] == 0 and len(graph[state]) > 1:
+            keep[sum(value[child] == 0 for child in graph[state])] += 1
+    return sorted(keep.items())
