@@ -1,6 +1,6 @@
-"""A graph as GraphML, GEXF or DOT, a line for each state and for each distinct child of one.
+r"""A graph as GraphML, GEXF or DOT, a line for each state and for each distinct child of one.
 
-What an XML file cannot hold, such as most control characters, is written as in Python: ``\\x07``.
+What an XML file cannot hold, such as most control characters, is written as in Python: ``\x07``.
 """
 
 import re
@@ -13,12 +13,13 @@ from sqlalchemy.types import BigInteger, Boolean, Double, Integer, SmallInteger,
 
 from graphstore.game import Progress, quiet
 from graphstore.query import rank
-from graphstore.selection import TABLES, Part
+from graphstore.selection import TABLES, Part, Row
 
 _NODE: Final = {
     "state" if column.name == "id" else str(column.name): type(column.type)
     for column in TABLES["state"].selected_columns
 }
+_POSITION, _ENDED = map([*_NODE].index, ("position", "ended"))
 _EDGE: Final = {"moves": Text, "best": Boolean, "optimal": SmallInteger}
 _GRAPHML: Final = {
     BigInteger: "long",
@@ -82,7 +83,7 @@ class Format(NamedTuple):
     """
 
     head: Callable[[str], str]
-    node: Callable[[tuple[Any, ...]], str]
+    node: Callable[[Row], str]
     between: str
     edge: Callable[[int, Arc], str]
     tail: str
@@ -106,17 +107,17 @@ def write_graph(
         file.writelines(map(form.node, rows))
         nodes += len(rows)
     file.write(form.between)
-    for edges, arc in enumerate(arcs(part, progress=progress), 1):  # noqa: B007  # it is returned
+    for edges, arc in enumerate(arcs(part, progress=progress), 1):
         file.write(form.edge(edges - 1, arc))
     file.write(form.tail)
     return nodes, edges
 
 
 def escaped(text: str) -> str:
-    """Return a text as XML has it, in an element or an attribute.
+    r"""Return a text as XML has it, in an element or an attribute.
 
-    >>> escaped('<"A&B">\\n\\x07')
-    '&lt;&quot;A&amp;B&quot;&gt;&#10;\\\\x07'
+    >>> escaped('<"A&B">\n\x07')
+    '&lt;&quot;A&amp;B&quot;&gt;&#10;\\x07'
     """
     return _SPECIAL.sub(_entity, printable(text))
 
@@ -136,11 +137,11 @@ def _entity(found: re.Match[str]) -> str:
     return names.get(found[0]) or f"&#{ord(found[0])};"
 
 
-def _cells(row: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
-    """Yield the attributes of a state that are not NULL, flags as XML has them."""
-    for (name, kind), cell in zip(_NODE.items(), row, strict=True):
-        if cell is not None:
-            yield name, ("false", "true")[cell] if kind is Boolean else cell
+def _cells(row: Row, text: str) -> list[tuple[str, Any]]:
+    """Return the attributes of a state that are not NULL: the text as given, flags as in XML."""
+    cells = list(row)
+    cells[_POSITION], cells[_ENDED] = text, _flag(row[_ENDED])
+    return [each for each in zip(_NODE, cells, strict=True) if each[1] is not None]
 
 
 def _moves(arc: Arc) -> str:
@@ -153,7 +154,7 @@ def _flag(truth: bool) -> str:
 
 def _graphml_head(name: str) -> str:
     keys = "".join(
-        f'<key id="{domain}_{key}" for="{domain}" attr.name="{key}" attr.type="{_GRAPHML[kind]}"/>\n'
+        f'<key id="{key}" for="{domain}" attr.name="{key}" attr.type="{_GRAPHML[kind]}"/>\n'
         for domain, columns in (("node", _NODE), ("edge", _EDGE))
         for key, kind in columns.items()
     )
@@ -165,20 +166,18 @@ def _graphml_head(name: str) -> str:
     )
 
 
-def _graphml_node(row: tuple[Any, ...]) -> str:
-    data = "".join(
-        f'<data key="node_{name}">{escaped(cell) if name == "position" else cell}</data>'
-        for name, cell in _cells(row)
-    )
+def _graphml_node(row: Row) -> str:
+    cells = _cells(row, escaped(row[_POSITION]))
+    data = "".join([f'<data key="{name}">{cell}</data>' for name, cell in cells])
     return f'<node id="{row[0]}">{data}</node>\n'
 
 
 def _graphml_edge(_number: int, arc: Arc) -> str:
     return (
         f'<edge source="{arc.parent}" target="{arc.child}">'
-        f'<data key="edge_moves">{_moves(arc)}</data>'
-        f'<data key="edge_best">{_flag(arc.best)}</data>'
-        f'<data key="edge_optimal">{arc.optimal}</data></edge>\n'
+        f'<data key="moves">{_moves(arc)}</data>'
+        f'<data key="best">{_flag(arc.best)}</data>'
+        f'<data key="optimal">{arc.optimal}</data></edge>\n'
     )
 
 
@@ -200,11 +199,10 @@ def _gexf_head(name: str) -> str:
     )
 
 
-def _gexf_node(row: tuple[Any, ...]) -> str:
-    text = escaped(row[1])
+def _gexf_node(row: Row) -> str:
+    text = escaped(row[_POSITION])
     values = "".join(
-        f'<attvalue for="{name}" value="{text if name == "position" else cell}"/>'
-        for name, cell in _cells(row)
+        [f'<attvalue for="{name}" value="{cell}"/>' for name, cell in _cells(row, text)]
     )
     return f'<node id="{row[0]}" label="{text}"><attvalues>{values}</attvalues></node>\n'
 
@@ -218,23 +216,20 @@ def _gexf_edge(number: int, arc: Arc) -> str:
     )
 
 
-def _quoted(text: str) -> str:
-    """Return a text as DOT has it; Graphviz reads a backslash that stands twice as one."""
-    text = printable(text).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{text}"'
+def _dot_text(text: str) -> str:
+    """Return a text as DOT has it in quotes; Graphviz draws a backslash that stands twice as one."""
+    return printable(text).replace("\\", "\\\\").replace('"', '\\"')
 
 
 def _dot_head(name: str) -> str:
-    return f"digraph {_quoted(name)} {{\n"
+    return f'digraph "{_dot_text(name)}" {{\n'
 
 
-def _dot_node(row: tuple[Any, ...]) -> str:
-    label = _quoted(row[1].replace("&", "&amp;"))  # in labels Graphviz reads entities
-    data = "".join(
-        f", {name}={_quoted(cell) if name == 'position' else f'"{cell}"'}"
-        for name, cell in _cells(row)
-    )
-    return f'"{row[0]}" [label={label}{data}];\n'
+def _dot_node(row: Row) -> str:
+    text = _dot_text(row[_POSITION])
+    label = text.replace("&", "&amp;")  # in labels Graphviz reads entities
+    data = "".join([f', {name}="{cell}"' for name, cell in _cells(row, text)])
+    return f'"{row[0]}" [label="{label}"{data}];\n'
 
 
 def _dot_edge(_number: int, arc: Arc) -> str:
@@ -245,9 +240,7 @@ def _dot_edge(_number: int, arc: Arc) -> str:
 
 
 FORMATS: Final = {
-    "graphml": Format(
-        _graphml_head, _graphml_node, "", _graphml_edge, "</graph>\n</graphml>\n"
-    ),
+    "graphml": Format(_graphml_head, _graphml_node, "", _graphml_edge, "</graph>\n</graphml>\n"),
     "gexf": Format(
         _gexf_head,
         _gexf_node,

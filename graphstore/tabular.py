@@ -2,7 +2,8 @@
 
 import csv
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from json.encoder import encode_basestring
 from typing import Any, BinaryIO, Final, TextIO
 
 from sqlalchemy.types import BigInteger, Boolean, Double, Integer, SmallInteger, Text
@@ -37,13 +38,21 @@ def write_csv(part: Part, table: str, file: TextIO, *, progress: Progress = quie
 
 def write_jsonl(part: Part, table: str, file: TextIO, *, progress: Progress = quiet) -> int:
     """Write a table as one JSON object a line; NULL is null. Return the number of rows."""
-    keys = names(table)
-    encode = json.JSONEncoder(ensure_ascii=False).encode
+    line = "{%s}\n" % ", ".join(f"{json.dumps(name)}: %s" for name in names(table))
+    kinds = [column.type for column in TABLES[table].selected_columns]
     count = 0
-    for rows in part.rows(table, progress=progress):
-        file.writelines(encode(dict(zip(keys, row, strict=True))) + "\n" for row in rows)
-        count += len(rows)
+    for columns in part.columns(table, progress=progress):
+        cells = zip(*map(_as_json, kinds, columns), strict=True)
+        file.writelines(map(line.__mod__, cells))
+        count += len(columns[0])
     return count
+
+
+def _as_json(kind: Any, cells: Sequence[Any]) -> Iterable[Any]:
+    """Return cells of which ``%s`` makes JSON."""
+    if isinstance(kind, Text):
+        return map(encode_basestring, cells)
+    return ["null" if cell is None else cell for cell in cells]
 
 
 def pyarrow() -> Any:
