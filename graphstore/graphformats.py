@@ -217,7 +217,7 @@ def _gexf_edge(number: int, arc: Arc) -> str:
 
 
 def _dot_text(text: str) -> str:
-    """Return a text as DOT has it in quotes; Graphviz draws a backslash that stands twice as one."""
+    """Return a text as DOT has it in quotes; two backslashes are drawn as one."""
     return printable(text).replace("\\", "\\\\").replace('"', '\\"')
 
 

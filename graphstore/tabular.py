@@ -38,12 +38,12 @@ def write_csv(part: Part, table: str, file: TextIO, *, progress: Progress = quie
 
 def write_jsonl(part: Part, table: str, file: TextIO, *, progress: Progress = quiet) -> int:
     """Write a table as one JSON object a line; NULL is null. Return the number of rows."""
-    line = "{%s}\n" % ", ".join(f"{json.dumps(name)}: %s" for name in names(table))
+    pairs = ", ".join(f"{json.dumps(name)}: %s" for name in names(table))
     kinds = [column.type for column in TABLES[table].selected_columns]
     count = 0
     for columns in part.columns(table, progress=progress):
         cells = zip(*map(_as_json, kinds, columns), strict=True)
-        file.writelines(map(line.__mod__, cells))
+        file.writelines(map(f"{{{pairs}}}\n".__mod__, cells))
         count += len(columns[0])
     return count
 
@@ -106,7 +106,8 @@ def write_parquet(part: Part, table: str, file: BinaryIO, *, progress: Progress 
             if len(batches) == _GROUP:
                 writer.write_table(arrow.Table.from_batches(batches))
                 batches.clear()
-        writer.write_table(arrow.Table.from_batches(batches, schema=types))
+        if batches:
+            writer.write_table(arrow.Table.from_batches(batches))
     return count
 
 
