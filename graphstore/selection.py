@@ -4,6 +4,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from functools import reduce
 from itertools import chain, islice
@@ -144,19 +145,30 @@ class Part:
     def _pages(self, progress: Progress) -> Iterator[list[Sequence[int]]]:
         """Yield the columns of all edges.
 
-        SQLite makes one text of each: the driver takes twice as long for that many rows.
+        SQLite makes one text of each, as the driver takes twice as long for that many rows; and a
+        thread of its own fetches the next while the last is made use of.
         """
-        done, last = 0, (-1, 0)  # no id is negative
-        with explained(self._path), self._interruptible() as cursor:
+        done, total = 0, self._total("edge")
+        with (
+            explained(self._path),
+            self._interruptible() as cursor,
+            ThreadPoolExecutor(max_workers=1) as ahead,
+        ):
+
+            def page(parent: int, move: int) -> tuple[str, ...]:
+                texts: tuple[str, ...] = cursor.execute(_PAGE, (parent, move, CHUNK)).fetchone()
+                return texts
+
+            coming = ahead.submit(page, -1, 0)  # no id is negative
             while True:
-                progress("export edge", done, self._total("edge"))
-                texts = cursor.execute(_PAGE, (*last, CHUNK)).fetchone()
-                page = [json.loads(text) for text in texts]
-                if not page[0]:
+                progress("export edge", done, total)
+                texts = coming.result()
+                if texts[0] == "[]":
                     return
-                yield page
-                done += len(page[0])
-                last = page[0][-1], page[1][-1]
+                coming = ahead.submit(page, _last(texts[0]), _last(texts[1]))
+                columns = [json.loads(text) for text in texts]
+                yield columns
+                done += len(columns[0])
 
     @contextmanager
     def _interruptible(self) -> Iterator[sqlite3.Cursor]:
@@ -168,6 +180,11 @@ class Part:
                 if str(error) == "interrupted":
                     raise KeyboardInterrupt from None
                 raise
+
+
+def _last(numbers: str) -> int:
+    """Return the last of a JSON list of numbers."""
+    return int(numbers[max(numbers.rfind(","), 0) + 1 : -1])
 
 
 def names(table: str) -> list[str]:
