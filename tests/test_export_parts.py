@@ -1,6 +1,5 @@
 """Which part of a game is exported, and how the command says what it did or why it did not."""
 
-import csv
 import json
 import signal
 import subprocess
@@ -91,7 +90,7 @@ def test_where_is_a_condition_over_the_columns_of_state(store, condition, right)
     if both:
         assert part_of(store, **options) == induced(graph, both)
     else:
-        with pytest.raises(SelectionError, match="none below 'XO./.X./...' fulfils"):
+        with pytest.raises(SelectionError, match="none below 'XO.*' fulfils"):
             part_of(store, **options)
 
 
@@ -239,7 +238,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(tictactoe_db, file_format):
         assert process.stderr.read() == b""
 
 
-def test_in_any_locale_a_file_is_utf_8(tmp_path):
+def test_in_any_locale_the_output_is_utf_8(tmp_path):
     build(Nasty(), tmp_path / "n.db")
     command = ["export", tmp_path / "n.db", "--format", "csv"]
     done = subprocess.run(
@@ -248,8 +247,10 @@ def test_in_any_locale_a_file_is_utf_8(tmp_path):
         env={"PYTHONIOENCODING": "latin-1", "PYTHONPATH": ":".join(sys.path)},
         check=True,
     )
-    rows = csv.reader(done.stdout.decode("utf-8").splitlines(keepends=True))
-    assert [row[1] for row in rows][1:] == NASTY_TEXTS
+    with Store.open(tmp_path / "n.db") as store:
+        export(store, tmp_path / "n.csv", "csv")
+    assert done.stdout == (tmp_path / "n.csv").read_bytes()
+    assert NASTY_TEXTS[5].encode() in done.stdout
 
 
 def test_without_its_rules_a_game_is_exported_below_positions_as_stored(tmp_path, run):
