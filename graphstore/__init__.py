@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from graphstore.errors import RulesError as RulesError
     from graphstore.errors import StoreError as StoreError
     from graphstore.exploration import explore as explore
+    from graphstore.exporting import export as export
     from graphstore.game import Game as Game
     from graphstore.game import PlainGame as PlainGame
     from graphstore.games import find_game as find_game
@@ -50,6 +51,7 @@ _ROOMS = {
     "StoreError": "errors",
     "build": "building",
     "explore": "exploration",
+    "export": "exporting",
     "find_game": "games",
     "prove": "proving",
     "search": "searching",

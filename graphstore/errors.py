@@ -125,6 +125,14 @@ class QueryError(GraphstoreError, ValueError):
     """SQL that is wrong, or that would do more than read."""
 
 
+class SelectionError(GraphstoreError, ValueError):
+    """A part of a database that has no state, or that cannot be told."""
+
+
+class FormatError(GraphstoreError, ValueError):
+    """A format that there is not, or that cannot hold what was asked for."""
+
+
 def shown(text: str) -> str:
     """Return what a person typed, quoted, and cut where it is too long for a message.
 

@@ -238,6 +238,11 @@ def line(probe: Callable[[str | int], Probe], position: str | int) -> Line:
     return Line(tuple(moves), tuple(each.position for each in probes), tuple(probes), repeats)
 
 
+def rank(score: float, win_depth: int | None, lose_depth: int | None) -> tuple[float, int, int]:
+    """Order moves best first: score, then the fewest moves to a win, the most to a loss."""
+    return -score, win_depth or 0, -(lose_depth or 0)
+
+
 def below(connection: Connection, start: int) -> Iterator[list[int]]:
     """Yield the states that play from a state can reach, one wave of new ones at a time."""
     met = {start}
@@ -275,8 +280,7 @@ def _answer(row: RowMapping, text: str, moves: list[Move]) -> Probe:
 
 
 def _rank(move: Move) -> tuple[float, int, int]:
-    """Order moves best first: score, then the fewest moves to a win, the most to a loss."""
-    return -move.score, move.win_depth or 0, -(move.lose_depth or 0)
+    return rank(move.score, move.win_depth, move.lose_depth)
 
 
 def _masked(cells: Sequence[Any], dtype: Any) -> Any:

@@ -51,6 +51,32 @@ class TableGame(PlainGame):
         return None if isinstance(row, dict) else row
 
 
+NASTY_TEXTS = [
+    '<a href="x">&amp; &lt;</a>',
+    "two\nlines, \ttabs\t",
+    "\x00\x01\x07\x1b\x7f\x85",
+    "quotes \"' and ]]> and <!-- --> and <?x?>",
+    "a\\b\\\\c\\n\\",
+    "é井😀 \ufffe\uffff\u2028",
+    " spaces  ",
+    "carriage\rreturn\r\n",
+    'digraph { "a" -> "b" } // /* # \\"',
+]
+
+
+class Nasty(TableGame):
+    """A game whose texts no format likes."""
+
+    def __init__(self):
+        last = len(NASTY_TEXTS) - 1
+        table = {place: {1: place + 1, 7: max(place - 1, 0)} for place in range(last)}
+        super().__init__(table | {last: -1}, 0)
+
+    def text(self, position):
+        """Return the text of that number."""
+        return NASTY_TEXTS[position]
+
+
 @st.composite
 def table_games(draw, *, cyclic):
     """Draw a game of up to 14 positions; unless cyclic, all moves lead to later positions."""

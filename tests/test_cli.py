@@ -307,7 +307,7 @@ WRONG_USAGE = [
     (["show", "t.db", "--jsno"], "No such option"),
     (["show", "--json=yes", "t.db"], "does not take a value"),
     (["export", "t.db"], "Missing option '--format'"),
-    (["export", "t.db", "--format", "xml"], "'xml' is not one of 'gmap', 'record'"),
+    (["export", "t.db", "--format", "xml"], "'xml' is not one of 'parquet', 'csv'"),
     (["build", "tictactoe", "--max-states", "0"], "0 is not in the range"),
     (["build", "tictactoe", "--max-states", "many"], "'many' is not a valid integer range"),
     (["build", "tictactoe", "--max-states", "-5"], "-5 is not in the range"),

@@ -1,4 +1,4 @@
-"""A solved game in other programs' formats."""
+"""A solved game in formats that other programs made for one game alone."""
 
 import csv
 import json

@@ -1,0 +1,181 @@
+"""A solved game, whole or in part, for other programs: which format writes what, and where to.
+
+What is written to a file or a folder is all or nothing: a draft beside it is renamed at the end.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TextIO
+
+from graphstore.errors import FormatError, StoreExistsError
+from graphstore.game import Progress, quiet
+from graphstore.graphformats import FORMATS, write_graph
+from graphstore.selection import TABLES, Part, selected
+from graphstore.store import Store, explained
+from graphstore.tabular import pyarrow, write_csv, write_jsonl, write_parquet
+
+TABULAR: Final = ("parquet", "csv", "jsonl")
+GRAPHS: Final = tuple(FORMATS)
+BOTH: Final = ("state", "edge")
+"""The tables of a folder."""
+
+
+class Exported(NamedTuple):
+    """What an export wrote.
+
+    Attributes:
+        format: its format.
+        files: the files, in the folder if there are two.
+        rows: how many rows each table has; of a graph how many states, and how many edges: distinct
+            pairs of parent and child.
+    """
+
+    format: str
+    files: tuple[str, ...]
+    rows: dict[str, int]
+
+
+def export(
+    store: Store,
+    target: str | os.PathLike[str],
+    file_format: str,
+    *,
+    table: str | None = None,
+    below: str | int | None = None,
+    plies: int | None = None,
+    where: str | None = None,
+    progress: Progress = quiet,
+) -> Exported:
+    """Write a game, or the part of it that fulfils all that is given, to a new file or folder.
+
+    Args:
+        store: the database.
+        target: the file. Of parquet, csv and jsonl it has one table if `table` is given or its name
+            ends as the format, such as ``.csv``; else it is a folder, with ``state.csv`` and
+            ``edge.csv``.
+        file_format: parquet, csv or jsonl; or graphml, gexf or dot, of which all are one file.
+        table: state, edge, or a view; where the target is a file, by default state.
+        below: a position, in any orientation, or the id of a state: what play from it can reach.
+        plies: with `below`, at most so many plies below it.
+        where: an SQL condition over the columns of `state`; may call board() and canonical().
+        progress: called with the phase and how far it is.
+
+    Raises:
+        FormatError: there is no such format or table, or a graph is asked for a table.
+        MissingExtraError: the format is parquet and pyarrow is not installed.
+        StoreExistsError: the target is there.
+        StoreError: it cannot be written.
+        PositionError, NotInStoreError, QueryError, SelectionError: see
+            `graphstore.selection.selected`.
+
+    >>> import tempfile, graphstore
+    >>> folder = tempfile.mkdtemp()
+    >>> graphstore.build("tictactoe", folder + "/tictactoe.db").states
+    765
+    >>> with graphstore.Store.open(folder + "/tictactoe.db") as store:
+    ...     graphstore.export(store, folder + "/late", "csv", where="ply >= 7").rows
+    ...     graphstore.export(store, folder + "/below.dot", "dot", below="XO./.X./...").rows
+    {'state': 225, 'edge': 224}
+    {'state': 145, 'edge': 284}
+    """
+    check(file_format, table)
+    path = Path(target)
+    tables: tuple[str | None, ...] = (table,)
+    single = file_format in GRAPHS or table is not None or path.suffix.lower() == f".{file_format}"
+    if not single:
+        tables = BOTH
+    if file_format == "parquet":
+        pyarrow()
+    with (
+        _draft(path) as draft,
+        selected(store, below=below, plies=plies, where=where, progress=progress) as part,
+    ):
+        if not single:
+            draft.mkdir()
+        rows: dict[str, int] = {}
+        names = [draft if single else draft / f"{each}.{file_format}" for each in tables]
+        for name, each in zip(names, tables, strict=True):
+            with _opened(name, file_format) as file:
+                rows |= _write(part, file, file_format, each, progress)
+    files = [str(path if single else path / name.name) for name in names]
+    return Exported(file_format, tuple(files), rows)
+
+
+def stream(
+    store: Store,
+    file: TextIO,
+    file_format: str,
+    *,
+    table: str | None = None,
+    below: str | int | None = None,
+    plies: int | None = None,
+    where: str | None = None,
+    progress: Progress = quiet,
+) -> None:
+    """Write one table, by default state, or a graph to an open file; see `export`.
+
+    Raises:
+        FormatError: the format is parquet, which is no text.
+    """
+    check(file_format, table)
+    if file_format == "parquet":
+        raise FormatError("parquet is no text; it goes to a file or a folder of its own")
+    with selected(store, below=below, plies=plies, where=where, progress=progress) as part:
+        _write(part, file, file_format, table, progress)
+
+
+def check(file_format: str, table: str | None) -> None:
+    """Refuse what no format can write.
+
+    Raises:
+        FormatError: see `export`.
+    """
+    if file_format not in (*TABULAR, *GRAPHS):
+        known = ", ".join((*TABULAR, *GRAPHS))
+        raise FormatError(f"there is no format {file_format!r}; there are {known}")
+    if table is not None and file_format in GRAPHS:
+        raise FormatError(f"{file_format} is of the graph; a table goes to {', '.join(TABULAR)}")
+    if table is not None and table not in TABLES:
+        raise FormatError(f"there is no table {table!r}; there are {', '.join(TABLES)}")
+
+
+def _write(
+    part: Part, file: Any, file_format: str, table: str | None, progress: Progress
+) -> dict[str, int]:
+    if file_format in GRAPHS:
+        return dict(zip(BOTH, write_graph(file_format, part, file, progress=progress), strict=True))
+    write: Any = {"parquet": write_parquet, "csv": write_csv, "jsonl": write_jsonl}[file_format]
+    name = table or BOTH[0]
+    return {name: write(part, name, file, progress=progress)}
+
+
+def _opened(name: Path, file_format: str) -> Any:
+    if file_format == "parquet":
+        return name.open("xb")
+    return name.open("x", encoding="utf-8", newline="")
+
+
+@contextmanager
+def _draft(target: Path) -> Iterator[Path]:
+    """Lend the path of a draft, of a file or a folder, that becomes the target if all ends well."""
+    with explained(target):
+        _check_new(target)
+        folder = Path(tempfile.mkdtemp(dir=target.absolute().parent, prefix=".exporting-"))
+        try:
+            draft = folder / "draft"
+            yield draft
+            _check_new(target)
+            draft.rename(target)
+        finally:
+            with suppress(OSError):
+                shutil.rmtree(folder)
+
+
+def _check_new(target: Path) -> None:
+    with suppress(FileNotFoundError):
+        target.lstat()
+        raise StoreExistsError(f"{target} exists; remove it, or name another")

@@ -1,0 +1,265 @@
+"""Which part of a solved game is meant, and its rows, read in order through the driver."""
+
+import json
+import re
+import sqlite3
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from functools import reduce
+from itertools import chain, islice
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from sqlalchemy import select
+from sqlalchemy.dialects import sqlite
+
+from graphstore import query, schema
+from graphstore.errors import QueryError, SelectionError, shown
+from graphstore.game import Ints, Progress, quiet
+from graphstore.store import Store, connect, explained
+
+CHUNK = 5_000  # rows held as Python objects at once: more than the processor caches is slower
+
+TABLES: Final = {"state": select(schema.state), "edge": select(schema.edge), **schema.VIEWS}
+"""What can be read, by name: the tables of the graph, and all views."""
+
+_ORDER = {
+    "state": "id",
+    "edge": "parent, move",
+    "best_move": "state, move",
+    "q_table": "state, move",
+    "census": "ply",
+    "matchbox": "agent, state, move",
+}
+_CHOSEN = "temp.graphstore_chosen"
+_AMONG = f"IN (SELECT id FROM {_CHOSEN})"
+_SOME = {
+    "state": f"WHERE id {_AMONG}",
+    "edge": f"WHERE parent {_AMONG} AND child {_AMONG}",
+    "best_move": f"WHERE state {_AMONG}",
+    "q_table": f"WHERE state {_AMONG}",
+    "census": "",  # made of the states of the part
+    "matchbox": f"WHERE state {_AMONG}",
+}
+_MOVES = """
+SELECT parent, move, child, value, score, win_depth, lose_depth, {kept}
+FROM edge JOIN state ON state.id = child {some} ORDER BY parent, move
+"""
+_PAGE = """
+SELECT json_group_array(parent), json_group_array(move), json_group_array(child)
+FROM (SELECT * FROM edge WHERE (parent, move) > (?, ?) ORDER BY parent, move LIMIT ?)
+"""
+_STEPS = 100_000  # of SQLite's virtual machine between two chances to interrupt it
+_NO_SQL = re.compile(
+    r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | `[^`]*` | \[[^]]*\] | --[^\n]* | /\*.*?\*/""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+Row: TypeAlias = tuple[Any, ...]
+
+
+class Part:
+    """The rows of a database that are selected: all of them, or those of some states.
+
+    Of `edge` those are the moves between selected states, of views the moves of selected states;
+    `census` counts the selected states.
+
+    Attributes:
+        name: the game's.
+        states: how many states are selected.
+        whole: whether all are.
+    """
+
+    def __init__(self, store: Store, connection: sqlite3.Connection, chosen: Ints | None) -> None:
+        self.name = str(store.info["name"])
+        self.whole = chosen is None
+        self._path = store.path
+        self._connection = connection
+        self._whole_moves = int(store.info["moves"])
+        if chosen is None:
+            self.states = int(store.info["states"])
+            return
+        connection.execute("PRAGMA temp_store = MEMORY")
+        connection.execute(f"CREATE TABLE {_CHOSEN} (id INTEGER PRIMARY KEY)")
+        ids = ((state,) for state in chosen.tolist())
+        connection.executemany(f"INSERT INTO {_CHOSEN} VALUES (?)", ids)
+        self.states = len(chosen)
+
+    def rows(self, table: str, *, progress: Progress = quiet) -> Iterator[Sequence[Row]]:
+        """Yield the rows of a table or view, some at a time, in the order of their keys."""
+        if table == "edge" and self.whole:
+            return (list(zip(*page, strict=True)) for page in self._pages(progress))
+        return self._read(self._statement(table), table, self._total(table), progress)
+
+    def columns(self, table: str, *, progress: Progress = quiet) -> Iterator[list[Sequence[Any]]]:
+        """Yield the columns of a table or view, some rows at a time, in the order of their keys."""
+        if table == "edge" and self.whole:
+            yield from self._pages(progress)
+            return
+        width = len(names(table))
+        for rows in self.rows(table, progress=progress):
+            cells = list(chain.from_iterable(rows))  # quicker than zip
+            yield [cells[place::width] for place in range(width)]
+
+    def moves(self, *, progress: Progress = quiet) -> Iterator[Sequence[Row]]:
+        """Yield the moves of all selected states, some at a time, by state, then by move.
+
+        A row has parent, move, child; the child's value, score, win_depth and lose_depth; and
+        whether the child is selected, too.
+        """
+        statement = _MOVES.format(
+            kept="1" if self.whole else f"child {_AMONG}",
+            some="" if self.whole else f"WHERE parent {_AMONG}",
+        )
+        return self._read(statement, "edge", self._total("edge"), progress)
+
+    def _total(self, table: str) -> int | None:
+        """Return how many rows there will be, where that is known."""
+        if table == "state":
+            return self.states
+        return self._whole_moves if self.whole and table in ("edge", "q_table") else None
+
+    def _statement(self, table: str) -> str:
+        where = "" if self.whole else _SOME[table]
+        source = table
+        if table == "census" and not self.whole:
+            literal = {"literal_binds": True}
+            counts = TABLES[table].compile(dialect=sqlite.dialect(), compile_kwargs=literal)
+            source = f"(WITH state AS (SELECT * FROM main.state {_SOME['state']}) {counts})"
+        return f"SELECT {', '.join(names(table))} FROM {source} {where} ORDER BY {_ORDER[table]}"
+
+    def _read(
+        self, statement: str, what: str, total: int | None, progress: Progress
+    ) -> Iterator[list[Row]]:
+        done = 0
+        progress(f"export {what}", done, total)
+        with explained(self._path), self._interruptible() as cursor:
+            cursor.execute(statement)
+            while rows := cursor.fetchmany(CHUNK):
+                done += len(rows)
+                yield rows
+                progress(f"export {what}", done, total)
+
+    def _pages(self, progress: Progress) -> Iterator[list[Sequence[int]]]:
+        """Yield the columns of all edges.
+
+        SQLite makes one text of each, as the driver takes twice as long for that many rows; and a
+        thread of its own fetches the next while the last is made use of.
+        """
+        done, total = 0, self._total("edge")
+        with (
+            explained(self._path),
+            self._interruptible() as cursor,
+            ThreadPoolExecutor(max_workers=1) as ahead,
+        ):
+
+            def page(parent: int, move: int) -> tuple[str, ...]:
+                texts: tuple[str, ...] = cursor.execute(_PAGE, (parent, move, CHUNK)).fetchone()
+                return texts
+
+            coming = ahead.submit(page, -1, 0)  # no id is negative
+            while True:
+                progress("export edge", done, total)
+                texts = coming.result()
+                if texts[0] == "[]":
+                    return
+                coming = ahead.submit(page, _last(texts[0]), _last(texts[1]))
+                columns = [json.loads(text) for text in texts]
+                yield columns
+                done += len(columns[0])
+
+    @contextmanager
+    def _interruptible(self) -> Iterator[sqlite3.Cursor]:
+        """Lend a cursor in whose long steps Ctrl-C is seen."""
+        with closing(self._connection.cursor()) as cursor:
+            try:
+                yield cursor
+            except sqlite3.OperationalError as error:
+                if str(error) == "interrupted":
+                    raise KeyboardInterrupt from None
+                raise
+
+
+def _last(numbers: str) -> int:
+    """Return the last of a JSON list of numbers."""
+    return int(numbers[max(numbers.rfind(","), 0) + 1 : -1])
+
+
+def names(table: str) -> list[str]:
+    """Return the names of the columns of a table or view."""
+    return [str(column.name) for column in TABLES[table].selected_columns]
+
+
+@contextmanager
+def selected(
+    store: Store,
+    *,
+    below: str | int | None = None,
+    plies: int | None = None,
+    where: str | None = None,
+    progress: Progress = quiet,
+) -> Iterator[Part]:
+    """Lend a part of a database: what is selected by all that is given.
+
+    Args:
+        store: the database.
+        below: a position, in any orientation, or the id of a state: what play from it can reach.
+        plies: with `below`, at most so many plies below it.
+        where: an SQL condition over the columns of `state`; may call board() and canonical().
+        progress: called with the phase and how far it is.
+
+    Raises:
+        PositionError, NotInStoreError: `below` is no position of the database.
+        QueryError: `where` is no condition, or would do more than read.
+        SelectionError: no state is selected, or `plies` is given without `below`.
+    """
+    if plies is not None and below is None:
+        raise SelectionError("plies below which position? say below, too")
+    parts = []
+    if below is not None:
+        parts.append(_reached(store, below, plies, progress))
+    if where is not None:
+        parts.append(_fulfilling(store, where, progress))
+    chosen = reduce(np.intersect1d, parts) if parts else None
+    if chosen is not None and not chosen.size:
+        raise SelectionError(
+            f"no state of {store.path} is selected; "
+            + (
+                f"none fulfils {shown(str(where))}"
+                if below is None
+                else f"none below {shown(str(below))} fulfils {shown(str(where))}"
+            )
+        )
+    with explained(store.path):
+        connection = connect(store.path)
+    with closing(connection):
+        connection.set_progress_handler(lambda: 0, _STEPS)  # where Python sees to signals
+        yield Part(store, connection, chosen)
+
+
+def _reached(store: Store, below: str | int, plies: int | None, progress: Progress) -> Ints:
+    start = store.probe(below).state
+    ids: list[list[int]] = []
+    with store.connect() as connection:
+        waves = query.below(connection, start)
+        for wave in waves if plies is None else islice(waves, plies + 1):
+            ids.append(wave)
+            progress("select below", sum(map(len, ids)), None)
+    return np.sort(np.fromiter(chain.from_iterable(ids), np.int64))
+
+
+def _fulfilling(store: Store, where: str, progress: Progress) -> Ints:
+    """Return the ids of the states that fulfil a condition, ascending."""
+    progress("select where", 0, None)
+    depth = 0
+    for character in _NO_SQL.sub("", where):
+        depth += (character == "(") - (character == ")")
+        if depth < 0:
+            raise QueryError(f"where {shown(where)}: there is a ) too many")
+    try:
+        answer = store.sql(f"SELECT id FROM state WHERE (\n{where}\n) ORDER BY id")
+        return np.fromiter((state for (state,) in answer), np.int64)
+    except QueryError as error:
+        raise QueryError(f"where {shown(where)}: {error}") from error

@@ -1,0 +1,120 @@
+"""Rows as CSV, JSON lines or Parquet, a part of a table at a time."""
+
+import csv
+import json
+from collections.abc import Iterable, Sequence
+from json.encoder import encode_basestring
+from typing import Any, BinaryIO, Final, TextIO
+
+from sqlalchemy.types import BigInteger, Boolean, Double, Integer, SmallInteger, Text
+
+from graphstore.errors import MissingExtraError, NotAStoreError
+from graphstore.game import Progress, quiet
+from graphstore.selection import TABLES, Part, names
+
+_GROUP = 20  # chunks to a row group
+
+_ARROW: Final = {
+    BigInteger: "int64",
+    Integer: "int32",
+    SmallInteger: "int8",
+    Boolean: "bool_",
+    Double: "float64",
+    Text: "string",
+}
+"""The Parquet type of a column of the schema."""
+
+
+def write_csv(part: Part, table: str, file: TextIO, *, progress: Progress = quiet) -> int:
+    """Write a table with a header; NULL is an empty cell. Return the number of rows."""
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(names(table))
+    count = 0
+    for rows in part.rows(table, progress=progress):
+        writer.writerows(rows)
+        count += len(rows)
+    return count
+
+
+def write_jsonl(part: Part, table: str, file: TextIO, *, progress: Progress = quiet) -> int:
+    """Write a table as one JSON object a line; NULL is null. Return the number of rows."""
+    pairs = ", ".join(f"{json.dumps(name)}: %s" for name in names(table))
+    kinds = [column.type for column in TABLES[table].selected_columns]
+    count = 0
+    for columns in part.columns(table, progress=progress):
+        cells = zip(*map(_as_json, kinds, columns), strict=True)
+        file.writelines(map(f"{{{pairs}}}\n".__mod__, cells))
+        count += len(columns[0])
+    return count
+
+
+def _as_json(kind: Any, cells: Sequence[Any]) -> Iterable[Any]:
+    """Return cells of which ``%s`` makes JSON."""
+    if isinstance(kind, Text):
+        return map(encode_basestring, cells)
+    return ["null" if cell is None else cell for cell in cells]
+
+
+def pyarrow() -> Any:
+    """Return pyarrow, with its module parquet.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    try:
+        import pyarrow as arrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise MissingExtraError(
+            "Parquet needs pyarrow: pip install 'graphstore[parquet]'"
+        ) from error
+    return arrow
+
+
+def arrow_schema(table: str) -> Any:
+    """Return the pyarrow.Schema of a table: the narrowest types that hold its columns."""
+    arrow = pyarrow()
+    return arrow.schema(
+        [
+            (column.name, getattr(arrow, _ARROW[type(column.type)])())
+            for column in TABLES[table].selected_columns
+        ]
+    )
+
+
+def write_parquet(part: Part, table: str, file: BinaryIO, *, progress: Progress = quiet) -> int:
+    """Write a table as Parquet, in row groups, compressed with zstd; NULL is null.
+
+    Returns:
+        The number of rows.
+
+    Raises:
+        MissingExtraError: pyarrow is not installed.
+        NotAStoreError: a cell is out of range.
+    """
+    arrow, types = pyarrow(), arrow_schema(table)
+    few = [field.name for field in types if field.type not in (arrow.int64(), arrow.string())]
+    options = {"compression": "zstd", "use_dictionary": few}  # of ids it would be as long as they
+    count, batches = 0, []
+    with arrow.parquet.ParquetWriter(file, types, **options) as writer:
+        for columns in part.columns(table, progress=progress):
+            cells = zip(types, columns, strict=True)
+            batches.append(
+                arrow.record_batch([_array(arrow, *each) for each in cells], schema=types)
+            )
+            count += len(columns[0])
+            if len(batches) == _GROUP:
+                writer.write_table(arrow.Table.from_batches(batches))
+                batches.clear()
+        if batches:
+            writer.write_table(arrow.Table.from_batches(batches))
+    return count
+
+
+def _array(arrow: Any, field: Any, cells: Sequence[Any]) -> Any:
+    flag = arrow.types.is_boolean(field.type)
+    try:
+        array = arrow.array(cells, arrow.int8() if flag else field.type)
+    except arrow.ArrowInvalid as error:
+        raise NotAStoreError(f"damaged: a cell of {field.name} is out of range: {error}") from error
+    return array.cast(field.type) if flag else array
