@@ -70,7 +70,17 @@ class Choice(NamedTuple):
     @property
     def label(self) -> str:
         """The value as a letter, with the depth: ``W2``, ``D``, ``L1``."""
-        return LETTERS[self.value] + ("" if self.depth is None else str(self.depth))
+        return label_of(self.value, self.depth)
+
+
+def label_of(value: int, depth: int | None) -> str:
+    """Return what a move is worth to the player who makes it: ``W2``, ``D``, ``L1``."""
+    return LETTERS[value] + ("" if depth is None else str(depth))
+
+
+def depth_after(value: int, win_depth: int | None, lose_depth: int | None) -> int | None:
+    """Return the moves that the winner needs after a move, of which the child's columns tell."""
+    return {LOSS: win_depth, DRAW: None, WIN: lose_depth}[value]
 
 
 class LooksLikeMove(Protocol):
@@ -134,7 +144,7 @@ def choices(
     found = []
     for move in moves:
         cell, source = _concerned(game, before, move)
-        depth = {LOSS: move.win_depth, DRAW: None, WIN: move.lose_depth}[move.value]
+        depth = depth_after(move.value, move.win_depth, move.lose_depth)
         found.append(
             Choice(move.move, name(move.move), cell, source, -move.value, depth, move.position)
         )
@@ -187,15 +197,12 @@ def svg(
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="gs-board" viewBox="-2 -2 {width + 4} '
         f'{height + 4}" width="{(width + 4) * scale:.0f}" height="{(height + 4) * scale:.0f}" '
-        f'role="{"group" if href else "img"}" aria-label="{escape(title or "/".join(board.rows))}">'
+        f'role="{"group" if href else "img"}" aria-label="{marked_up(title or _spoken(board))}">'
     ]
     if style:
         parts.append(f"<style>{STYLE}</style>")
     parts.append(f'<rect class="gs-paper" width="{width}" height="{height}"/>')
-    on_cell: dict[int, Choice] = {}
-    for choice in shown:
-        if choice.cell is not None:
-            on_cell.setdefault(choice.cell, choice)
+    on_cell = _on_cells(shown)
     for cell, mark in enumerate(board.cells):
         row, column = divmod(cell, board.columns)
         inside = []
@@ -217,17 +224,63 @@ def text_svg(text: str, *, pixels: int = 18, style: bool = True) -> str:
     width = max(map(len, lines)) * pixels * 0.62 + 12
     height = len(lines) * pixels * 1.3 + 12
     spans = "".join(
-        f'<tspan x="6" y="{6 + (number + 1) * pixels * 1.3 - 0.3 * pixels:.1f}">{escape(line)}'
-        "</tspan>"
-        for number, line in enumerate(_printable(line) for line in lines)
+        f'<tspan x="6" y="{6 + (number + 1) * pixels * 1.3 - 0.3 * pixels:.1f}">'
+        f"{marked_up(line)}</tspan>"
+        for number, line in enumerate(lines)
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="gs-board" width="{width:.0f}" '
-        f'height="{height:.0f}" role="img" aria-label="{escape(" ".join(_printable(text).split()))}">'
+        f'height="{height:.0f}" role="img" aria-label="{marked_up(" ".join(text.split()))}">'
         + (f"<style>{STYLE}</style>" if style else "")
         + f'<rect class="gs-paper" width="100%" height="100%"/><text class="gs-text" '
         f'xml:space="preserve" font-size="{pixels}">{spans}</text></svg>'
     )
+
+
+def marked_up(text: str) -> str:
+    """Return a text as XML and HTML hold it, in an attribute too: no character breaks them out.
+
+    >>> marked_up('<"&' + chr(7))
+    '&lt;&quot;&amp;\ufffd'
+    """
+    return escape("".join(each if _holdable(each) else "\ufffd" for each in text))
+
+
+def _holdable(character: str) -> bool:
+    """Return whether XML can hold a character, and something shows it."""
+    shown = character.isprintable() or (character.isspace() and character > " ")
+    return shown or character in "\n\t"
+
+
+def _spoken(board: Board) -> str:
+    return " ".join(filter(None, ("/".join(board.rows), board.beside)))
+
+
+def plain(board: Board, *, shown: Sequence[Choice] = ()) -> str:
+    """Return a board as lines of text, the moves on their cells as what they are worth."""
+    on_cell = _on_cells(shown)
+    cells = [
+        on_cell[cell].label if cell in on_cell else "." if mark in EMPTY else mark
+        for cell, mark in enumerate(board.cells)
+    ]
+    width = max(map(len, cells))
+    down, across = board.block
+    lines = []
+    for row in range(len(board.rows)):
+        begin = row * board.columns
+        fields = [
+            " ".join(cell.ljust(width) for cell in cells[field : field + across])
+            for field in range(begin, begin + board.columns, across)
+        ]
+        if row and row % down == 0:
+            lines.append("-+-".join("-" * len(field) for field in fields))
+        lines.append(" | ".join(fields).rstrip())
+    return "\n".join(filter(None, (*lines, board.beside)))
+
+
+def _on_cells(shown: Sequence[Choice]) -> dict[int, Choice]:
+    """Return the first of the moves on each cell."""
+    return {choice.cell: choice for choice in reversed(shown) if choice.cell is not None}
 
 
 def _mirrored(rows: Sequence[str]) -> list[str]:
@@ -308,10 +361,21 @@ def _concerned(
     changed = [cell for cell, (was, now) in pairs if was != now and now not in EMPTY]
     emptied = [cell for cell, (was, now) in pairs if was not in EMPTY and now in EMPTY]
     landed = filled if len(filled) == 1 else changed
+    if len(landed) > 1:  # as where a whole field falls to a player
+        landed = [cell for cell in landed if cell == _cell_by_fields(before, move.move)]
     return (
         landed[0] if len(landed) == 1 else None,
         emptied[0] if len(emptied) == 1 and len(landed) == 1 else None,
     )
+
+
+def _cell_by_fields(board: Board, move: int) -> int:
+    """Return the cell that has a number if cells are counted field by field."""
+    down, across = board.block
+    field, spot = divmod(move, down * across)
+    band, stack = divmod(field, board.columns // across)
+    row, column = divmod(spot, across)
+    return (band * down + row) * board.columns + stack * across + column
 
 
 def _state(game: Game, text: str) -> int | None:
@@ -330,7 +394,7 @@ def _mark(mark: str) -> str:
         return '<path class="gs-mark" d="M16 16 44 44M44 16 16 44"/>'
     if mark == "O":
         return '<circle class="gs-mark" cx="30" cy="30" r="16"/>'
-    return f'<text class="gs-letter" x="30" y="43">{escape(mark)}</text>'
+    return f'<text class="gs-letter" x="30" y="43">{marked_up(mark)}</text>'
 
 
 def _shown(choice: Choice, href: Callable[[Choice], str] | None, *, marked: bool) -> str:
@@ -347,7 +411,7 @@ def _shown(choice: Choice, href: Callable[[Choice], str] | None, *, marked: bool
     words = f"{choice.name}: {WORDS[choice.value]}"
     if choice.depth is not None:
         words += f", depth {choice.depth}"
-    return f'<a href="{escape(href(choice))}" aria-label="{escape(words)}">{drawn}</a>'
+    return f'<a href="{marked_up(href(choice))}" aria-label="{marked_up(words)}">{drawn}</a>'
 
 
 def _ruling(board: Board, width: int, height: int) -> list[str]:
@@ -361,8 +425,3 @@ def _ruling(board: Board, width: int, height: int) -> list[str]:
         kind = "gs-block" if column % across == 0 else "gs-rule"
         lines.append(f'<path class="{kind}" d="M{column * CELL} 0V{height}"/>')
     return lines
-
-
-def _printable(text: str) -> str:
-    """Return a text without the characters that XML cannot hold."""
-    return "".join(each if each.isprintable() or each.isspace() else "\ufffd" for each in text)
