@@ -259,10 +259,9 @@ def _spoken(board: Board) -> str:
 def plain(board: Board, *, shown: Sequence[Choice] = ()) -> str:
     """Return a board as lines of text, the moves on their cells as what they are worth."""
     on_cell = _on_cells(shown)
-    cells = [
-        on_cell[cell].label if cell in on_cell else "." if mark in EMPTY else mark
-        for cell, mark in enumerate(board.cells)
-    ]
+    cells = ["." if mark in EMPTY else mark for mark in board.cells]
+    for cell, choice in on_cell.items():  # beside a mark that is there to be taken
+        cells[cell] = choice.label if cells[cell] == "." else f"{cells[cell]}:{choice.label}"
     width = max(map(len, cells))
     down, across = board.block
     lines = []

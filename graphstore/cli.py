@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from graphstore.errors import GraphstoreError
+from graphstore.lookcommands import draw
 from graphstore.options import (
     BELOW,
     FILE,
@@ -480,5 +481,5 @@ def export(file: str, format_: str, output: str | None, as_json: bool) -> None:
             write(store, target, as_json=as_json)
 
 
-for command in (play, train, agents):
+for command in (draw, play, train, agents):
     cli.add_command(command)
