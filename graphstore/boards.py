@@ -218,23 +218,49 @@ def svg(
     return "".join(parts) + "</svg>"
 
 
-def text_svg(text: str, *, pixels: int = 18, style: bool = True) -> str:
-    """Return lines of text as SVG: what a position without cells looks like."""
-    lines = text.split("\n")
+def text_svg(
+    text: str, *, shown: Sequence[Choice] = (), pixels: int = 18, style: bool = True
+) -> str:
+    """Return lines of text as SVG: what a position without cells looks like.
+
+    Args:
+        text: the position.
+        shown: moves, each on a line of its own below it, with the colour of its value.
+        pixels: the size of the letters.
+        style: as for `svg`.
+    """
+    lines = [*text.split("\n"), *(f"{_worth(choice)}  {choice.name}" for choice in shown)]
+    first = len(lines) - len(shown)
     width = max(map(len, lines)) * pixels * 0.62 + 12
-    height = len(lines) * pixels * 1.3 + 12
-    spans = "".join(
-        f'<tspan x="6" y="{6 + (number + 1) * pixels * 1.3 - 0.3 * pixels:.1f}">'
-        f"{marked_up(line)}</tspan>"
-        for number, line in enumerate(lines)
-    )
-    return (
+    step = pixels * 1.3
+    height = len(lines) * step + 12
+    parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="gs-board" width="{width:.0f}" '
-        f'height="{height:.0f}" role="img" aria-label="{marked_up(" ".join(text.split()))}">'
-        + (f"<style>{STYLE}</style>" if style else "")
-        + f'<rect class="gs-paper" width="100%" height="100%"/><text class="gs-text" '
-        f'xml:space="preserve" font-size="{pixels}">{spans}</text></svg>'
-    )
+        f'height="{height:.0f}" role="img" aria-label="{marked_up(" ".join(text.split()))}">',
+        f"<style>{STYLE}</style>" if style else "",
+        '<rect class="gs-paper" width="100%" height="100%"/>',
+    ]
+    for number, choice in enumerate(shown, first):
+        parts.append(
+            f'<rect class="gs-{WORDS[choice.value]}" x="3" y="{6 + number * step:.1f}" rx="4" '
+            f'width="{len(_worth(choice)) * pixels * 0.62 + 6:.1f}" height="{step - 2:.1f}"/>'
+        )
+    parts.append(f'<text class="gs-text" xml:space="preserve" font-size="{pixels}">')
+    for number, line in enumerate(lines):
+        y = 6 + (number + 1) * step - 0.35 * pixels
+        if number < first:
+            parts.append(f'<tspan x="6" y="{y:.1f}">{marked_up(line)}</tspan>')
+        else:
+            worth = _worth(shown[number - first])
+            parts.append(
+                f'<tspan x="6" y="{y:.1f}" class="gs-worth">{worth}</tspan>'
+                f"<tspan>{marked_up(line[len(worth) :])}</tspan>"
+            )
+    return "".join([*parts, "</text></svg>"])
+
+
+def _worth(choice: Choice) -> str:
+    return choice.label.ljust(3)
 
 
 def marked_up(text: str) -> str:
@@ -254,6 +280,11 @@ def _holdable(character: str) -> bool:
 
 def _spoken(board: Board) -> str:
     return " ".join(filter(None, ("/".join(board.rows), board.beside)))
+
+
+def text_plain(text: str, *, shown: Sequence[Choice] = ()) -> str:
+    """Return what `text_svg` draws as lines of text."""
+    return "\n".join([text, *(f"{_worth(choice)}  {choice.name}" for choice in shown)])
 
 
 def plain(board: Board, *, shown: Sequence[Choice] = ()) -> str:
@@ -315,7 +346,7 @@ STYLE: Final = (
     ".gs-text{font-family:ui-monospace,monospace}"
     + "".join(f".gs-{WORDS[value]}{{fill:{colour}}}" for value, colour in COLOURS.items())
     + ".gs-value{text-anchor:middle;font-size:20px;font-weight:600;fill:#000}"
-    ".gs-small{font-size:16px}"
+    ".gs-small{font-size:16px}.gs-worth{fill:#000}"
     ".gs-board a:focus-visible{outline:none}"
     ".gs-board a:focus-visible rect,.gs-board a:hover rect{stroke:var(--gs-ink);stroke-width:4}"
 )

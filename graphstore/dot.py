@@ -114,7 +114,7 @@ def dot(nodes: Sequence[Node], arrows: Iterable[Arrow], *, across: bool = False)
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def svg(nodes: Sequence[Node], arrows: Sequence[Arrow], *, across: bool, title: str) -> str:
+def svg(nodes: Sequence[Node], arrows: Sequence[Arrow], *, title: str, across: bool = False) -> str:
     """Return a graph as SVG, which is dark where the reader's system is.
 
     Raises:
@@ -214,10 +214,16 @@ STYLE: Final = (
 def _node_label(node: Node) -> str:
     width = 4 if node.ended else 2
     if node.board is None:
-        lines = '<BR ALIGN="LEFT"/>'.join(map(marked_up, node.position.split("\n")))
+        left = '<BR ALIGN="LEFT"/>'
+        lines = left.join(map(marked_up, node.position.split("\n")))
+        moves = "".join(
+            f'<TR><TD ALIGN="LEFT" BGCOLOR="{COLOURS[choice.value]}">'
+            f'<FONT COLOR="#000000">{choice.label}&#160; {marked_up(choice.name)}</FONT></TD></TR>'
+            for choice in node.shown
+        )
         return (
             f'<TABLE BORDER="{width}" COLOR="{INK}" BGCOLOR="{PAPER}" CELLBORDER="0">'
-            f"<TR><TD>{lines}</TD></TR></TABLE>"
+            f"<TR><TD>{lines}</TD></TR>{moves}</TABLE>"
         )
     board = node.board
     down, across = board.block

@@ -47,7 +47,7 @@ class Drawing(NamedTuple):
             return dot.svg(self.nodes, self.arrows, across=self.across, title=self.title)
         node = self.nodes[0]
         if node.board is None:
-            return boards.text_svg(node.position)
+            return boards.text_svg(node.position, shown=node.shown)
         return boards.svg(node.board, shown=node.shown, title=self.title)
 
     def png(self) -> bytes:
@@ -65,7 +65,9 @@ class Drawing(NamedTuple):
     def text(self) -> str:
         """Return its first position as lines of text, moves on their cells as their values."""
         node = self.nodes[0]
-        return node.position if node.board is None else boards.plain(node.board, shown=node.shown)
+        if node.board is None:
+            return boards.text_plain(node.position, shown=node.shown)
+        return boards.plain(node.board, shown=node.shown)
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as data: states under the names of their columns, moves merged by child.
