@@ -121,11 +121,11 @@ def draw(
     >>> with graphstore.Store.open(path) as store:
     ...     print(graphstore.draw(store, "XO./.X./..O").text())
     ...     graph = graphstore.draw(store, "XO./.X./...", plies=9)
-    X  O  W2
-    W1 X  W1
-    W1 W1 O
+    X  O  D
+    W1 X  D
+    W1 D  O
     >>> len(graph.nodes), len(graph.arrows)
-    (111, 256)
+    (145, 284)
     """
     if line and plies is not None:
         raise ValueError("a picture has the plies below a position, or a line of best play")

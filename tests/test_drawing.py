@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import networkx as nx
@@ -19,6 +20,7 @@ from graphstore.drawing import STATES
 from graphstore.errors import DrawingError, MissingExtraError, TooLargeError
 from graphstore.notebook import or_none, picture
 
+ROOT = Path(__file__).parent.parent
 SVG = "{http://www.w3.org/2000/svg}"
 PNG = b"\x89PNG\r\n\x1a\n"
 TRAP = "XO./.X./..O"
@@ -413,3 +415,15 @@ def test_drawing_a_position_imports_no_drawing_program(tictactoe_db):
     )
     words = [sys.executable, "-c", code, "draw", str(tictactoe_db)]
     assert subprocess.run(words, capture_output=True).returncode == 0
+
+
+def test_the_pictures_of_the_documents_are_what_their_commands_draw(run, tictactoe_db, tmp_path):
+    """In words and numbers: where Graphviz puts them differs between its versions."""
+    document = (ROOT / "docs" / "drawing.md").read_text()
+    shown = re.findall(r"graphstore draw tictactoe.db (.*) --output (.*\.svg)", document)
+    images = re.findall(r"\(images/(.*)\)", document)
+    assert sorted(images) == sorted(name for _, name in shown)
+    for words, name in shown:
+        assert run("draw", tictactoe_db, *words.split(), "--output", tmp_path / name).stderr == ""
+        now, then = ((folder / name).read_text() for folder in (tmp_path, ROOT / "docs" / "images"))
+        assert sorted(parsed(now).itertext()) == sorted(parsed(then).itertext())
