@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from graphstore.building import build as build
+    from graphstore.drawing import draw as draw
     from graphstore.errors import GraphstoreError as GraphstoreError
     from graphstore.errors import MoveError as MoveError
     from graphstore.errors import NotInStoreError as NotInStoreError
@@ -50,6 +51,7 @@ _ROOMS = {
     "Store": "store",
     "StoreError": "errors",
     "build": "building",
+    "draw": "drawing",
     "explore": "exploration",
     "export": "exporting",
     "find_game": "games",

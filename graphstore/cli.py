@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from graphstore.errors import GraphstoreError
+from graphstore.lookcommands import draw
 from graphstore.options import (
     BELOW,
     FILE,
@@ -559,5 +560,5 @@ def export_whole(
             write(store, target, as_json=as_json)
 
 
-for command in (play, train, agents):
+for command in (draw, play, train, agents):
     cli.add_command(command)

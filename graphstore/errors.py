@@ -73,6 +73,10 @@ class MissingExtraError(GraphstoreError, ImportError):
     """A feature whose optional package is not installed."""
 
 
+class DrawingError(GraphstoreError, RuntimeError):
+    """A picture that Graphviz cannot draw, or not in time."""
+
+
 class RulesMissingError(GraphstoreError, LookupError):
     """A database whose game is not built in, opened without its rules."""
 

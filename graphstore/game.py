@@ -34,6 +34,13 @@ IN_PLAY: Final = 2
 """The four answers of `Game.outcomes`; the first three are values for the player to move."""
 
 
+def best_first(
+    score: float, win_depth: int | None, lose_depth: int | None
+) -> tuple[float, int, int]:
+    """Return what orders moves best first: score, the fewest moves to a win, the most to a loss."""
+    return -score, win_depth or 0, -(lose_depth or 0)
+
+
 def quiet(phase: str, done: int, total: int | None) -> None:
     """Report no progress: the default callback."""
 

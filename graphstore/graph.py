@@ -14,11 +14,16 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
+from graphstore import dot
 from graphstore.arrays import first_of_runs
-from graphstore.game import IN_PLAY, Codes, Ints
+from graphstore.boards import board_of, depth_after
+from graphstore.game import DRAW, IN_PLAY, LOSS, WIN, Codes, Ints, best_first
+from graphstore.notebook import facts, or_none
 
 if TYPE_CHECKING:
     from graphstore.solution import Solution
+
+DRAWN = 40  # states that a notebook draws; of more, it shows the numbers
 
 Rows = NDArray[np.int32]
 """Positions of states in the sorted ids: int32, so at most 2**31 states."""
@@ -128,6 +133,21 @@ class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
             return row
         raise KeyError(state)
 
+    @or_none
+    def _repr_svg_(self) -> str | None:
+        return (
+            dot.svg(*_picture(self), title=f"All states of {self.name}") if self._is_drawn else None
+        )
+
+    @or_none
+    def _repr_html_(self) -> str | None:
+        return None if self._is_drawn else facts(self.name, _counts(self))
+
+    @property
+    def _is_drawn(self) -> bool:
+        """Whether it is small enough for a picture; and can be drawn."""
+        return len(self.states.id) <= DRAWN and dot.can_render()
+
     @cached_property
     def backward(self) -> "Backward":
         """The edges by child."""
@@ -140,6 +160,51 @@ class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
     @cached_property
     def _positions(self) -> list[str]:
         return self.texts(self.states.id)
+
+
+def _picture(graph: GameGraph) -> tuple[list[dot.Node], list[dot.Arrow]]:
+    """Return the states by ply, and the moves between them."""
+    nodes = [
+        dot.Node(state, data["position"], board_of(data["position"]), data["ply"], data["ended"])
+        for state, data in graph.nodes(data=True)
+    ]
+    arrows = []
+    for parent in graph:
+        children = graph.adj[parent]
+        worth = {child: graph.nodes[child] for child in children}
+        if graph.solution is None:
+            ranks = {}
+        else:
+            ranks = {
+                child: best_first(data["score"], data["win_depth"], data["lose_depth"])
+                for child, data in worth.items()
+            }
+        for child, data in children.items():
+            of, moves = worth[child], data["moves"]
+            names = tuple(map(str, moves))
+            if graph.solution is None:
+                arrows.append(dot.Arrow(parent, child, moves, names, None, None, best=False))
+                continue
+            depth = depth_after(of["value"], of["win_depth"], of["lose_depth"])
+            best = ranks[child] == min(ranks.values())
+            arrows.append(dot.Arrow(parent, child, moves, names, -of["value"], depth, best))
+    return sorted(nodes, key=lambda node: node.distance), arrows
+
+
+def _counts(graph: GameGraph) -> dict[str, Any]:
+    """Return what there is to count."""
+    counts = {
+        "states": len(graph),
+        "moves": graph.number_of_moves(),
+        "positions": graph.number_of_positions(),
+        "plies": int(graph.states.ply.max()),
+        "ended": int(np.count_nonzero(graph.states.outcome != IN_PLAY)),
+    }
+    if graph.solution is None:
+        return {**counts, "solved": "no"}
+    values, numbers = np.unique(graph.solution.value, return_counts=True)
+    words = {WIN: "won", DRAW: "drawn", LOSS: "lost"}
+    return counts | {words[v]: n for v, n in zip(values.tolist(), numbers.tolist(), strict=True)}
 
 
 class Backward(NamedTuple):

@@ -11,8 +11,7 @@ from typing import Any, Final, NamedTuple, TextIO
 
 from sqlalchemy.types import BigInteger, Boolean, Double, Integer, SmallInteger, Text
 
-from graphstore.game import Progress, quiet
-from graphstore.query import rank
+from graphstore.game import Progress, best_first, quiet
 from graphstore.selection import TABLES, Part, Row
 
 _NODE: Final = {
@@ -63,7 +62,7 @@ def arcs(part: Part, *, progress: Progress = quiet) -> Iterator[Arc]:
                 children[child].append(move)
             else:
                 children[child], worth[child] = [move], rest
-        ranks = {child: rank(*depths) for child, (_, *depths, _) in worth.items()}
+        ranks = {child: best_first(*depths) for child, (_, *depths, _) in worth.items()}
         best = min(ranks.values())
         for child, moves in children.items():
             value, *_, kept = worth[child]

@@ -10,8 +10,10 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from graphstore.boards import choices
 from graphstore.errors import GameOverError, MoveError, OpponentError, ResignedError, shown
 from graphstore.game import LOSS, WIN, Game, PlainGame, move_text, read_move
+from graphstore.notebook import or_none, picture
 from graphstore.players import Player
 from graphstore.query import Move, Probe
 from graphstore.schema import STRATEGY
@@ -123,6 +125,14 @@ class Match:
                     f"{seat.opponent} has learned to be {self.name_of(seat.side)} only, "
                     f"who moves {'second' if at == 0 else 'first'}; change who begins (--first)"
                 )
+
+    @or_none
+    def _repr_svg_(self) -> str:
+        last = None
+        if self.turns:
+            before, move = self.turns[-1].before, self.turns[-1].move
+            last = choices(self.game, before.position, [move])[0].cell
+        return picture(self.probe.position, game=self.game, last=last)
 
     @property
     def probe(self) -> Probe:

@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, RowMapping, Select, bindparam, select
 
+from graphstore.boards import WORDS, Choice, choices
 from graphstore.errors import NotAStoreError, NotInStoreError, PositionError, shown
-from graphstore.game import IN_PLAY, Game, Ints
+from graphstore.game import IN_PLAY, Game, Ints, best_first
+from graphstore.notebook import or_none, picture, row, table
 from graphstore.schema import STRATEGY, WHOLE, edge, state
 
 BATCH = 10_000  # ids bound to one statement; SQLite takes 32,766 at most
@@ -98,6 +100,22 @@ class Probe(NamedTuple):
         """Return it as nested dicts and lists, under the names of the columns."""
         return {**self._asdict(), "moves": [move._asdict() for move in self.moves]}
 
+    def choices(self) -> list[Choice]:
+        """Return the moves as a board shows them, best first; read off the texts alone."""
+        return choices(None, self.position, self.moves)
+
+    @or_none
+    def _repr_svg_(self) -> str:
+        return picture(self.position, shown=self.choices())
+
+    @or_none
+    def _repr_html_(self) -> str:
+        cells = [
+            (each.move, each.position, WORDS[each.value], each.depth) for each in self.choices()
+        ]
+        moves = table(("move", "position", "result", "depth"), cells) if cells else ""
+        return row([(picture(self.position, shown=self.choices()), _caption(self))]) + moves
+
 
 class Lookup(NamedTuple):
     """What the database says of many positions, in the order asked; masked where NULL or missing.
@@ -135,6 +153,21 @@ class Line(NamedTuple):
     positions: tuple[str, ...]
     probes: tuple[Probe, ...]
     repeats: bool
+
+    @or_none
+    def _repr_html_(self) -> str:
+        played = [(None, "\u00a0")] + [
+            (each.cell, f"{each.name}: {each.label}")
+            for probe, move in zip(self.probes, self.moves, strict=False)
+            for each in probe.choices()
+            if each.move == move
+        ]
+        return row(
+            [
+                (picture(position, last=cell, pixels=28), caption)
+                for position, (cell, caption) in zip(self.positions, played, strict=True)
+            ]
+        )
 
 
 def read_position(connection: Connection, game: Game, position: str | int) -> int:
@@ -238,11 +271,6 @@ def line(probe: Callable[[str | int], Probe], position: str | int) -> Line:
     return Line(tuple(moves), tuple(each.position for each in probes), tuple(probes), repeats)
 
 
-def rank(score: float, win_depth: int | None, lose_depth: int | None) -> tuple[float, int, int]:
-    """Order moves best first: score, then the fewest moves to a win, the most to a loss."""
-    return -score, win_depth or 0, -(lose_depth or 0)
-
-
 def below(connection: Connection, start: int) -> Iterator[list[int]]:
     """Yield the states that play from a state can reach, one wave of new ones at a time."""
     met = {start}
@@ -252,6 +280,16 @@ def below(connection: Connection, start: int) -> Iterator[list[int]]:
         children = _rows(connection, _CHILDREN, wave, plain=True)
         wave = list({child for (child,) in children} - met)
         met.update(wave)
+
+
+def _caption(probe: Probe) -> str:
+    """Return what a position is worth, in words that need no rules."""
+    worth = WORDS[probe.value]
+    if probe.ended:
+        return f"over: {worth} for the player to move"
+    mover = "the player to move" if probe.to_move is None else f"player {probe.to_move}, to move"
+    end = "play need never end" if probe.remoteness is None else f"{probe.remoteness} plies"
+    return f"{worth} for {mover}: {end}"
 
 
 def _as_stored(connection: Connection, position: str | int) -> RowMapping | None:
@@ -275,12 +313,12 @@ def _by_id(connection: Connection, state: int) -> RowMapping | None:
 def _answer(row: RowMapping, text: str, moves: list[Move]) -> Probe:
     columns = {name: row[name] for name in Probe._fields if name in row}
     columns |= {"state": row["id"], "position": text, "ended": bool(row["ended"])}
-    best_first = sorted(moves, key=lambda move: (_rank(move), move.move))
-    return Probe(**columns, moves=tuple(best_first))
+    ordered = sorted(moves, key=lambda move: (_rank(move), move.move))
+    return Probe(**columns, moves=tuple(ordered))
 
 
 def _rank(move: Move) -> tuple[float, int, int]:
-    return rank(move.score, move.win_depth, move.lose_depth)
+    return best_first(move.score, move.win_depth, move.lose_depth)
 
 
 def _masked(cells: Sequence[Any], dtype: Any) -> Any:

@@ -31,6 +31,7 @@ from graphstore.errors import (
 )
 from graphstore.game import Game, Ints
 from graphstore.games import find_builtin
+from graphstore.notebook import facts, or_none
 from graphstore.usersql import Answer, run
 
 if TYPE_CHECKING:
@@ -110,6 +111,12 @@ class Store:
 
     def __repr__(self) -> str:
         return f"<Store {self.path}: {self.info['name']}, {self.info['states']} states>"
+
+    @or_none
+    def _repr_html_(self) -> str:
+        told = ("states", "moves", "positions", "plies", "start", "value", "remoteness", "extent")
+        report = {name: self.info[name] for name in told if name in self.info}
+        return facts(f"{self.info['name']}: {self.path}", report)
 
     def close(self) -> None:
         """Close all connections."""
