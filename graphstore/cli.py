@@ -25,6 +25,7 @@ from graphstore.options import (
     warnings_said,
 )
 from graphstore.playcommands import agents, play, train
+from graphstore.webcommands import serve
 
 
 def main() -> None:
@@ -480,5 +481,5 @@ def export(file: str, format_: str, output: str | None, as_json: bool) -> None:
             write(store, target, as_json=as_json)
 
 
-for command in (play, train, agents):
+for command in (play, train, agents, serve):
     cli.add_command(command)
