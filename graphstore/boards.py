@@ -4,7 +4,7 @@ A board is read off the text of a position, so it needs no rules. A text that sh
 drawn as it is.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Final, NamedTuple, Protocol
 
@@ -71,6 +71,24 @@ class Choice(NamedTuple):
     def label(self) -> str:
         """The value as a letter, with the depth: ``W2``, ``D``, ``L1``."""
         return LETTERS[self.value] + ("" if self.depth is None else str(self.depth))
+
+
+class Link(NamedTuple):
+    """What a page lets people do with a cell, and what it shows there.
+
+    Attributes:
+        href: where it leads.
+        words: what it is, for people who do not see it.
+        kind: ``win``, ``draw``, ``loss``, ``free`` or ``chosen``; the colour.
+        text: a few characters on the cell.
+        below: a few more below them, smaller.
+    """
+
+    href: str
+    words: str
+    kind: str = "free"
+    text: str = ""
+    below: str = ""
 
 
 class LooksLikeMove(Protocol):
@@ -165,6 +183,7 @@ def svg(
     *,
     shown: Sequence[Choice] = (),
     href: Callable[[Choice], str] | None = None,
+    links: Mapping[int, Link] | None = None,
     last: int | None = None,
     title: str = "",
     pixels: int = 48,
@@ -177,6 +196,8 @@ def svg(
         shown: moves, each on its cell in the colour of its value; of several on one cell, the
             first.
         href: where a move on its cell links to.
+        links: by cell, in place of `shown`; with them marks too have labels for people who do not
+            see them.
         last: the cell that was played last.
         title: what it is, for people who do not see it.
         pixels: the width of a cell.
@@ -187,7 +208,8 @@ def svg(
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="gs-board" viewBox="-2 -2 {width + 4} '
         f'{height + 4}" width="{(width + 4) * scale:.0f}" height="{(height + 4) * scale:.0f}" '
-        f'role="{"group" if href else "img"}" aria-label="{escape(title or "/".join(board.rows))}">'
+        f'role="{"img" if href is None and links is None else "group"}" '
+        f'aria-label="{escape(title or "/".join(board.rows))}">'
     ]
     if style:
         parts.append(f"<style>{STYLE}</style>")
@@ -201,8 +223,11 @@ def svg(
         inside = []
         if cell == last:
             inside.append(f'<rect class="gs-last" width="{CELL}" height="{CELL}"/>')
-        inside.append(_mark(mark))
-        if cell in on_cell:
+        if links is not None:
+            inside.append(_linked(cell, mark, links.get(cell), last=cell == last))
+        else:
+            inside.append(_mark(mark))
+        if links is None and cell in on_cell:
             inside.append(_shown(on_cell[cell], href, marked=mark not in EMPTY))
         drawn = "".join(inside)
         if drawn:
@@ -263,7 +288,11 @@ STYLE: Final = (
     ".gs-text{font-family:ui-monospace,monospace}"
     + "".join(f".gs-{WORDS[value]}{{fill:{colour}}}" for value, colour in COLOURS.items())
     + ".gs-value{text-anchor:middle;font-size:20px;font-weight:600;fill:#000}"
-    ".gs-small{font-size:16px}"
+    ".gs-small{font-size:16px}.gs-below{font-size:14px;font-weight:400}"
+    ".gs-free,.gs-board .gs-edge{fill:transparent}.gs-chosen{fill:var(--gs-last)}"
+    ".gs-edge{stroke-width:4;rx:6px}"
+    + "".join(f".gs-{WORDS[value]}.gs-edge{{stroke:{colour}}}" for value, colour in COLOURS.items())
+    + ".gs-free + .gs-value,.gs-free ~ .gs-below{fill:var(--gs-ink)}"
     ".gs-board a:focus-visible{outline:none}"
     ".gs-board a:focus-visible rect,.gs-board a:hover rect{stroke:var(--gs-ink);stroke-width:4}"
 )
@@ -348,6 +377,37 @@ def _shown(choice: Choice, href: Callable[[Choice], str] | None, *, marked: bool
     if choice.depth is not None:
         words += f", depth {choice.depth}"
     return f'<a href="{escape(href(choice))}" aria-label="{escape(words)}">{drawn}</a>'
+
+
+def _linked(cell: int, mark: str, link: Link | None, *, last: bool) -> str:
+    """Return a cell of a page: what is on it under its label, in a link where it has one."""
+    drawn = _mark(mark)
+    name = "" if mark in EMPTY else f": {mark}{', played last' if last else ''}"
+    if link is None:
+        label = f'<g role="img" aria-label="{escape(f"cell {cell}{name}")}">{drawn}</g>'
+        return label if drawn else ""
+    parts = []
+    if drawn:
+        parts.append(f'<rect class="gs-{link.kind} gs-edge" x="3" y="3" width="54" height="54"/>')
+        parts.append(drawn)
+        if link.text:
+            parts.append(
+                f'<rect class="gs-{link.kind}" x="28" y="2" width="30" height="22" rx="6"/>'
+                f'<text class="gs-value gs-small" x="43" y="18">{escape(link.text)}</text>'
+            )
+    else:
+        parts.append(
+            f'<rect class="gs-{link.kind}" x="4" y="4" width="52" height="52" rx="6"/>'
+            f'<text class="gs-value" x="30" y="{28 if link.below else 36}">{escape(link.text)}'
+            "</text>"
+        )
+    if link.below:
+        parts.append(f'<text class="gs-value gs-below" x="30" y="48">{escape(link.below)}</text>')
+    words = f"cell {cell}{name}, {link.words}" if name else f"cell {cell}: {link.words}"
+    return (
+        f'<a href="{escape(link.href)}" data-cell="{cell}" aria-label="{escape(words)}">'
+        f"{''.join(parts)}</a>"
+    )
 
 
 def _ruling(board: Board, width: int, height: int) -> list[str]:
