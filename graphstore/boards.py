@@ -282,7 +282,7 @@ STYLE: Final = (
     "--gs-last:#27405e}}"
     ".gs-paper{fill:var(--gs-paper)}.gs-last{fill:var(--gs-last)}"
     ".gs-rule{stroke:var(--gs-rule);stroke-width:1.5}"
-    ".gs-block{stroke:var(--gs-ink);stroke-width:4}"
+    ".gs-block{stroke:var(--gs-ink);stroke-width:4;stroke-linecap:square}"
     ".gs-mark{fill:none;stroke:var(--gs-ink);stroke-width:6;stroke-linecap:round}"
     ".gs-letter,.gs-text{fill:var(--gs-ink)}.gs-letter{text-anchor:middle;font-size:36px}"
     ".gs-text{font-family:ui-monospace,monospace}"
@@ -290,7 +290,7 @@ STYLE: Final = (
     + ".gs-value{text-anchor:middle;font-size:20px;font-weight:600;fill:#000}"
     ".gs-small{font-size:16px}.gs-below{font-size:14px;font-weight:400}"
     ".gs-free,.gs-board .gs-edge{fill:transparent}.gs-chosen{fill:var(--gs-last)}"
-    ".gs-edge{stroke-width:4;rx:6px}"
+    ".gs-edge{stroke-width:4;rx:6px}.gs-board .gs-chosen.gs-edge{fill:var(--gs-last)}"
     + "".join(f".gs-{WORDS[value]}.gs-edge{{stroke:{colour}}}" for value, colour in COLOURS.items())
     + ".gs-free + .gs-value,.gs-free ~ .gs-below{fill:var(--gs-ink)}"
     ".gs-board a:focus-visible{outline:none}"
@@ -387,6 +387,7 @@ def _linked(cell: int, mark: str, link: Link | None, *, last: bool) -> str:
         label = f'<g role="img" aria-label="{escape(f"cell {cell}{name}")}">{drawn}</g>'
         return label if drawn else ""
     parts = []
+    small = " gs-small" if len(link.text) > 2 else ""
     if drawn:
         parts.append(f'<rect class="gs-{link.kind} gs-edge" x="3" y="3" width="54" height="54"/>')
         parts.append(drawn)
@@ -398,8 +399,8 @@ def _linked(cell: int, mark: str, link: Link | None, *, last: bool) -> str:
     else:
         parts.append(
             f'<rect class="gs-{link.kind}" x="4" y="4" width="52" height="52" rx="6"/>'
-            f'<text class="gs-value" x="30" y="{28 if link.below else 36}">{escape(link.text)}'
-            "</text>"
+            f'<text class="gs-value{small}" x="30" y="{28 if link.below else 36}">'
+            f"{escape(link.text)}</text>"
         )
     if link.below:
         parts.append(f'<text class="gs-value gs-below" x="30" y="48">{escape(link.below)}</text>')

@@ -100,7 +100,7 @@ def facts(
         "moves": _moves(probe.moves, choices, asked, to, beads, bound, over),
         "more_moves": max(0, len(probe.moves) - MOST_MOVES),
         "beads": beads is not None and not asked.hide,
-        "box": _box(agent, beads),
+        "box": "" if asked.hide else _box(agent, beads),
         "line": _line(store, game, probe, pages, asked) if told and probe.moves else None,
         "images": _images(game, probe, turned, pages, asked),
         "turns": _turns(turned, pages, asked),
