@@ -48,7 +48,9 @@ class Asked(NamedTuple):
         >>> Asked(against="perfect", side=2).query(hide=True)
         '?against=perfect&as=2&hide=1'
         """
-        return "".join(f"{'&' if at else '?'}{each}" for at, each in enumerate(self._words(changes)))
+        return "".join(
+            f"{'&' if at else '?'}{each}" for at, each in enumerate(self._words(changes))
+        )
 
     def fields(self, **changes: Any) -> list[tuple[str, str]]:
         """Return it as the fields of a form."""

@@ -68,9 +68,7 @@ def facts(
     def here(other: Asked) -> str:
         return pages.to(probe.position, other)
 
-    choices = boards.choices(
-        game, probe.position, probe.moves, lambda move: move_text(game, move)
-    )
+    choices = boards.choices(game, probe.position, probe.moves, lambda move: move_text(game, move))
     by_move = {choice.move: move for choice, move in zip(choices, probe.moves, strict=True)}
 
     def on_cell(choice: Choice) -> str:
@@ -103,7 +101,7 @@ def facts(
         "box": "" if asked.hide else _box(agent, beads),
         "line": _line(store, game, probe, pages, asked) if told and probe.moves else None,
         "images": _images(game, probe, turned, pages, asked),
-        "turns": _turns(turned, pages, asked),
+        "turns": _turns(probe.position, turned, pages, asked),
         "parents": _parents(store, game, probe, pages, asked),
         "hide_link": here(asked._replace(hide=not asked.hide)),
         "start": pages.to(None, asked.onwards._replace(turn=1)),
@@ -126,9 +124,7 @@ def facts(
     }
 
 
-def _announcement(
-    game: Game | None, probe: Probe, asked: Asked, resigned: str, worth: str
-) -> str:
+def _announcement(game: Game | None, probe: Probe, asked: Asked, resigned: str, worth: str) -> str:
     """Return what a page says first, and a screen reader says of it."""
     players = replies.player_names(game)
     if not asked.against:
@@ -253,15 +249,15 @@ def _images(
 
 
 def _turns(
-    turned: dict[str, str], pages: Pages, asked: Asked
+    position: str, turned: dict[str, str], pages: Pages, asked: Asked
 ) -> list[dict[str, str]]:
-    """Return the links that flip and turn the board; of each the first that the game allows."""
+    """Return the links that flip and turn the board, where that makes another one."""
     found = []
     for word, key, ways in (
         ("Flip", "f", ("mirrored", "flipped")),
         ("Turn", "r", ("turned", "turned twice")),
     ):
-        way = next((way for way in ways if way in turned), None)
+        way = next((way for way in ways if turned.get(way, position) != position), None)
         if way is not None:
             found.append({"word": word, "key": key, "href": pages.to(turned[way], asked.onwards)})
     return found

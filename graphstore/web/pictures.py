@@ -92,5 +92,5 @@ def worth(choice: Choice, *, hide: bool) -> str:
     return f": {WORDS[choice.value]}{depth}"
 
 
-def _pixels(board: Board) -> float:
-    return min(24, LITTLE / max(board.columns, len(board.rows)))
+def _pixels(board: Board) -> int:
+    return max(2, min(24, LITTLE // max(board.columns, len(board.rows))))
