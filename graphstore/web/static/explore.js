@@ -66,7 +66,9 @@
   }
   undoButton.addEventListener("click", undo);
   window.addEventListener("pageshow", (event) => {
-    if (event.persisted) remembered();
+    if (!event.persisted) return; // as it was left, a link followed and a move typed
+    remembered();
+    forget();
   });
 
   const hrefOf = (link) => (link.href instanceof SVGAnimatedString ? link.href.baseVal : link.href);
@@ -124,6 +126,11 @@
   let timer = 0;
   const WAIT = 800; // milliseconds for the next character of a name
   const moves = () => [...document.querySelectorAll("a[data-move]")];
+  function forget() {
+    clearTimeout(timer);
+    typed = "";
+    typedShown.textContent = "";
+  }
   function type(character) {
     clearTimeout(timer);
     typed += character.toLowerCase();
@@ -138,8 +145,7 @@
     }
     typedShown.textContent = `move ${typed}…`;
     timer = setTimeout(() => {
-      typed = "";
-      typedShown.textContent = "";
+      forget();
       if (exact) go(exact);
     }, WAIT);
     return undefined;
