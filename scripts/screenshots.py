@@ -45,10 +45,10 @@ class Picture(NamedTuple):
 
 
 PICTURES = (
-    Picture("explorer", "tictactoe/XO./.X./...", 1120, 800, "light"),
-    Picture("explorer-dark", "tictactoe/XO./.X./...", 1120, 800, "dark"),
-    Picture("explorer-phone", "tictactoe/XO./.X./...", 360, 720, "light"),
-    Picture("explorer-menace", "tictactoe/X../.O./...?against=menace&as=1", 1120, 660, "light"),
+    Picture("explorer", "tictactoe/.O./O.X/.X.", 1120, 800, "light"),
+    Picture("explorer-dark", "tictactoe/.O./O.X/.X.", 1120, 800, "dark"),
+    Picture("explorer-phone", "tictactoe/.O./O.X/.X.", 360, 720, "light"),
+    Picture("explorer-menace", "tictactoe/X../.O./...?against=menace&as=1", 1120, 800, "light"),
 )
 
 
@@ -129,7 +129,9 @@ def main() -> None:
     )
     output: Path = parser.parse_args().output
     if not chromium_there():
-        sys.exit("screenshots.py: chromium and chromedriver are needed; apt install them")
+        sys.exit(
+            "screenshots.py: chromium and chromedriver are needed; install them and run this again"
+        )
     output.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))

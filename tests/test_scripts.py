@@ -1,6 +1,8 @@
 """Every script has a help that works, its doctests hold, and what it prints is tested."""
 
 import json
+import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -231,3 +233,28 @@ def test_a_walk_through_no_strategy_fails_in_one_line(tmp_path):
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("walk_strategy: ")
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.skipif(
+    shutil.which("chromedriver") is None and os.environ.get("GRAPHSTORE_CHROMIUM") != "required",
+    reason="chromium and chromedriver are not installed",
+)
+def test_the_pictures_of_the_explorer_are_small_and_those_that_the_documents_show(tmp_path):
+    done = run("screenshots.py", "--output", tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    taken = sorted(path.name for path in tmp_path.iterdir())
+    assert taken == sorted(path.name for path in (SCRIPTS.parent / "docs/images").iterdir())
+    for path in tmp_path.iterdir():
+        data = path.read_bytes()
+        assert data.startswith(b"\x89PNG")
+        assert 5_000 < len(data) < 150_000
+
+
+def test_pictures_need_a_browser(tmp_path):
+    command = [sys.executable, SCRIPTS / "screenshots.py", "--output", tmp_path]
+    nowhere = os.environ | {"PATH": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, env=nowhere)
+    assert done.stderr == (
+        "screenshots.py: chromium and chromedriver are needed; install them and run this again\n"
+    )
+    assert done.returncode == 1

@@ -420,7 +420,7 @@ def test_beads_are_shown_in_the_orientation_of_the_page(read, site):
         total = sum(beads[state] for state in {move.state for move in probe.moves})
         assert f"The box of menace has {total:,} beads." in page.text
         for move in probe.moves:
-            assert page.cells[move.move][1].endswith(f"●{beads[move.state]} beads")
+            assert page.cells[move.move][1].endswith(f", {beads[move.state]} beads")
         chances = [float(row[-1].rstrip("%")) for row in page.rows[1:]]
         assert [int(row[-2]) for row in page.rows[1:]] == [
             beads[move.state] for move in probe.moves

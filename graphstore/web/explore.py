@@ -12,14 +12,7 @@ from typing import Any, NamedTuple
 from datasette.utils.asgi import Response
 
 from graphstore.boards import STYLE
-from graphstore.errors import (
-    GraphstoreError,
-    MoveError,
-    NotInStoreError,
-    OpponentError,
-    PositionError,
-    shown,
-)
+from graphstore.errors import GraphstoreError, NotInStoreError, StoreError, shown
 from graphstore.store import Store
 from graphstore.web import addresses, replies
 from graphstore.web.asked import Asked, read_asked
@@ -117,13 +110,12 @@ def answered(
     try:
         with TURN:
             return _answered(store, text, asked, pages, typed=typed is not None)
-    except (PositionError, OpponentError, MoveError) as error:
-        status = HTTPStatus.BAD_REQUEST
-        why = str(error)
     except NotInStoreError as error:
         status, why = HTTPStatus.NOT_FOUND, str(error)
-    except GraphstoreError as error:
+    except StoreError as error:  # a file that is damaged, or being written
         status, why = HTTPStatus.INTERNAL_SERVER_ERROR, str(error)
+    except GraphstoreError as error:
+        status, why = HTTPStatus.BAD_REQUEST, str(error)
     return _error(stores, base, status, why, game, text or "")
 
 

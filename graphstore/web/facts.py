@@ -16,7 +16,7 @@ from graphstore.web.asked import Asked
 from graphstore.web.parents import parents
 
 MOST_MOVES = 200
-MOST_IN_LINE = 20
+MOST_IN_LINE = 14
 MOST_PARENTS = 12
 MISTAKES = "mistakes=0.2"
 
@@ -73,7 +73,7 @@ def facts(
 
     def on_cell(choice: Choice) -> str:
         box = None if beads is None or asked.hide else beads.of(by_move[choice.move])
-        return "" if box is None else f"●{box[0]}"
+        return "" if box is None else str(box[0])
 
     links = {} if over else pictures.links(choices, asked, to=to, here=here, beads=on_cell)
     worth = in_words(game, probe, bound=bound)
@@ -136,6 +136,7 @@ def _announcement(game: Game | None, probe: Probe, asked: Asked, resigned: str, 
         return f"{resigned}. You have won."
     if probe.ended:
         return said + replies.outcome(probe, asked)
+    worth = worth.removeprefix(f"{players[asked.side - 1]} to move: ")
     return f"{said}Your turn as {players[asked.side - 1]}{f': {worth}' if worth else ''}."
 
 

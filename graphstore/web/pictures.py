@@ -55,7 +55,7 @@ def links(
         asked: which mark was chosen, and whether values are to be hidden.
         to: the address of what a move leads to.
         here: the address of the same position, asked otherwise.
-        beads: a few characters to show with a move.
+        beads: how many an agent has for a move, nothing without a box.
     """
     found: dict[int, Link] = {}
     chosen = asked.source if asked.source in {choice.source for choice in choices} else None
@@ -79,8 +79,10 @@ def links(
             count = f"{len(group)} move{'s' * (len(group) > 1)}"
             words = f"{count} from here{words}"
         kind, text = ("free", "") if asked.hide else (WORDS[best.value], best.label)
-        below = beads(best) if len(group) == 1 else ""
-        found[cell] = Link(href, words + (f", {below} beads" if below else ""), kind, text, below)
+        number = beads(best) if len(group) == 1 else ""
+        if number:
+            words += f", {number} beads"
+        found[cell] = Link(href, words, kind, text, number and f"• {number}")
     return found
 
 
