@@ -4,7 +4,7 @@ A board is read off the text of a position, so it needs no rules. A text that sh
 drawn as it is.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Final, NamedTuple, Protocol
 
@@ -81,6 +81,24 @@ def label_of(value: int, depth: int | None) -> str:
 def depth_after(value: int, win_depth: int | None, lose_depth: int | None) -> int | None:
     """Return the moves that the winner needs after a move, of which the child's columns tell."""
     return {LOSS: win_depth, DRAW: None, WIN: lose_depth}[value]
+
+
+class Link(NamedTuple):
+    """What a page lets people do with a cell, and what it shows there.
+
+    Attributes:
+        href: where it leads.
+        words: what it is, for people who do not see it.
+        kind: ``win``, ``draw``, ``loss``, ``free`` or ``chosen``; the colour.
+        text: a few characters on the cell.
+        below: a few more below them, smaller.
+    """
+
+    href: str
+    words: str
+    kind: str = "free"
+    text: str = ""
+    below: str = ""
 
 
 class LooksLikeMove(Protocol):
@@ -175,6 +193,7 @@ def svg(
     *,
     shown: Sequence[Choice] = (),
     href: Callable[[Choice], str] | None = None,
+    links: Mapping[int, Link] | None = None,
     last: int | None = None,
     title: str = "",
     pixels: int = 48,
@@ -187,6 +206,8 @@ def svg(
         shown: moves, each on its cell in the colour of its value; of several on one cell, the
             first.
         href: where a move on its cell links to.
+        links: by cell, in place of `shown`; with them marks too have labels for people who do not
+            see them.
         last: the cell that was played last.
         title: what it is, for people who do not see it.
         pixels: the width of a cell.
@@ -197,7 +218,8 @@ def svg(
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="gs-board" viewBox="-2 -2 {width + 4} '
         f'{height + 4}" width="{(width + 4) * scale:.0f}" height="{(height + 4) * scale:.0f}" '
-        f'role="{"group" if href else "img"}" aria-label="{marked_up(title or _spoken(board))}">'
+        f'role="{"img" if href is None and links is None else "group"}" '
+        f'aria-label="{marked_up(title or _spoken(board))}">'
     ]
     if style:
         parts.append(f"<style>{STYLE}</style>")
@@ -208,8 +230,11 @@ def svg(
         inside = []
         if cell == last:
             inside.append(f'<rect class="gs-last" width="{CELL}" height="{CELL}"/>')
-        inside.append(_mark(mark))
-        if cell in on_cell:
+        if links is not None:
+            inside.append(_linked(cell, mark, links.get(cell), last=cell == last))
+        else:
+            inside.append(_mark(mark))
+        if links is None and cell in on_cell:
             inside.append(_shown(on_cell[cell], href, marked=mark not in EMPTY))
         drawn = "".join(inside)
         if drawn:
@@ -340,13 +365,17 @@ STYLE: Final = (
     "--gs-last:#27405e}}"
     ".gs-paper{fill:var(--gs-paper)}.gs-last{fill:var(--gs-last)}"
     ".gs-rule{stroke:var(--gs-rule);stroke-width:1.5}"
-    ".gs-block{stroke:var(--gs-ink);stroke-width:4}"
+    ".gs-block{stroke:var(--gs-ink);stroke-width:4;stroke-linecap:square}"
     ".gs-mark{fill:none;stroke:var(--gs-ink);stroke-width:6;stroke-linecap:round}"
     ".gs-letter,.gs-text{fill:var(--gs-ink)}.gs-letter{text-anchor:middle;font-size:36px}"
     ".gs-text{font-family:ui-monospace,monospace}"
     + "".join(f".gs-{WORDS[value]}{{fill:{colour}}}" for value, colour in COLOURS.items())
     + ".gs-value{text-anchor:middle;font-size:20px;font-weight:600;fill:#000}"
-    ".gs-small{font-size:16px}.gs-worth{fill:#000}"
+    ".gs-small{font-size:16px}.gs-worth{fill:#000}.gs-below{font-size:14px;font-weight:400}"
+    ".gs-free,.gs-board .gs-edge{fill:transparent}.gs-chosen{fill:var(--gs-last)}"
+    ".gs-edge{stroke-width:4;rx:6px}.gs-board .gs-chosen.gs-edge{fill:var(--gs-last)}"
+    + "".join(f".gs-{WORDS[value]}.gs-edge{{stroke:{colour}}}" for value, colour in COLOURS.items())
+    + ".gs-free + .gs-value,.gs-free ~ .gs-below{fill:var(--gs-ink)}"
     ".gs-board a:focus-visible{outline:none}"
     ".gs-board a:focus-visible rect,.gs-board a:hover rect{stroke:var(--gs-ink);stroke-width:4}"
 )
@@ -442,6 +471,40 @@ def _shown(choice: Choice, href: Callable[[Choice], str] | None, *, marked: bool
     if choice.depth is not None:
         words += f", depth {choice.depth}"
     return f'<a href="{marked_up(href(choice))}" aria-label="{marked_up(words)}">{drawn}</a>'
+
+
+def _linked(cell: int, mark: str, link: Link | None, *, last: bool) -> str:
+    """Return a cell of a page: what is on it under its label, in a link where it has one."""
+    drawn = _mark(mark)
+    name = "" if mark in EMPTY else f": {mark}{', played last' if last else ''}"
+    if link is None:
+        label = f'<g role="img" aria-label="{marked_up(f"cell {cell}{name}")}">{drawn}</g>'
+        return label if drawn else ""
+    parts = []
+    small = " gs-small" if len(link.text) > 2 else ""
+    if drawn:
+        parts.append(f'<rect class="gs-{link.kind} gs-edge" x="3" y="3" width="54" height="54"/>')
+        parts.append(drawn)
+        if link.text:
+            parts.append(
+                f'<rect class="gs-{link.kind}" x="28" y="2" width="30" height="22" rx="6"/>'
+                f'<text class="gs-value gs-small" x="43" y="18">{marked_up(link.text)}</text>'
+            )
+    else:
+        parts.append(
+            f'<rect class="gs-{link.kind}" x="4" y="4" width="52" height="52" rx="6"/>'
+            f'<text class="gs-value{small}" x="30" y="{28 if link.below else 36}">'
+            f"{marked_up(link.text)}</text>"
+        )
+    if link.below:
+        parts.append(
+            f'<text class="gs-value gs-below" x="30" y="48">{marked_up(link.below)}</text>'
+        )
+    words = f"cell {cell}{name}, {link.words}" if name else f"cell {cell}: {link.words}"
+    return (
+        f'<a href="{marked_up(link.href)}" data-cell="{cell}" aria-label="{marked_up(words)}">'
+        f"{''.join(parts)}</a>"
+    )
 
 
 def _ruling(board: Board, width: int, height: int) -> list[str]:

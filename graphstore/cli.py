@@ -27,6 +27,7 @@ from graphstore.options import (
     warnings_said,
 )
 from graphstore.playcommands import agents, play, train
+from graphstore.webcommands import serve
 
 
 def main() -> None:
@@ -560,5 +561,5 @@ def export_whole(
             write(store, target, as_json=as_json)
 
 
-for command in (draw, play, train, agents):
+for command in (draw, play, train, agents, serve):
     cli.add_command(command)

@@ -257,12 +257,20 @@ def probe_as_stored(connection: Connection, position: str | int) -> Probe:
     return _answer(row, row["position"], moves)
 
 
-def line(probe: Callable[[str | int], Probe], position: str | int) -> Line:
-    """Return a line of best play from a position to the end, or to a repetition."""
+def line(
+    probe: Callable[[str | int], Probe], position: str | int, *, most: int | None = None
+) -> Line:
+    """Return a line of best play from a position to the end, or to a repetition.
+
+    Args:
+        probe: what looks a position up.
+        position: where the line begins.
+        most: how many moves will do.
+    """
     moves: list[int] = []
     probes = [probe(position)]
     met: set[int] = set()
-    while probes[-1].moves and probes[-1].state not in met:
+    while probes[-1].moves and probes[-1].state not in met and len(moves) != most:
         met.add(probes[-1].state)
         best = probes[-1].moves[0]
         moves.append(best.move)

@@ -226,13 +226,18 @@ class Store:
                 return qtable.whole(connection)
             return qtable.of_position(connection, probe)
 
-    def line(self, position: str | int | None = None) -> query.Line:
+    def line(self, position: str | int | None = None, *, most: int | None = None) -> query.Line:
         """Return a line of best play from a position, by default from the (first) start.
+
+        Args:
+            position: as for `probe`.
+            most: how many moves will do.
 
         Raises:
             PositionError, NotInStoreError: see `probe`.
         """
-        return query.line(self.probe, self.info["start"] if position is None else position)
+        start = self.info["start"] if position is None else position
+        return query.line(self.probe, start, most=most)
 
     def sql(self, statement: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> Answer:
         """Return the rows of one reading statement; it may call board(id) and canonical(text).

@@ -90,7 +90,7 @@ def test_where_is_a_condition_over_the_columns_of_state(store, condition, right)
     if both:
         assert part_of(store, **options) == induced(graph, both)
     else:
-        with pytest.raises(SelectionError, match="none below 'XO.*' fulfils"):
+        with pytest.raises(SelectionError, match=r"none below 'XO.*' fulfils"):
             part_of(store, **options)
 
 

@@ -2,6 +2,8 @@
 
 import csv
 import json
+import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -497,3 +499,28 @@ def test_what_a_script_cannot_do_it_says_in_one_line(line, tictactoe_db, vanishi
     assert "No such file" in line("remoteness.py", tictactoe_db, "--plot", nowhere)
     words = ("learning_curve.py", "nim(2)", "--games", 5, "--against", "nobody")
     assert "nim(2) has no agent 'nobody'" in line(*words)
+
+
+@pytest.mark.skipif(
+    shutil.which("chromedriver") is None and os.environ.get("GRAPHSTORE_CHROMIUM") != "required",
+    reason="chromium and chromedriver are not installed",
+)
+def test_the_pictures_of_the_explorer_are_small_and_those_that_the_documents_show(tmp_path):
+    done = run("screenshots.py", "--output", tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    taken = sorted(path.name for path in tmp_path.iterdir())
+    assert taken == sorted(path.name for path in (SCRIPTS.parent / "docs/images").glob("*.png"))
+    for path in tmp_path.iterdir():
+        data = path.read_bytes()
+        assert data.startswith(b"\x89PNG")
+        assert 5_000 < len(data) < 150_000
+
+
+def test_pictures_need_a_browser(tmp_path):
+    command = [sys.executable, SCRIPTS / "screenshots.py", "--output", tmp_path]
+    nowhere = os.environ | {"PATH": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, env=nowhere)
+    assert done.stderr == (
+        "screenshots.py: chromium and chromedriver are needed; install them and run this again\n"
+    )
+    assert done.returncode == 1

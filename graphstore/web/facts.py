@@ -1,0 +1,290 @@
+"""What the page of a position says, put together from the database; all of it plain values."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from graphstore import agents, boards
+from graphstore.boards import WORDS, Choice
+from graphstore.console import in_words, move_in_words
+from graphstore.game import Game, NamesMoves, move_text
+from graphstore.query import Move, Probe
+from graphstore.schema import STRATEGY
+from graphstore.store import Store
+from graphstore.web import pictures, replies
+from graphstore.web.addresses import write
+from graphstore.web.asked import Asked
+from graphstore.web.parents import parents
+
+MOST_MOVES = 200
+MOST_IN_LINE = 14
+MOST_PARENTS = 12
+MISTAKES = "mistakes=0.2"
+
+
+class Pages(NamedTuple):
+    """Where the pages of a game are.
+
+    Attributes:
+        base: what all addresses begin with, without a slash at its end.
+        game: what the game is called here.
+    """
+
+    base: str
+    game: str
+
+    def to(self, position: str | None, asked: Asked | None = None) -> str:
+        """Return the address of a position; without one, of the start."""
+        query = "" if asked is None else asked.query()
+        return self.base + write(self.game, position) + query
+
+
+def facts(
+    store: Store, probe: Probe, asked: Asked, pages: Pages, resigned: str = ""
+) -> dict[str, Any]:
+    """Return what the template of a position's page shows.
+
+    Args:
+        store: the solved game.
+        probe: the position.
+        asked: what else the address asks.
+        pages: where the pages of the game are.
+        resigned: the words of an opponent that gives up.
+
+    Raises:
+        AgentMissingError: there is no such agent.
+    """
+    game = store.game if store.has_rules else None
+    bound = store.info["extent"] == STRATEGY
+    known = agents.names(store)
+    agent = asked.agent or (asked.against if asked.against in known else "")
+    beads = replies.beads(store, agent, probe) if agent else None
+    playing = bool(asked.against)
+    over = probe.ended or bool(resigned)
+    onwards = replies.passed_on(probe, asked.onwards)
+
+    def to(choice: Choice) -> str:
+        return pages.to(choice.position, onwards)
+
+    def here(other: Asked) -> str:
+        return pages.to(probe.position, other)
+
+    choices = boards.choices(game, probe.position, probe.moves, lambda move: move_text(game, move))
+    by_move = {choice.move: move for choice, move in zip(choices, probe.moves, strict=True)}
+
+    def on_cell(choice: Choice) -> str:
+        box = None if beads is None or asked.hide else beads.of(by_move[choice.move])
+        return "" if box is None else str(box[0])
+
+    links = {} if over else pictures.links(choices, asked, to=to, here=here, beads=on_cell)
+    worth = in_words(game, probe, bound=bound)
+    turned = boards.images(game, probe.position) if game is not None else {}
+    told = not asked.hide or probe.ended
+    return {
+        "game": pages.game,
+        "rules": store.info["name"],
+        "position": probe.position,
+        "state": probe.state,
+        "asked": asked,
+        "board": pictures.large(
+            game, probe.position, links, last=asked.cell, title=f"board {probe.position}"
+        ),
+        "has_cells": bool(links),
+        "announcement": _announcement(game, probe, asked, resigned, worth if told else ""),
+        "value": WORDS[probe.value] if told else "free",
+        "told": told,
+        "over": over,
+        "playing": playing,
+        "facts": _facts(probe) if told else [],
+        "moves": _moves(probe.moves, choices, asked, to, beads, bound, over),
+        "more_moves": max(0, len(probe.moves) - MOST_MOVES),
+        "beads": beads is not None and not asked.hide,
+        "box": "" if asked.hide else _box(agent, beads),
+        "line": _line(store, game, probe, pages, asked) if told and probe.moves else None,
+        "images": _images(game, probe, turned, pages, asked),
+        "turns": _turns(probe.position, turned, pages, asked),
+        "parents": _parents(store, game, probe, pages, asked),
+        "hide_link": here(asked._replace(hide=not asked.hide)),
+        "start": pages.to(None, asked.onwards._replace(turn=1)),
+        "start_plain": pages.to(None),
+        "stop": here(Asked(agent=asked.agent, hide=asked.hide)),
+        "unchosen": here(asked._replace(source=None, target=None))
+        if asked.source is not None
+        else "",
+        "form": pages.to(None),
+        "form_fields": asked.onwards.fields(),
+        "play_form": pages.to(probe.position),
+        "opponents": ["perfect", "random", MISTAKES, *known],
+        "players": list(replies.player_names(game)),
+        "side_now": replies.turn(probe, asked),
+        "agents": known,
+        "agent": agent,
+        "bound": bound,
+        "rules_known": game is not None,
+        "names_moves": isinstance(game, NamesMoves),
+    }
+
+
+def _announcement(game: Game | None, probe: Probe, asked: Asked, resigned: str, worth: str) -> str:
+    """Return what a page says first, and a screen reader says of it."""
+    players = replies.player_names(game)
+    if not asked.against:
+        if worth:
+            return f"{worth[0].upper()}{worth[1:]}."
+        return f"{players[replies.turn(probe, asked) - 1]} to move." if probe.to_move else ""
+    said = f"{asked.against} played {asked.last}. " if asked.last else ""
+    if resigned:
+        return f"{resigned}. You have won."
+    if probe.ended:
+        return said + replies.outcome(probe, asked)
+    worth = worth.removeprefix(f"{players[asked.side - 1]} to move: ")
+    return f"{said}Your turn as {players[asked.side - 1]}{f': {worth}' if worth else ''}."
+
+
+def _facts(probe: Probe) -> list[tuple[str, str, str]]:
+    """Return (what, how much, what that means) of a position."""
+    found = [
+        ("ply", f"{probe.ply:,}", "moves from the start, at the fewest"),
+        ("value", f"{probe.value:+d}" if probe.value else "0", "for the player to move"),
+        ("remoteness", _number(probe.remoteness), "plies to the end under best play"),
+        ("score", f"{probe.score:.4g}", "as a move, for the player who just moved"),
+    ]
+    if probe.random_value is not None:
+        found.append(
+            ("random play", f"{probe.random_value:+.4f}", "mean result for the player to move")
+        )
+    if probe.best_response is not None:
+        found.append(
+            (
+                "best response",
+                f"{probe.best_response:+.4f}",
+                "for the player who just moved, if the other plays at random",
+            )
+        )
+    found.append(("orbit", f"{probe.orbit:,}", "positions that are alike by symmetry"))
+    return found
+
+
+def _moves(
+    moves: Sequence[Move],
+    choices: Sequence[Choice],
+    asked: Asked,
+    to: Any,
+    beads: replies.Beads | None,
+    bound: bool,
+    over: bool,
+) -> list[dict[str, Any]]:
+    rows = []
+    pairs = list(zip(moves, choices, strict=True))
+    if asked.hide:  # in an order that tells nothing
+        pairs.sort(key=lambda pair: pair[1].move)
+    for move, choice in pairs[:MOST_MOVES]:
+        box = None if beads is None else beads.of(move)
+        rows.append(
+            {
+                "name": choice.name,
+                "href": "" if over else to(choice),
+                "kind": "free" if asked.hide else WORDS[choice.value],
+                "words": move_in_words(move, bound=bound),
+                "label": choice.label,
+                "depth": "" if choice.depth is None else str(choice.depth),
+                "score": f"{move.score:.4g}",
+                "position": choice.position,
+                "beads": "" if box is None else f"{box[0]:,}",
+                "chance": "" if box is None else f"{box[1]:.1%}",
+                "chosen": asked.source is not None
+                and choice.source == asked.source
+                and asked.target in (None, choice.cell),
+            }
+        )
+    return rows
+
+
+def _box(agent: str, beads: replies.Beads | None) -> str:
+    if beads is None:
+        return ""
+    if not beads.number:
+        return f"{agent} has no box for this position."
+    total = sum(beads.number.values())
+    return f"The box of {agent} has {total:,} bead{'s' * (total != 1)}."
+
+
+def _line(
+    store: Store, game: Game | None, probe: Probe, pages: Pages, asked: Asked
+) -> dict[str, Any]:
+    line = store.line(probe.position, most=MOST_IN_LINE)
+    steps = []
+    onwards = asked.onwards
+    for at, move in enumerate(line.moves):
+        before, after = line.probes[at], line.probes[at + 1]
+        played = next(each for each in before.moves if each.move == move)
+        (choice,) = boards.choices(game, before.position, [played])
+        onwards = replies.passed_on(before, onwards)
+        steps.append(
+            {
+                "name": move_text(game, move),
+                "href": pages.to(after.position, onwards._replace(against="")),
+                "board": pictures.little(game, after.position, last=choice.cell),
+                "position": after.position,
+            }
+        )
+    cut = not line.repeats and not line.probes[-1].ended
+    return {"steps": steps, "repeats": line.repeats, "cut": cut}
+
+
+def _images(
+    game: Game | None, probe: Probe, turned: dict[str, str], pages: Pages, asked: Asked
+) -> list[dict[str, Any]]:
+    found: dict[str, str] = {}
+    for what, text in turned.items():
+        if text != probe.position:
+            found.setdefault(text, what)
+    return [
+        {
+            "what": what,
+            "href": pages.to(text, asked.onwards),
+            "board": pictures.little(game, text),
+            "position": text,
+        }
+        for text, what in found.items()
+    ]
+
+
+def _turns(
+    position: str, turned: dict[str, str], pages: Pages, asked: Asked
+) -> list[dict[str, str]]:
+    """Return the links that flip and turn the board, where that makes another one."""
+    found = []
+    for word, key, ways in (
+        ("Flip", "f", ("mirrored", "flipped")),
+        ("Turn", "r", ("turned", "turned twice")),
+    ):
+        way = next((way for way in ways if turned.get(way, position) != position), None)
+        if way is not None:
+            found.append({"word": word, "key": key, "href": pages.to(turned[way], asked.onwards)})
+    return found
+
+
+def _parents(
+    store: Store, game: Game | None, probe: Probe, pages: Pages, asked: Asked
+) -> dict[str, Any]:
+    found = parents(store, probe, MOST_PARENTS)
+    shown = found.shown[: 2 * MOST_PARENTS]
+    before = replies.passed_on(probe, asked.onwards)._replace(against="")
+    return {
+        "shown": [
+            {
+                "href": pages.to(each.position, before),
+                "board": pictures.little(game, each.position),
+                "position": each.position,
+                "move": "" if each.move is None else move_text(game, each.move),
+                "worth": "" if asked.hide else WORDS[each.value],
+            }
+            for each in shown
+        ],
+        "more": found.more,
+        "counted": found.counted,
+    }
+
+
+def _number(number: int | None) -> str:
+    return "never ends" if number is None else f"{number:,}"

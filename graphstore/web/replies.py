@@ -1,0 +1,110 @@
+"""Playing on the page of a position: the reply of the opponent, and how a game ended."""
+
+from typing import NamedTuple
+
+from graphstore import agents, boards
+from graphstore.errors import ResignedError
+from graphstore.game import WIN, Game, PlainGame, move_text
+from graphstore.players import Player
+from graphstore.query import Move, Probe
+from graphstore.store import Store
+from graphstore.web.asked import Asked
+
+
+class Resigned(NamedTuple):
+    """The opponent gives up."""
+
+    why: str
+
+
+class Reply(NamedTuple):
+    """What the opponent plays.
+
+    Attributes:
+        position: what it leads to.
+        asked: what the address of that asks.
+    """
+
+    position: str
+    asked: Asked
+
+
+def reply(store: Store, probe: Probe, asked: Asked) -> Reply | Resigned | None:
+    """Return what the opponent does in a position; None if it is not its turn, or all is over.
+
+    Raises:
+        OpponentError: there is no such opponent, or it plays the other side only.
+    """
+    player = Player(store, asked.against)
+    if probe.ended or not probe.moves or turn(probe, asked) == asked.side:
+        return None
+    try:
+        move = player.pick(probe)
+    except ResignedError as error:
+        return Resigned(str(error))
+    game = store.game if store.has_rules else None
+    (choice,) = boards.choices(game, probe.position, [move])
+    onwards = asked.onwards._replace(last=move_text(game, move.move), cell=choice.cell)
+    return Reply(move.position, passed_on(probe, onwards))
+
+
+def turn(probe: Probe, asked: Asked) -> int:
+    """Return whose turn it is, 1 or 2; where positions do not tell, the address says it."""
+    return probe.to_move or asked.turn
+
+
+def passed_on(probe: Probe, asked: Asked) -> Asked:
+    """Return what an address asks after one more move."""
+    return asked if probe.to_move else asked._replace(turn=3 - asked.turn)
+
+
+def outcome(probe: Probe, asked: Asked) -> str:
+    """Return how a game ended for the one who plays, in words."""
+    if probe.value == 0:
+        return "The game is over: a draw."
+    winner = turn(probe, asked) if probe.value == WIN else 3 - turn(probe, asked)
+    return f"The game is over: {'you have won' if winner == asked.side else 'you have lost'}."
+
+
+def player_names(game: Game | None) -> tuple[str, str]:
+    """Return what the players are called."""
+    return PlainGame.players if game is None else game.players
+
+
+class Beads(NamedTuple):
+    """The beads of an agent in a position.
+
+    Attributes:
+        number: by state, the beads of the kind that leads there.
+        chance: by state, that one of them is drawn.
+        sharing: by state, how many moves lead there, each of them as likely as the others.
+    """
+
+    number: dict[int, int]
+    chance: dict[int, float]
+    sharing: dict[int, int]
+
+    def of(self, move: Move) -> tuple[int, float] | None:
+        """Return the beads of a move and the chance that it is played; None without a box."""
+        if move.state not in self.number:
+            return None
+        return self.number[move.state], self.chance[move.state] / self.sharing[move.state]
+
+
+def beads(store: Store, name: str, probe: Probe) -> Beads:
+    """Return what is in an agent's box of a position, in its orientation.
+
+    Raises:
+        AgentMissingError: there is no such agent.
+    """
+    known = agents.load(store, name)
+    number = dict(agents.beads_in(store, known, probe.state))
+    total = sum(number.values())
+    sharing: dict[int, int] = {}
+    for move in probe.moves:
+        sharing[move.state] = sharing.get(move.state, 0) + 1
+    if total or known.settings.empty == "resign":
+        chance = {child: beads / max(total, 1) for child, beads in number.items()}
+    else:  # as likely as each other, as at first
+        chance = dict.fromkeys(number, 1 / max(len(number), 1))
+    return Beads(number, chance, sharing)

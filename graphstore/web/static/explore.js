@@ -1,0 +1,180 @@
+// What the page of a position gains by a script: keys, undo, and where the focus goes after a move.
+// Without it everything still works, as moves are links.
+"use strict";
+
+(() => {
+  const explorer = document.querySelector("[data-explorer]").dataset.explorer;
+  const announcement = document.getElementById("announcement");
+  const typedShown = document.getElementById("gs-typed-move");
+  const undoButton = document.getElementById("gs-undo");
+  const keys = document.getElementById("gs-keys");
+  const keysButton = document.getElementById("gs-keys-button");
+  const NEXT = "graphstore-next"; // what the entry that a link makes is to know
+
+  // Undo is the back button, but only to pages of this explorer. Each entry of the history knows how
+  // many of them are before it: history.state is kept by back, forward and reload; a new entry has
+  // none, and what the link said is in sessionStorage.
+  const remembered = () => {
+    try {
+      const next = JSON.parse(sessionStorage.getItem(NEXT));
+      sessionStorage.removeItem(NEXT);
+      return next;
+    } catch {
+      return null;
+    }
+  };
+  const remember = (next) => {
+    try {
+      sessionStorage.setItem(NEXT, JSON.stringify(next));
+    } catch {
+      // No storage, no undo: the back button is still there.
+    }
+  };
+  const ours = (href) => {
+    try {
+      const url = new URL(href, location.href);
+      return url.origin === location.origin && url.pathname.startsWith(explorer);
+    } catch {
+      return false;
+    }
+  };
+  const next = remembered();
+  let depth = history.state?.graphstoreDepth;
+  if (depth === undefined) {
+    depth = next !== null && ours(document.referrer) ? next.depth : 0;
+    history.replaceState({ graphstoreDepth: depth }, "");
+    if (next !== null && next.focus) focusAfter(next.focus);
+  }
+  undoButton.hidden = false;
+  undoButton.disabled = depth === 0;
+
+  function focusAfter(what) {
+    const key = what.key && document.querySelector(`[data-key="${what.key}"]`);
+    (key || announcement).focus({ preventScroll: true });
+  }
+  function undo() {
+    if (depth > 0) history.back();
+  }
+  function go(link) {
+    const replaces = link.hasAttribute("data-replace");
+    remember({
+      depth: replaces ? depth : depth + 1,
+      focus: { key: replaces ? link.dataset.key : null },
+    });
+    if (replaces) location.replace(link.href);
+    else location.assign(link.href);
+  }
+  undoButton.addEventListener("click", undo);
+  window.addEventListener("pageshow", (event) => {
+    if (!event.persisted) return; // as it was left, a link followed and a move typed
+    remembered();
+    forget();
+  });
+
+  const hrefOf = (link) => (link.href instanceof SVGAnimatedString ? link.href.baseVal : link.href);
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.("a[href]");
+    const plain =
+      event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
+    if (!link || !plain || event.defaultPrevented || !ours(hrefOf(link))) return;
+    if (link.hasAttribute("data-replace")) {
+      event.preventDefault();
+      go(link);
+    } else {
+      remember({ depth: depth + 1, focus: { key: null } });
+    }
+  });
+  document.addEventListener("submit", () => remember({ depth: depth + 1, focus: { key: null } }));
+
+  // From cell to cell by arrows.
+  const cells = () => [...document.querySelectorAll(".gs-large a[data-cell]")];
+  const middle = (link) => {
+    const box = link.getBoundingClientRect();
+    return [box.left + box.width / 2, box.top + box.height / 2];
+  };
+  const DIRECTIONS = {
+    ArrowLeft: [-1, 0],
+    ArrowRight: [1, 0],
+    ArrowUp: [0, -1],
+    ArrowDown: [0, 1],
+  };
+  function walk(key) {
+    const links = cells();
+    if (links.length === 0) return false;
+    const here = document.activeElement.closest?.("a[data-cell]");
+    if (!here) {
+      links.sort((a, b) => a.dataset.cell - b.dataset.cell)[0].focus();
+      return true;
+    }
+    const [dx, dy] = DIRECTIONS[key];
+    const [x, y] = middle(here);
+    let best = null;
+    let least = Infinity;
+    for (const link of links) {
+      const [to_x, to_y] = middle(link);
+      const along = (to_x - x) * dx + (to_y - y) * dy;
+      const across = Math.abs((to_x - x) * dy) + Math.abs((to_y - y) * dx);
+      const far = along + 3 * across;
+      if (along > 1 && far < least) [best, least] = [link, far];
+    }
+    best?.focus();
+    return true;
+  }
+
+  // Moves by their names, and one key for each tool.
+  let typed = "";
+  let timer = 0;
+  const WAIT = 800; // milliseconds for the next character of a name
+  const moves = () => [...document.querySelectorAll("a[data-move]")];
+  function forget() {
+    clearTimeout(timer);
+    typed = "";
+    typedShown.textContent = "";
+  }
+  function type(character) {
+    clearTimeout(timer);
+    typed += character.toLowerCase();
+    const begun = moves().filter((link) => link.dataset.move.toLowerCase().startsWith(typed));
+    const exact = begun.find((link) => link.dataset.move.toLowerCase() === typed);
+    if (exact && begun.length === 1) return go(exact);
+    if (begun.length === 0) {
+      const refused = typed;
+      typed = "";
+      typedShown.textContent = `${refused} is no move here`;
+      return undefined;
+    }
+    typedShown.textContent = `move ${typed}…`;
+    timer = setTimeout(() => {
+      forget();
+      if (exact) go(exact);
+    }, WAIT);
+    return undefined;
+  }
+  function showKeys() {
+    keys.hidden = !keys.hidden;
+    keysButton.setAttribute("aria-expanded", String(!keys.hidden));
+  }
+  keysButton.hidden = false;
+  keysButton.addEventListener("click", showKeys);
+
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    if (event.target.closest?.("input, select, textarea, [contenteditable]")) return;
+    const { key } = event;
+    const onBoard = document.activeElement.closest?.(".gs-large, #announcement");
+    if (key in DIRECTIONS) {
+      const sideways = key === "ArrowLeft" || key === "ArrowRight";
+      const nowhere = document.activeElement === document.body && sideways;
+      if ((onBoard || nowhere) && walk(key)) event.preventDefault();
+      return;
+    }
+    if (key.length !== 1 || key === " ") return;
+    if (typed === "") {
+      if (key === "u") return undo();
+      if (key === "?") return showKeys();
+      const tool = document.querySelector(`[data-key="${CSS.escape(key)}"]`);
+      if (tool) return go(tool);
+    }
+    if (/[\p{L}\p{N},.:;+()-]/u.test(key)) type(key);
+  });
+})();

@@ -1,0 +1,353 @@
+"""The explorer in a real browser: clicks, keys, history, narrow screens, dark mode."""
+
+import os
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from graphstore import Store, build, train
+
+sys.path.append(str(Path(__file__).parents[1] / "scripts"))
+
+from screenshots import browser, chromium_there, seen_as, served
+
+pytest.importorskip("selenium")
+
+from selenium.webdriver import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
+
+pytestmark = pytest.mark.skipif(
+    not chromium_there() and os.environ.get("GRAPHSTORE_CHROMIUM") != "required",
+    reason="chromium and chromedriver are not installed",
+)
+
+CONTRAST = """
+const luminance = (colour) => {
+  const parts = colour.match(/[0-9.]+/g).slice(0, 3).map((part) => {
+    const share = part / 255;
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2];
+};
+const clear = (colour) => colour === "transparent" || /^rgba.*, 0\\)$/.test(colour);
+const found = [];
+const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+while (walker.nextNode()) {
+  const element = walker.currentNode.parentElement;
+  const words = walker.currentNode.textContent.trim();
+  if (!words || element.closest("svg, :disabled, option") || !element.checkVisibility()) continue;
+  let behind = element;
+  while (behind && clear(getComputedStyle(behind).backgroundColor)) behind = behind.parentElement;
+  const back = luminance(behind ? getComputedStyle(behind).backgroundColor : "rgb(255,255,255)");
+  const front = luminance(getComputedStyle(element).color);
+  const ratio = (Math.max(back, front) + 0.05) / (Math.min(back, front) + 0.05);
+  found.push([ratio, words]);
+}
+return found;
+"""
+
+
+class Visitor:
+    """A person at the browser.
+
+    Attributes:
+        driver: the browser.
+        address: of the server.
+    """
+
+    def __init__(self, driver, address):
+        self.driver = driver
+        self.address = address
+
+    def open(self, path):
+        """Type an address."""
+        self.driver.get(f"{self.address}/-/explore/{path}")
+
+    @property
+    def path(self):
+        """What is in the address bar, behind the explorer's."""
+        return self.driver.current_url.removeprefix(f"{self.address}/-/explore/")
+
+    def text(self, name):
+        """Return the text of the element of an id."""
+        return self.driver.find_element(By.ID, name).text
+
+    @property
+    def said(self):
+        """What the page announces."""
+        return self.text("announcement")
+
+    def cell(self, number):
+        """Return the link on a cell."""
+        return self.driver.find_element(By.CSS_SELECTOR, f'[data-cell="{number}"]')
+
+    @property
+    def free(self):
+        """The cells that are links."""
+        links = self.driver.find_elements(By.CSS_SELECTOR, "[data-cell]")
+        return [int(link.get_attribute("data-cell")) for link in links]
+
+    @property
+    def undo(self):
+        """The button."""
+        return self.driver.find_element(By.ID, "gs-undo")
+
+    def focused(self):
+        """Return the id of what has the focus, or the number of its cell, or its key."""
+        return self.script(
+            "const it = document.activeElement;"
+            "return it.id || it.dataset.cell || it.dataset.key || it.tagName"
+        )
+
+    def script(self, source):
+        """Return what a script returns."""
+        return self.driver.execute_script(source)
+
+    def leaves(self, act):
+        """Do something that leads to another page, and wait for that."""
+        before = self.script("return performance.timeOrigin")
+        act()
+        WebDriverWait(self.driver, 10, poll_frequency=0.02).until(
+            lambda _: (
+                self.script("return document.readyState === 'complete' && performance.timeOrigin")
+                not in (False, before)
+            )
+        )
+
+    def press(self, *keys):
+        """Press keys, one after the other."""
+        ActionChains(self.driver, duration=0).send_keys(*keys).perform()
+
+    def goes(self, *keys):
+        """Press keys that lead to another page."""
+        self.leaves(lambda: self.press(*keys))
+
+    def click(self, element):
+        """Click on what leads to another page."""
+        self.leaves(element.click)
+
+
+@pytest.fixture(scope="module")
+def address(tictactoe_db, tmp_path_factory):
+    """The address of a server of some games."""
+    assert chromium_there(), "GRAPHSTORE_CHROMIUM is required, and chromium is not installed"
+    folder = tmp_path_factory.mktemp("served")
+    (folder / "trained.db").write_bytes(tictactoe_db.read_bytes())
+    train(folder / "trained.db", "menace", games=100, seed=1)
+    for name, game in (
+        ("nim", "nim(3,4,5)"),
+        ("hexapawn", "hexapawn(3,3)"),
+        ("dots", "mnk(2,2,2)"),
+    ):
+        build(game, folder / f"{name}.db")
+    with ExitStack() as stack:
+        paths = [tictactoe_db, *sorted(folder.iterdir())]
+        stores = [stack.enter_context(Store.open(path)) for path in paths]
+        yield stack.enter_context(served(stores))
+
+
+@pytest.fixture(scope="module")
+def driver(address):
+    """One browser for all tests."""
+    with browser() as driver:
+        yield driver
+
+
+@pytest.fixture
+def visitor(driver, address):
+    """A person in a new tab, without history; nothing may be logged, or come from elsewhere."""
+    driver.switch_to.new_window("tab")
+    seen_as(driver, 1120, 800, "light")
+    driver.get_log("browser")
+    visitor = Visitor(driver, address)
+    yield visitor
+    names = visitor.script("return performance.getEntriesByType('resource').map((e) => e.name)")
+    assert [name for name in names if not name.startswith(f"{address}/")] == []
+    logged = [each["message"] for each in driver.get_log("browser")]
+    assert [line for line in logged if "status of 400" not in line] == []
+    for handle in driver.window_handles[1:]:
+        driver.switch_to.window(handle)
+        driver.close()
+    driver.switch_to.window(driver.window_handles[0])
+
+
+def test_a_whole_game_is_played_by_clicks_and_the_perfect_player_does_not_lose(visitor):
+    visitor.open("tictactoe?against=perfect&as=1&hide=1")
+    moves = 0
+    while visitor.free:
+        visitor.click(visitor.cell(visitor.free[-1]))
+        moves += 1
+        assert visitor.focused() == "announcement"
+    assert moves >= 3
+    assert "The game is over: " in visitor.said
+    assert "you have won" not in visitor.said
+    assert "Play again" in visitor.script("return document.body.innerText")
+    for left in range(moves, 0, -1):  # a move and its reply are one step of the history
+        assert visitor.undo.is_enabled() == (left > 0)
+        visitor.click(visitor.undo)
+    assert not visitor.undo.is_enabled()
+    assert len(visitor.free) == 9
+
+
+def test_playing_begins_with_the_form_and_the_opponent_may_begin(visitor):
+    visitor.open("tictactoe")
+    visitor.driver.find_element(By.CSS_SELECTOR, ".gs-play summary").click()
+    form = visitor.driver.find_element(By.CSS_SELECTOR, ".gs-play form")
+    form.find_element(By.CSS_SELECTOR, "[name=as] option:nth-child(2)").click()
+    visitor.click(form.find_element(By.TAG_NAME, "button"))
+    assert visitor.said.startswith("perfect played ")
+    assert visitor.said.endswith("Your turn as O.")
+    assert len(visitor.free) == 8
+    visitor.click(visitor.undo)
+    assert visitor.path == "tictactoe"
+
+
+def test_undo_and_the_back_button_agree_also_after_flips_and_never_leave_the_explorer(visitor):
+    visitor.open("tictactoe")
+    assert not visitor.undo.is_enabled()
+    visitor.click(visitor.cell(0))
+    visitor.click(visitor.cell(1))
+    visitor.goes("f")
+    assert visitor.path == "tictactoe/.OX/.../..."
+    visitor.goes("r")
+    assert visitor.path == "tictactoe/.../..O/..X"
+    assert visitor.focused() == "r"
+    visitor.click(visitor.undo)
+    assert visitor.path == "tictactoe/X../.../..."
+    visitor.leaves(visitor.driver.back)
+    assert visitor.path == "tictactoe"
+    assert not visitor.undo.is_enabled()
+    visitor.press("u")
+    assert visitor.path == "tictactoe"
+    visitor.leaves(visitor.driver.forward)
+    visitor.leaves(visitor.driver.refresh)
+    assert visitor.undo.is_enabled()
+    visitor.open("nim")  # an address that was typed has nothing before it to undo
+    assert not visitor.undo.is_enabled()
+    visitor.press("u")
+    assert visitor.path == "nim"
+
+
+def test_an_address_is_shared_with_another_window(visitor):
+    visitor.open("tictactoe")
+    for cell in (4, 0, 8):
+        visitor.click(visitor.cell(cell))
+    shared, said = visitor.driver.current_url, visitor.said
+    visitor.driver.switch_to.new_window("window")
+    visitor.driver.get(shared)
+    assert (visitor.path, visitor.said) == ("tictactoe/O../.X./..X", said)
+    assert not visitor.undo.is_enabled()
+
+
+def test_dots_in_an_address_survive_the_browser(visitor):
+    visitor.open("dots")
+    visitor.click(visitor.cell(0))
+    assert visitor.path == "dots/X./~2E~2E"
+    visitor.click(visitor.driver.find_element(By.CSS_SELECTOR, ".gs-tile"))
+    assert visitor.said.startswith("Over" if not visitor.free else "X to move")
+
+
+def test_wrong_input_gets_a_reason_and_the_field_again(visitor):
+    visitor.open("tictactoe")
+    field = visitor.driver.find_element(By.ID, "gs-typed")
+    field.send_keys("XXX......")
+    visitor.leaves(lambda: field.send_keys(Keys.ENTER))
+    assert "cannot be: X begins" in visitor.text("why")
+    field = visitor.driver.find_element(By.ID, "gs-typed")
+    assert field.get_attribute("value") == "XXX......"
+    field.clear()
+    field.send_keys("xo--x----")
+    visitor.leaves(lambda: field.send_keys(Keys.ENTER))
+    assert visitor.path == "tictactoe/XO./.X./..."
+    assert visitor.said == "O to move: X wins in 2 moves (4 plies)."
+
+
+def test_a_game_is_played_by_keys(visitor):
+    visitor.open("tictactoe")
+    visitor.press(Keys.ARROW_RIGHT)
+    assert visitor.focused() == "0"
+    visitor.press(Keys.ARROW_RIGHT, Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ARROW_UP)
+    assert visitor.focused() == "4"
+    visitor.goes(Keys.ENTER)
+    assert visitor.path == "tictactoe/.../.X./..."
+    assert visitor.focused() == "announcement"
+    visitor.goes("0")
+    assert visitor.path == "tictactoe/O../.X./..."
+    visitor.press("4")
+    assert visitor.text("gs-typed-move") == "4 is no move here"
+    visitor.goes("h")
+    assert visitor.path == "tictactoe/O../.X./...?hide=1"
+    assert visitor.said == "X to move."
+    visitor.goes("u")
+    assert visitor.path == "tictactoe/.../.X./..."
+    visitor.press("?")
+    assert visitor.driver.find_element(By.ID, "gs-keys").is_displayed()
+
+
+def test_a_move_of_many_characters_is_typed_by_its_name(visitor):
+    visitor.open("nim")
+    visitor.press("2")
+    assert visitor.text("gs-typed-move") == "move 2…"
+    visitor.goes("-", "3")
+    assert visitor.path == "nim/3,1,5"
+
+
+def test_keys_do_nothing_in_a_field_or_with_a_modifier(visitor):
+    visitor.open("tictactoe/XO./.X./...")
+    ActionChains(visitor.driver).key_down(Keys.ALT).send_keys("f").key_up(Keys.ALT).perform()
+    field = visitor.driver.find_element(By.ID, "gs-typed")
+    field.send_keys("ufrh?8")
+    assert field.get_attribute("value") == "ufrh?8"
+    assert visitor.path == "tictactoe/XO./.X./..."
+    assert not visitor.driver.find_element(By.ID, "gs-keys").is_displayed()
+
+
+def test_a_piece_is_moved_by_two_clicks(visitor):
+    visitor.open("hexapawn")
+    visitor.click(visitor.cell(7))
+    assert visitor.free == [4, 7]
+    visitor.click(visitor.cell(4))
+    assert visitor.path == "hexapawn/BBB/.W./W.W%20B"
+
+
+def test_without_its_script_a_page_does_what_it_says(visitor):
+    visitor.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        visitor.open("tictactoe?against=perfect&as=1")
+        assert not visitor.undo.is_displayed()
+        visitor.cell(4).click()
+        WebDriverWait(visitor.driver, 10, 0.02).until(lambda _: len(visitor.free) == 7)
+        assert "Your turn as X" in visitor.said
+    finally:
+        visitor.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+
+
+PAGES = [
+    "tictactoe",
+    "tictactoe/XO./.X./...",
+    "tictactoe/XXX/OO./...",
+    "trained/X../.O./...?against=menace&as=1",
+    "hexapawn?from=7",
+    "nim",
+    "tictactoe/wrong",
+    "nothing",
+]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_fit_a_phone_and_are_legible_in_both_schemes(visitor, scheme):
+    seen_as(visitor.driver, 360, 740, scheme)
+    for path in PAGES:
+        visitor.open(path)
+        wide = "return document.scrollingElement.scrollWidth - innerWidth"
+        assert visitor.script(wide) <= 0, path
+        ratios = visitor.script(CONTRAST)
+        assert len(ratios) > 3
+        assert [words for ratio, words in ratios if ratio < 4.5] == [], path
+        (back,) = visitor.script("return [getComputedStyle(document.body).backgroundColor]")
+        assert (sum(map(int, back[4:-1].split(","))) < 3 * 64) == (scheme == "dark")
+    visitor.driver.get_log("browser")  # what is not there is logged as such
