@@ -128,9 +128,7 @@ def run(
     return Answer(connection, cursor, watch)
 
 
-def guard(
-    connection: sqlite3.Connection, functions: Mapping[str, Function], watch: Watch
-) -> None:
+def guard(connection: sqlite3.Connection, functions: Mapping[str, Function], watch: Watch) -> None:
     """Let a connection do no more than read from now on, and call these functions.
 
     Args:

@@ -11,10 +11,8 @@ from graphstore.errors import MissingExtraError
 from graphstore.options import from_environment, opened
 
 
-class Whole(click.ParamType):
+class Whole(click.types.StringParamType):
     """A text; also from the environment, where click would split it at its spaces."""
-
-    name = "text"
 
     def split_envvar_value(self, rv: str) -> list[str]:
         """Return the one text."""
@@ -73,7 +71,7 @@ def check_installed() -> None:
         MissingExtraError: Datasette is not installed.
     """
     try:
-        import datasette.app
+        import datasette.app  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError as error:
         raise MissingExtraError(

@@ -1,5 +1,6 @@
 """Datasette over solved games: the application, and what it serves."""
 
+import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
@@ -118,4 +119,5 @@ def application(stores: Iterable[Store]) -> Explorer:
         pm.register(hooks, name="graphstore")
         # It would print every mistake in somebody's SQL, with all local variables.
         pm.unregister(name="datasette.handle_exception")
+    sqlite3.enable_callback_tracebacks(False)  # Datasette wants them; the page tells what it was
     return Explorer(stores)

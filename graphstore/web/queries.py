@@ -9,7 +9,7 @@ class Stored(NamedTuple):
 
     Attributes:
         title: in words.
-        about: what the answer shows.
+        about: what the answer shows; {start} is a column of the table `game`.
         sql: one reading statement; its parameters are what is asked for, and may be left empty.
         cyclic: in which games it tells something, those with cycles or those without; None: in all.
     """
@@ -23,7 +23,7 @@ class Stored(NamedTuple):
 QUERIES: Final[dict[str, Stored]] = {
     "position": Stored(
         "Look up a position",
-        "In any orientation, such as XO./.X./...; what is shown is the canonical one.",
+        "In any orientation; what is shown is the canonical one. The start is {start}.",
         """
 SELECT id, position, ply, to_move, value, remoteness, round(score, 4) AS score, win_depth,
     lose_depth, orbit, round(random_value, 4) AS random_value
@@ -35,7 +35,7 @@ WHERE id = CASE WHEN :position != '' THEN canonical(:position) END
         "The moves of a position",
         "What each is worth to the player who makes it: if both then play their best, if both play "
         "at random, and if only the opponent does. The moves are those of the canonical position; "
-        "empty is the start.",
+        "empty is the start, {start}.",
         """
 SELECT q.move, child.position, q.optimal, round(q.random, 4) AS random,
     round(q.best_response, 4) AS best_response, child.win_depth, child.lose_depth, q.child
@@ -107,7 +107,7 @@ LIMIT 100
 SELECT position, ply, value, remoteness, round(score, 4) AS score, orbit, id
 FROM state
 WHERE (:ply = '' OR ply = :ply) AND (:value = '' OR value = :value)
-LIMIT 1000
+LIMIT 200
 """,
     ),
     "remoteness": Stored(
@@ -188,7 +188,7 @@ LIMIT 200
     ),
     "repertoire": Stored(
         "What an agent opens with",
-        "Its boxes of the first two plies, and how likely it draws each move. Empty: of all agents.",
+        "Its boxes of the first two plies, and how likely it draws each move. Empty: all agents.",
         """
 SELECT agent, position, ply, move, beads, round(chance, 4) AS chance, keeps, optimal, state, child
 FROM matchbox
@@ -208,7 +208,11 @@ def queries(info: Mapping[str, Any]) -> dict[str, dict[str, str]]:
         info: the row of its table `game`.
     """
     return {
-        name: {"title": each.title, "description": each.about, "sql": each.sql.strip()}
+        name: {
+            "title": each.title,
+            "description": each.about.format(**info),
+            "sql": each.sql.strip(),
+        }
         for name, each in QUERIES.items()
         if each.cyclic is None or each.cyclic == bool(info["cyclic"])
     }
