@@ -102,5 +102,11 @@ def all_opened(files: tuple[str, ...], rules: tuple[str, ...]) -> Iterator[Any]:
 
 
 def built(store: Any, game: Any) -> bool:
-    """Return whether rules, or other rules of the same name, have built a database."""
-    return bool(game.rules == store.info["rules"] or game.name == store.info["name"])
+    """Return whether rules, or another version of them, have built a database.
+
+    A digest tells which rules they are; a built-in game's is a version, and needs the name.
+    """
+    from graphstore.games import find_builtin
+
+    same = find_builtin(game.name) is None and game.rules == store.info["rules"]
+    return bool(same or game.name == store.info["name"])

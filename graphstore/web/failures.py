@@ -44,13 +44,15 @@ def said(error: Exception, limit: float) -> tuple[int, str, str]:
         words = str(error) or "no such page"
         return error.status, "Not found" if error.status == 404 else "Not so", words
     if isinstance(error, DatasetteError):
-        return error.status, error.title or "Not so", error.message
+        return 400 if error.status == 500 else error.status, error.title or "Not so", error.message
     if isinstance(error, NotInStoreError):
         return 404, "Not found", str(error)
     if isinstance(error, PositionError):
         return 400, "No such position", str(error)
     if isinstance(error, GraphstoreError):
         return 503, "The file cannot be read", str(error)
+    if isinstance(error, OSError):  # without its path
+        return 503, "The file cannot be read", error.strerror or "it cannot be read"
     if isinstance(error, ValueError):  # of a number in the address
         return 400, "Not so", str(error)
     return 500, "A bug", f"{type(error).__name__}: {error}; GRAPHSTORE_DEBUG=1 shows where"
