@@ -11,7 +11,7 @@ from datasette.plugins import pm
 from graphstore.errors import StoreError
 from graphstore.store import Store
 from graphstore.web import hooks
-from graphstore.web.databases import GameFile
+from graphstore.web.databases import LARGE, GameFile
 from graphstore.web.descriptions import tables
 
 HERE = Path(__file__).parent
@@ -71,6 +71,17 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
             await inner(scope, receive, send_with_policy)
 
         return application
+
+    async def warm(self) -> None:
+        """Do what the first of all requests would have to wait for, and the slowest pages."""
+        pages = [self.urls.path("/")]
+        for name, file in self.files_served.items():
+            pages.append(f"{self.urls.table(name, 'state')}?_size=1")
+            if file.store.info["states"] <= LARGE:
+                pages.append(self.urls.table(name, "census"))
+                pages.append(f"{self.urls.table(name, 'state')}?_size=1&_facet=ply&_facet=value")
+        for page in pages:
+            await self.client.get(page)
 
     def close(self) -> None:
         """End the threads, and close all files."""

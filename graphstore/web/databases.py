@@ -6,6 +6,7 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from datasette.database import Database, QueryInterrupted, Results
@@ -17,10 +18,19 @@ from graphstore.store import Store, connect
 T = TypeVar("T")
 
 COUNT_LIMIT_MS: Final = 250  # for how many rows a filter leaves; a page without it is better
-LONGEST: Final = 10_000_000  # bytes of a text or blob: no statement may fill the memory with one
+LIMITS: Final = {
+    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+    sqlite3.SQLITE_LIMIT_LENGTH: 200_000,
+    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 200,
+}
+"""Texts and patterns so short that no one function fills the memory, or runs for long: between
+the steps of a statement its time is looked at, within one it is not."""
 KEPT: Final = 200  # answers
 
 _COUNT = re.compile(r'select count\(\*\) from (?:\[(\w+)\]|"?(\w+)"?) *(where )?')
+
+_CENSUS = re.compile(r"select [^()]+ from census +limit \d+")
+LARGE: Final = 3_000_000  # states; the census of fewer may take as long as it takes, once
 
 _FROM_THE_EDGES: Final = """
 CREATE TEMP VIEW best_move AS SELECT state, move, child, score, win_depth, lose_depth FROM (
@@ -112,11 +122,12 @@ class GameFile(Database):  # type: ignore[misc]  # it ships no types
                 return Results([(known,)], False, [("count(*)",)])
         if asks:
             custom_time_limit = min(custom_time_limit or COUNT_LIMIT_MS, COUNT_LIMIT_MS)
+        if _CENSUS.fullmatch(sql) and self.store.info["states"] <= LARGE:
+            return await self._remembered((sql, ""), self.execute_fn(partial(_all_rows, sql)))
         run = super().execute(
             sql, params, truncate, custom_time_limit, page_size, log_sql_errors=False
         )
-        facet = not truncate and custom_time_limit == self.ds.setting("facet_time_limit_ms")
-        if not facet and " from census " not in sql:
+        if truncate or custom_time_limit != self.ds.setting("facet_time_limit_ms"):
             return await run
         return await self._remembered((sql, repr(params)), run)
 
@@ -135,7 +146,7 @@ class GameFile(Database):  # type: ignore[misc]  # it ships no types
         return int(info[known[table]]) if table in known else None
 
     async def _remembered(self, key: tuple[str, str], run: Any) -> Results:
-        """Return an answer that does not change before the file does: a facet's, the census."""
+        """Return an answer that cannot change before the file does: a facet's, the census."""
         now = (self.store, self.mtime_ns)
         if now != self._answers_of or len(self._answers) > KEPT:
             self._answers, self._answers_of = {}, now
@@ -153,7 +164,8 @@ class GameFile(Database):  # type: ignore[misc]  # it ships no types
                 self._all_file_connections.remove(held.connection)
                 held.connection.close()
             held.connection, held.watch = self.connect(), usersql.Watch()
-            held.connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
+            for category, limit in LIMITS.items():
+                held.connection.setlimit(category, limit)
             held.connection.execute(_FROM_THE_EDGES)
             self.ds._prepare_connection(held.connection, self.name)
             usersql.guard(held.connection, store.functions(), held.watch)
@@ -170,3 +182,8 @@ class GameFile(Database):  # type: ignore[misc]  # it ships no types
         except OSError:
             return None
         return there.st_dev, there.st_ino
+
+
+def _all_rows(sql: str, connection: sqlite3.Connection) -> Results:
+    cursor = connection.execute(sql)
+    return Results(cursor.fetchall(), False, cursor.description)

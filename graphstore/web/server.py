@@ -1,8 +1,10 @@
 """The server: it listens, says where, and ends when it is told to."""
 
+import asyncio
 import signal
 import socket
 import threading
+import warnings
 import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -66,7 +68,9 @@ def serve(explorer: Explorer, listening: socket.socket) -> None:
         timeout_graceful_shutdown=PATIENCE,
         server_header=False,
     )
-    server = uvicorn.Server(config)
+    server = _Server(config, explorer)
+    # Datasette drops coroutines when a facet fails, which the page says, or when it is to end.
+    warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)
     with _ended_by_signals(server):
         server.run(sockets=[listening])
 
@@ -74,6 +78,18 @@ def serve(explorer: Explorer, listening: socket.socket) -> None:
 def show(url: str) -> None:
     """Open an address in the browser, which may take its time."""
     threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's, which warms the explorer as soon as it listens."""
+
+    def __init__(self, config: uvicorn.Config, explorer: Explorer) -> None:
+        super().__init__(config)
+        self._explorer = explorer
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._warming = asyncio.create_task(self._explorer.warm())
 
 
 @contextmanager
