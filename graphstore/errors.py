@@ -125,6 +125,10 @@ class SettingError(GraphstoreError, ValueError):
     """A setting that an agent cannot have, or not any more."""
 
 
+class AddressError(GraphstoreError, OSError):
+    """An address that a server cannot listen at."""
+
+
 class QueryError(GraphstoreError, ValueError):
     """SQL that is wrong, or that would do more than read."""
 

@@ -59,7 +59,7 @@ def opened(file: str, rules: str | None = None) -> Any:
     try:
         with warnings_said():
             store = Store.open(file)
-            if rules is None or (store.has_rules and _from_environment("rules")):
+            if rules is None or (store.has_rules and from_environment("rules")):
                 return store  # the variable is for games that are not built in
             store.close()
             return Store.open(file, rules=find_game(rules))
@@ -71,7 +71,8 @@ def opened(file: str, rules: str | None = None) -> Any:
         raise
 
 
-def _from_environment(option: str) -> bool:
+def from_environment(option: str) -> bool:
+    """Return whether an option's value is an environment variable's."""
     source = click.get_current_context().get_parameter_source(option)
     return source is click.core.ParameterSource.ENVIRONMENT
 

@@ -248,7 +248,7 @@ class Store:
             QueryError: the SQL is wrong, or would do more than read.
         """
         with explained(self.path):
-            return run(connect(self.path), statement, parameters, self._functions())
+            return run(connect(self.path), statement, parameters, self.functions())
 
     def graph(self, *, below: str | int | None = None) -> "GameGraph":
         """Return the solved graph, whole or what play from one position can reach.
@@ -269,8 +269,8 @@ class Store:
             rows = connection.execute(schema.VIEWS["census"]).mappings()
             return [dict(row) for row in rows]
 
-    def _functions(self) -> dict[str, Callable[[Any], Any]]:
-        """The SQL functions that a person's statement may call."""
+    def functions(self) -> dict[str, Callable[[Any], Any]]:
+        """Return the SQL functions that a person's statement may call, by name."""
 
         def here(position: Any) -> int:
             if not isinstance(position, str | int):

@@ -30,9 +30,10 @@ _PRAGMAS = {
     "table_list",
     "table_xinfo",
 }
+_VALUES = {"schema_version"}  # that may be read, and not set
 _STEPS = 100_000  # of SQLite's virtual machine between two chances to interrupt it
 
-_ERRORS = (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError)
+ERRORS = (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError)
 """What the driver raises; the last two for characters and numbers that it cannot take or give."""
 
 Function = Callable[[Any], Any]
@@ -46,7 +47,7 @@ class Answer:
     """
 
     def __init__(
-        self, connection: sqlite3.Connection, cursor: sqlite3.Cursor, watch: "_Watch"
+        self, connection: sqlite3.Connection, cursor: sqlite3.Cursor, watch: "Watch"
     ) -> None:
         self.columns = tuple(column[0] for column in cursor.description)
         self._connection = connection
@@ -66,18 +67,20 @@ class Answer:
     def _fetch(self) -> list[tuple[Any, ...]]:
         try:
             return self._cursor.fetchmany(1000)
-        except _ERRORS as error:
+        except ERRORS as error:
             self._connection.close()
             raise self._watch.cause(error) from error
 
 
-class _Watch:
+class Watch:
     """Keeps what a callback raised: SQLite itself only says that there was something."""
 
     def __init__(self) -> None:
         self.raised: BaseException | None = None
 
-    def guard(self, function: Function) -> Function:
+    def watched(self, function: Function) -> Function:
+        """Return a function of one argument that leaves here what it raises."""
+
         def guarded(argument: Any) -> Any:
             try:
                 return None if argument is None else function(argument)
@@ -88,6 +91,7 @@ class _Watch:
         return guarded
 
     def cause(self, error: Exception) -> BaseException:
+        """Return what to raise for what the driver raised."""
         if isinstance(self.raised, GraphstoreError | KeyboardInterrupt):
             return self.raised
         if str(error) == "interrupted":
@@ -110,15 +114,12 @@ def run(
     Raises:
         QueryError: the SQL is wrong, or would do more than read.
     """
-    watch = _Watch()
+    watch = Watch()
     try:
-        for name, function in functions.items():
-            connection.create_function(name, 1, watch.guard(function), deterministic=True)
-        connection.execute("PRAGMA query_only = ON")
-        connection.set_authorizer(_authorize)
+        guard(connection, functions, watch)
         connection.set_progress_handler(lambda: 0, _STEPS)  # where Python sees to signals
         cursor = connection.execute(statement, parameters)
-    except _ERRORS as error:
+    except ERRORS as error:
         connection.close()
         raise watch.cause(error) from error
     if cursor.description is None:
@@ -127,12 +128,28 @@ def run(
     return Answer(connection, cursor, watch)
 
 
+def guard(connection: sqlite3.Connection, functions: Mapping[str, Function], watch: Watch) -> None:
+    """Let a connection do no more than read from now on, and call these functions.
+
+    Args:
+        connection: it may be read-only already; then this is one more lock.
+        functions: of one argument, by name; NULL makes NULL.
+        watch: where what they raise is kept.
+    """
+    for name, function in functions.items():
+        connection.create_function(name, 1, watch.watched(function), deterministic=True)
+    connection.execute("PRAGMA query_only = ON")
+    connection.set_authorizer(_authorize)
+
+
 def _authorize(
     action: int, first: str | None, second: str | None, _database: str | None, _by: str | None
 ) -> int:
     if action in _ACTIONS and second != "load_extension":
         return sqlite3.SQLITE_OK
     if action == sqlite3.SQLITE_PRAGMA and str(first).lower() in _PRAGMAS:
+        return sqlite3.SQLITE_OK
+    if action == sqlite3.SQLITE_PRAGMA and str(first).lower() in _VALUES and second is None:
         return sqlite3.SQLITE_OK
     if action == sqlite3.SQLITE_UPDATE and first == "sqlite_master":
         return sqlite3.SQLITE_OK  # asked for by json_each and its like; SQLite itself guards it

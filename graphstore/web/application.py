@@ -1,7 +1,9 @@
 """Datasette over solved games: the application, and what it serves."""
 
+import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any, Final
 
 from datasette.app import Datasette
 from datasette.plugins import pm
@@ -9,31 +11,101 @@ from datasette.plugins import pm
 from graphstore.errors import StoreError
 from graphstore.store import Store
 from graphstore.web import hooks
+from graphstore.web.databases import LARGE, GameFile
+from graphstore.web.descriptions import tables
 
 HERE = Path(__file__).parent
+SETTINGS: Final = {
+    "allow_download": False,  # a file into which an agent is being trained would arrive torn
+    "default_cache_ttl": 0,
+    "facet_time_limit_ms": 1500,
+    "max_returned_rows": 1000,
+    "sql_time_limit_ms": 3000,
+    "suggest_facets": False,  # counting every column of a million rows takes seconds
+}
+OWN_ONLY: Final = (
+    b"default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
+    b"img-src 'self' data:; frame-ancestors 'self'"
+)
+"""Browsers load nothing from elsewhere; Datasette's own pages have scripts and styles inline."""
 
 
 class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
-    """Datasette with the stores that it serves.
-
-    Attributes:
-        stores: by the name of their file without its ending, as Datasette names its databases.
-    """
+    """Datasette with the games that it serves."""
 
     def __init__(self, stores: Iterable[Store]) -> None:
-        self.stores = by_name(stores)
+        named = by_name(stores)
         super().__init__(
-            files=[str(store.path) for store in self.stores.values()],
             template_dir=str(HERE / "templates"),
             static_mounts=[("-/graphstore", str(HERE / "static"))],
+            settings=SETTINGS,
+            metadata={
+                "title": "graphstore",
+                "databases": {name: {"tables": tables()} for name in named},
+            },
         )
+        self.remove_database("_memory")
+        self.files_served = {name: GameFile(self, store) for name, store in named.items()}
+        for name, file in self.files_served.items():
+            self.add_database(file, name=name)
+
+    @property
+    def stores(self) -> dict[str, Store]:
+        """The stores by the name of their file without its ending: Datasette's name for each."""
+        return {name: file.store for name, file in self.files_served.items()}
+
+    def app(self) -> Any:
+        """Return the ASGI application."""
+        inner = super().app()
+
+        async def application(scope: Any, receive: Any, send: Any) -> None:
+            async def send_with_policy(message: Any) -> None:
+                if message["type"] == "http.response.start":
+                    more = [(b"content-security-policy", OWN_ONLY), NO_SNIFFING]
+                    message = {**message, "headers": [*message.get("headers", []), *more]}
+                await send(message)
+
+            if scope["type"] == "http":
+                for file in self.files_served.values():
+                    file.refresh()
+            await inner(scope, receive, send_with_policy)
+
+        return application
+
+    async def warm(self) -> None:
+        """Do what the first of all requests would have to wait for, and the slowest pages."""
+        pages = [self.urls.path("/")]
+        for name, file in self.files_served.items():
+            pages.append(f"{self.urls.table(name, 'state')}?_size=1")
+            if file.store.info["states"] <= LARGE:
+                pages.append(self.urls.table(name, "census"))
+                pages.append(f"{self.urls.table(name, 'state')}?_size=1&_facet=ply&_facet=value")
+        for page in pages:
+            await self.client.get(page)
+
+    def close(self) -> None:
+        """End the threads, and close all files."""
+        self.executor.shutdown()
+        for database in self.databases.values():
+            database.close()
+        for store in self.stores.values():
+            store.close()
+
+    def _connected_databases(self) -> list[dict[str, Any]]:
+        """Datasette's list for /-/databases, without the folders that the files are in."""
+        return [
+            {**each, "path": Path(each["path"]).name} for each in super()._connected_databases()
+        ]
+
+
+NO_SNIFFING: Final = (b"x-content-type-options", b"nosniff")
 
 
 def by_name(stores: Iterable[Store]) -> dict[str, Store]:
     """Return stores by the names of their files.
 
     Raises:
-        StoreError: two files have one name.
+        StoreError: two files have one name, or one has a name that Datasette needs itself.
     """
     found: dict[str, Store] = {}
     for store in stores:
@@ -42,6 +114,8 @@ def by_name(stores: Iterable[Store]) -> dict[str, Store]:
             raise StoreError(
                 f"{found[name].path} and {store.path} would both be called {name}; rename one"
             )
+        if name in ("_internal", "_memory", "-"):
+            raise StoreError(f"{store.path} would be called {name}, which is taken; rename it")
         found[name] = store
     return found
 
@@ -54,4 +128,7 @@ def application(stores: Iterable[Store]) -> Explorer:
     """
     if not pm.is_registered(hooks):
         pm.register(hooks, name="graphstore")
+        # It would print every mistake in somebody's SQL, with all local variables.
+        pm.unregister(name="datasette.handle_exception")
+    sqlite3.enable_callback_tracebacks(False)  # Datasette wants them; the page tells what it was
     return Explorer(stores)

@@ -1,16 +1,59 @@
 """What Datasette calls; all but the last word is in the rooms beside."""
 
+from collections.abc import Callable
 from typing import Any
 
 from datasette import hookimpl
+from datasette.utils.asgi import Response
 
-from graphstore.web import explore
+from graphstore.boards import STYLE
+from graphstore.web import cells, explore, failures, index
+from graphstore.web import queries as stored
 
 
 @hookimpl  # type: ignore[untyped-decorator]
 def register_routes(datasette: Any) -> list[tuple[str, Any]]:
-    """Add the pages of positions."""
+    """Add the pages of positions, and the colours of boards."""
     return [
         (r"^/-/explore/(?P<game>[^/]+)(/(?P<position>.*))?$", explore.page),
         (r"^/-/explore/?$", explore.chopped),
+        (r"^/-/boards\.css$", lambda: Response(STYLE, content_type="text/css; charset=utf-8")),
     ]
+
+
+@hookimpl  # type: ignore[untyped-decorator]
+def extra_css_urls(datasette: Any) -> list[str]:
+    """Add the look of all pages."""
+    return ["/-/boards.css", "/-/graphstore/graphstore.css"]
+
+
+@hookimpl  # type: ignore[untyped-decorator]
+def extra_template_vars(template: str, datasette: Any) -> dict[str, Any]:
+    """Tell the first page of the games."""
+    return {"games": index.games(datasette.stores.values())} if template == "index.html" else {}
+
+
+@hookimpl  # type: ignore[untyped-decorator]
+def canned_queries(datasette: Any, database: str) -> dict[str, Any]:
+    """Add the stored queries."""
+    store = datasette.stores.get(database)
+    return {} if store is None else stored.queries(store.info)
+
+
+@hookimpl  # type: ignore[untyped-decorator]
+def render_cell(row: Any, value: Any, column: str, database: str, datasette: Any) -> Any:
+    """Show positions as boards, and ids as links."""
+    store = datasette.stores.get(database)
+    if store is None:
+        return None
+    return cells.cell(store, datasette.urls.table(database, "state"), row, column, value)
+
+
+@hookimpl  # type: ignore[untyped-decorator]
+def handle_exception(datasette: Any, request: Any, exception: Exception) -> Callable[[], Any]:
+    """Say what went wrong in one line."""
+
+    async def answered() -> Any:
+        return await failures.page(datasette, request, exception)
+
+    return answered

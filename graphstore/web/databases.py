@@ -1,0 +1,189 @@
+"""A solved game as one of Datasette's databases: it is only read, and knows its own counts."""
+
+import asyncio
+import re
+import sqlite3
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any, Final, TypeVar
+
+from datasette.database import Database, QueryInterrupted, Results
+
+from graphstore import usersql
+from graphstore.errors import GraphstoreError
+from graphstore.store import Store, connect
+
+T = TypeVar("T")
+
+COUNT_LIMIT_MS: Final = 250  # for how many rows a filter leaves; a page without it is better
+LIMITS: Final = {
+    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+    sqlite3.SQLITE_LIMIT_LENGTH: 200_000,
+    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 200,
+}
+"""Texts and patterns so short that no one function fills the memory, or runs for long: between
+the steps of a statement its time is looked at, within one it is not."""
+KEPT: Final = 200  # answers
+
+_COUNT = re.compile(r'select count\(\*\) from (?:\[(\w+)\]|"?(\w+)"?) *(where )?')
+
+_CENSUS = re.compile(r"select [^()]+ from census +limit \d+")
+LARGE: Final = 3_000_000  # states; the census of fewer may take as long as it takes, once
+
+_FROM_THE_EDGES: Final = """
+CREATE TEMP VIEW best_move AS SELECT state, move, child, score, win_depth, lose_depth FROM (
+    SELECT edge.parent AS state, edge.move, edge.child, c.score, c.win_depth, c.lose_depth,
+        rank() OVER (
+            PARTITION BY edge.parent ORDER BY c.score DESC, c.win_depth, c.lose_depth DESC
+        ) AS rank
+    FROM edge CROSS JOIN state AS c ON c.id = edge.child
+) WHERE rank = 1
+"""
+"""The file's own view, of the same rows; but CROSS JOIN has SQLite go through the edges in their
+order, so that the first hundred rows take a millisecond and not the time for all six million."""
+
+
+class GameFile(Database):  # type: ignore[misc]  # it ships no types
+    """The database of a store; when another file has taken its place, of that.
+
+    Attributes:
+        store: what is served.
+    """
+
+    def __init__(self, datasette: Any, store: Store) -> None:
+        super().__init__(datasette, path=str(store.path), is_mutable=True)
+        self.store = store
+        self._file = self._identity()
+        self._threads = threading.local()
+        self._answers: dict[tuple[str, str], Results] = {}
+        self._answers_of: object = None
+
+    def refresh(self) -> None:
+        """Open the file anew if another is in its place, as after ``build --force``.
+
+        A file that cannot be opened is not taken: what was open stays.
+        """
+        file = self._identity()
+        if file in (None, self._file):
+            return
+        with suppress(GraphstoreError):
+            store = Store.open(self.store.path)
+            known = (store.info["name"], store.info["rules"])
+            if known == (self.store.info["name"], self.store.info["rules"]) and (
+                self.store.has_rules and not store.has_rules
+            ):
+                store.close()
+                store = Store.open(self.store.path, rules=self.store.game)
+            self.store.close()
+            self.store, self._file = store, file
+
+    def connect(self, write: bool = False) -> sqlite3.Connection:
+        """Return a connection that can only read.
+
+        Raises:
+            RuntimeError: it was to write.
+        """
+        if write:
+            raise RuntimeError("a game that is served is only read")
+        connection = connect(self.store.path)
+        self._all_file_connections.append(connection)
+        return connection
+
+    async def execute_fn(self, fn: Callable[[sqlite3.Connection], T]) -> T:
+        """Return what a function makes of a guarded connection, in one of Datasette's threads.
+
+        Raises:
+            sqlite3.OperationalError: with words that tell what was wrong with the SQL.
+        """
+        return await asyncio.get_running_loop().run_in_executor(
+            self.ds.executor, self._in_thread, fn
+        )
+
+    async def execute(
+        self,
+        sql: str,
+        params: Any = None,
+        truncate: bool = False,
+        custom_time_limit: int | None = None,
+        page_size: int | None = None,
+        log_sql_errors: bool = False,  # they are shown to whoever wrote the SQL
+    ) -> Results:
+        """Return the rows of a statement, the counts of whole tables without counting.
+
+        Raises:
+            QueryInterrupted: the time for it is over.
+        """
+        asks = None if truncate else _COUNT.fullmatch(sql) or _COUNT.match(sql)
+        if asks and asks[3] is None and asks.end() == len(sql):
+            known = self._counts(asks[1] or asks[2])
+            if known is not None:
+                return Results([(known,)], False, [("count(*)",)])
+        if asks:
+            custom_time_limit = min(custom_time_limit or COUNT_LIMIT_MS, COUNT_LIMIT_MS)
+        if _CENSUS.fullmatch(sql) and self.store.info["states"] <= LARGE:
+            return await self._remembered((sql, ""), self.execute_fn(partial(_all_rows, sql)))
+        run = super().execute(
+            sql, params, truncate, custom_time_limit, page_size, log_sql_errors=False
+        )
+        if truncate or custom_time_limit != self.ds.setting("facet_time_limit_ms"):
+            return await run
+        return await self._remembered((sql, repr(params)), run)
+
+    async def attached_databases(self) -> list[Any]:
+        """Return none: what SQLite lists is the place of the temporary view."""
+        return []
+
+    def _counts(self, table: str) -> int | None:
+        """Return how many rows are known to be in a table or view."""
+        info = self.store.info
+        if table == "best_move" and info["states"] > 100_000:
+            raise QueryInterrupted("best_move is not counted", table, None)
+        known = {"state": "states", "edge": "moves", "q_table": "moves"}
+        if table == "census":
+            return int(info["plies"]) + 1
+        return int(info[known[table]]) if table in known else None
+
+    async def _remembered(self, key: tuple[str, str], run: Any) -> Results:
+        """Return an answer that cannot change before the file does: a facet's, the census."""
+        now = (self.store, self.mtime_ns)
+        if now != self._answers_of or len(self._answers) > KEPT:
+            self._answers, self._answers_of = {}, now
+        if key in self._answers:
+            run.close()
+            return self._answers[key]
+        answer = self._answers[key] = await run
+        return answer
+
+    def _in_thread(self, fn: Callable[[sqlite3.Connection], T]) -> T:
+        held = self._threads
+        store = self.store
+        if getattr(held, "store", None) is not store:
+            if hasattr(held, "connection"):
+                self._all_file_connections.remove(held.connection)
+                held.connection.close()
+            held.connection, held.watch = self.connect(), usersql.Watch()
+            for category, limit in LIMITS.items():
+                held.connection.setlimit(category, limit)
+            held.connection.execute(_FROM_THE_EDGES)
+            self.ds._prepare_connection(held.connection, self.name)
+            usersql.guard(held.connection, store.functions(), held.watch)
+            held.store = store
+        held.watch.raised = None
+        try:
+            return fn(held.connection)
+        except usersql.ERRORS as error:
+            raise sqlite3.OperationalError(str(held.watch.cause(error))) from error
+
+    def _identity(self) -> tuple[int, int] | None:
+        try:
+            there = self.store.path.stat()
+        except OSError:
+            return None
+        return there.st_dev, there.st_ino
+
+
+def _all_rows(sql: str, connection: sqlite3.Connection) -> Results:
+    cursor = connection.execute(sql)
+    return Results(cursor.fetchall(), False, cursor.description)

@@ -1,0 +1,58 @@
+"""What goes wrong, as a page or as JSON that says it in one line."""
+
+import os
+import traceback
+from typing import Any
+
+from datasette.database import QueryInterrupted
+from datasette.utils.asgi import Base400, Response
+from datasette.views.base import DatasetteError
+
+from graphstore.errors import GraphstoreError, NotInStoreError, PositionError
+
+TOO_LONG = (
+    "that took longer than the {limit:g} s that a statement has here; narrow it, by LIMIT or by "
+    "ply say, or run it without a limit: graphstore sql FILE STATEMENT"
+)
+
+
+async def page(datasette: Any, request: Any, error: Exception) -> Any:
+    """Return the answer to a request that failed."""
+    status, title, message = said(error, datasette.setting("sql_time_limit_ms") / 1000)
+    if status == 500 and os.environ.get("GRAPHSTORE_DEBUG"):
+        traceback.print_exception(error)
+    if request.path.split("?")[0].endswith(".json"):
+        return Response.json(
+            {"ok": False, "error": message, "status": status, "title": title}, status=status
+        )
+    html = await datasette.render_template(
+        "error.html", {"title": title, "status": status, "error": message}, request=request
+    )
+    return Response.html(html, status=status)
+
+
+def said(error: Exception, limit: float) -> tuple[int, str, str]:
+    """Return the HTTP status, a title and a message for an error.
+
+    Args:
+        error: what was raised.
+        limit: seconds that a statement may take.
+    """
+    if isinstance(error, QueryInterrupted) or isinstance(error.__context__, QueryInterrupted):
+        return 400, "Too slow", TOO_LONG.format(limit=limit)
+    if isinstance(error, Base400):
+        words = str(error) or "no such page"
+        return error.status, "Not found" if error.status == 404 else "Not so", words
+    if isinstance(error, DatasetteError):
+        return 400 if error.status == 500 else error.status, error.title or "Not so", error.message
+    if isinstance(error, NotInStoreError):
+        return 404, "Not found", str(error)
+    if isinstance(error, PositionError):
+        return 400, "No such position", str(error)
+    if isinstance(error, GraphstoreError):
+        return 503, "The file cannot be read", str(error)
+    if isinstance(error, OSError):  # without its path
+        return 503, "The file cannot be read", error.strerror or "it cannot be read"
+    if isinstance(error, ValueError):  # of a number in the address
+        return 400, "Not so", str(error)
+    return 500, "A bug", f"{type(error).__name__}: {error}; GRAPHSTORE_DEBUG=1 shows where"

@@ -1,0 +1,36 @@
+"""The first page: what games there are."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from graphstore.console import in_words
+from graphstore.schema import STRATEGY
+from graphstore.store import Store
+from graphstore.web import addresses, cells
+
+SIZE = 170  # pixels of a board
+
+
+def games(stores: Iterable[Store]) -> list[dict[str, Any]]:
+    """Return what the first page says of each game."""
+    return [_game(store) for store in stores]
+
+
+def _game(store: Store) -> dict[str, Any]:
+    info = store.info
+    rules = store.game if store.has_rules else None
+    start = store.probe(info["start"])
+    return {
+        "file": store.path.stem,
+        "name": info["name"],
+        "explore": addresses.write(store.path.stem),
+        "board": cells.picture(rules, info["start"], size=SIZE),
+        "start": info["start"],
+        "words": in_words(rules, start, bound=info["extent"] == STRATEGY),
+        "states": info["states"],
+        "positions": info["positions"],
+        "moves": info["moves"],
+        "plies": info["plies"],
+        "extent": info["extent"],
+        "cyclic": info["cyclic"],
+    }

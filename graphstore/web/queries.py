@@ -1,0 +1,218 @@
+"""Questions that people have about a game, as SQL that is stored beside its tables."""
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+
+class Stored(NamedTuple):
+    """A question.
+
+    Attributes:
+        title: in words.
+        about: what the answer shows; {start} is a column of the table `game`.
+        sql: one reading statement; its parameters are what is asked for, and may be left empty.
+        cyclic: in which games it tells something, those with cycles or those without; None: in all.
+    """
+
+    title: str
+    about: str
+    sql: str
+    cyclic: bool | None = None
+
+
+QUERIES: Final[dict[str, Stored]] = {
+    "position": Stored(
+        "Look up a position",
+        "In any orientation; what is shown is the canonical one. The start is {start}.",
+        """
+SELECT id, position, ply, to_move, value, remoteness, round(score, 4) AS score, win_depth,
+    lose_depth, orbit, round(random_value, 4) AS random_value
+FROM state
+WHERE id = CASE WHEN :position != '' THEN canonical(:position) END
+""",
+    ),
+    "moves": Stored(
+        "The moves of a position",
+        "What each is worth to the player who makes it: if both then play their best, if both play "
+        "at random, and if only the opponent does. The moves are those of the canonical position; "
+        "empty is the start, {start}.",
+        """
+SELECT q.move, child.position, q.optimal, round(q.random, 4) AS random,
+    round(q.best_response, 4) AS best_response, child.win_depth, child.lose_depth, q.child
+FROM q_table AS q JOIN state AS child ON child.id = q.child
+WHERE q.state IN (
+    SELECT id FROM state WHERE ply = 0 AND :position = ''
+    UNION ALL SELECT CASE WHEN :position != '' THEN canonical(:position) END)
+ORDER BY child.score DESC, child.win_depth, child.lose_depth DESC, q.move
+""",
+    ),
+    "openings": Stored(
+        "The openings",
+        "Every first move: what it is worth to the first player under best play by both, under "
+        "random play by both, and if only the opponent plays at random.",
+        """
+SELECT child.position, group_concat(q.move, ' ') AS moves, q.optimal,
+    round(q.random, 4) AS random, round(q.best_response, 4) AS best_response, q.child
+FROM q_table AS q JOIN state AS child ON child.id = q.child
+WHERE q.state IN (SELECT id FROM state WHERE ply = 0)
+GROUP BY q.state, q.child
+ORDER BY q.optimal DESC, q.best_response DESC, q.child
+""",
+    ),
+    "traps": Stored(
+        "Traps",
+        "Drawn positions in which most of the replies lose: the player who just moved hopes that "
+        "the other does not see the few that hold. losing is the share of replies that lose.",
+        """
+SELECT position, ply, round(score, 4) AS losing, remoteness, id
+FROM state
+WHERE value = 0 AND score > 0
+ORDER BY score DESC, ply, id
+LIMIT 100
+""",
+    ),
+    "only_moves": Stored(
+        "Only moves",
+        "Positions with a choice in which exactly one reply keeps the value. Value and ply may be "
+        "left empty; value is for the player to move.",
+        """
+SELECT s.position, s.ply, s.value, s.remoteness, s.id
+FROM state AS s
+WHERE NOT s.ended AND s.value >= 0
+    AND (:value = '' OR s.value = :value) AND (:ply = '' OR s.ply = :ply)
+    AND (
+        SELECT count(DISTINCT c.id) > 1
+            AND count(DISTINCT CASE WHEN c.value = -s.value THEN c.id END) = 1
+        FROM edge AS e JOIN state AS c ON c.id = e.child
+        WHERE e.parent = s.id)
+LIMIT 100
+""",
+    ),
+    "longest_wins": Stored(
+        "The longest wins",
+        "Won positions whose win takes longest, if the loser delays it as long as he can. "
+        "remoteness is in plies, lose_depth in moves of the winner, who is to move.",
+        """
+SELECT position, ply, remoteness, lose_depth, id
+FROM state
+WHERE value = 1
+ORDER BY remoteness DESC, ply, id
+LIMIT 100
+""",
+    ),
+    "by_ply_and_value": Stored(
+        "Positions by ply and value",
+        "Value is for the player to move. Either may be left empty; the view census counts them.",
+        """
+SELECT position, ply, value, remoteness, round(score, 4) AS score, orbit, id
+FROM state
+WHERE (:ply = '' OR ply = :ply) AND (:value = '' OR value = :value)
+LIMIT 200
+""",
+    ),
+    "remoteness": Stored(
+        "Value over remoteness",
+        "How many states and positions are won, drawn and lost for the player to move, by the "
+        "plies that are left under best play.",
+        """
+SELECT remoteness,
+    sum(states) FILTER (WHERE value = 1) AS wins,
+    sum(states) FILTER (WHERE value = 0) AS draws,
+    sum(states) FILTER (WHERE value = -1) AS losses,
+    sum(positions) AS positions
+FROM (
+    SELECT remoteness, value, count(*) AS states, sum(orbit) AS positions
+    FROM state GROUP BY remoteness, value)
+GROUP BY remoteness
+ORDER BY remoteness
+""",
+    ),
+    "disagreements": Stored(
+        "Where random and best play disagree most",
+        "Positions in play that random play would have go to the other side: the value under best "
+        "play and the expected result under random play, both for the player to move.",
+        """
+SELECT position, ply, value, round(random_value, 4) AS random_value,
+    round(abs(value - random_value), 4) AS difference, id
+FROM state
+WHERE NOT ended
+ORDER BY abs(value - random_value) DESC, ply, id
+LIMIT 100
+""",
+        cyclic=False,
+    ),
+    "endless": Stored(
+        "Endless draws",
+        "Drawn positions in which play need never end: no way to a tie keeps the value.",
+        """
+SELECT position, ply, round(score, 4) AS losing, orbit, id
+FROM state
+WHERE value = 0 AND remoteness IS NULL
+ORDER BY score DESC, ply, id
+LIMIT 100
+""",
+        cyclic=True,
+    ),
+    "transpositions": Stored(
+        "Many ways to one position",
+        "The states that the most moves lead to. A move counts once for each way to make it in the "
+        "canonical position before it.",
+        """
+SELECT s.position, s.ply, s.value, n.ways, s.id
+FROM (SELECT child, count(*) AS ways FROM edge GROUP BY child ORDER BY ways DESC, child LIMIT 100)
+    AS n JOIN state AS s ON s.id = n.child
+ORDER BY n.ways DESC, s.id
+""",
+    ),
+    "symmetric": Stored(
+        "The most symmetric positions",
+        "States that stand for the fewest positions: they are their own mirror images.",
+        """
+SELECT position, orbit, ply, value, ended, id
+FROM state
+ORDER BY orbit, ply, id
+LIMIT 100
+""",
+    ),
+    "blunders": Stored(
+        "Blunders of an agent",
+        "Its favourite moves that do not keep the value of the position, the likeliest first; "
+        "optimal is what the move is worth to the agent under best play. Empty: of all agents.",
+        """
+SELECT agent, position, ply, move, round(chance, 4) AS chance, optimal, state, child
+FROM matchbox
+WHERE favourite AND NOT keeps AND (:agent = '' OR agent = :agent)
+ORDER BY ply, chance DESC, agent, state, move
+LIMIT 200
+""",
+    ),
+    "repertoire": Stored(
+        "What an agent opens with",
+        "Its boxes of the first two plies, and how likely it draws each move. Empty: all agents.",
+        """
+SELECT agent, position, ply, move, beads, round(chance, 4) AS chance, keeps, optimal, state, child
+FROM matchbox
+WHERE ply < 2 AND (:agent = '' OR agent = :agent)
+ORDER BY agent, ply, state, chance DESC, move
+LIMIT 500
+""",
+    ),
+}
+"""By the last word of their addresses. They answer within a second on a million states."""
+
+
+def queries(info: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """Return the questions that tell something of a game, as Datasette wants them.
+
+    Args:
+        info: the row of its table `game`.
+    """
+    return {
+        name: {
+            "title": each.title,
+            "description": each.about.format(**info),
+            "sql": each.sql.strip(),
+        }
+        for name, each in QUERIES.items()
+        if each.cyclic is None or each.cyclic == bool(info["cyclic"])
+    }
