@@ -208,9 +208,13 @@ def svg(
         inside = []
         if cell == last:
             inside.append(f'<rect class="gs-last" width="{CELL}" height="{CELL}"/>')
-        inside.append(_mark(mark))
+        marked = mark not in EMPTY
+        if marked and cell in on_cell:  # both must be seen
+            inside.append(f'<g transform="translate(0 18) scale(0.7)">{_mark(mark)}</g>')
+        else:
+            inside.append(_mark(mark))
         if cell in on_cell:
-            inside.append(_shown(on_cell[cell], href, marked=mark not in EMPTY))
+            inside.append(_shown(on_cell[cell], href, marked=marked))
         drawn = "".join(inside)
         if drawn:
             parts.append(f'<g transform="translate({column * CELL} {row * CELL})">{drawn}</g>')

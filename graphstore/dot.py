@@ -279,9 +279,10 @@ def _cell(mark: str, choice: Choice | None, size: int) -> str:
     what = "" if mark in EMPTY else marked_up(mark)
     fill = ""
     if what:
-        what = f'<FONT POINT-SIZE="{size * 0.6:.0f}"><B>{what}</B></FONT>'
+        share = 0.6 if choice is None else 0.4
+        what = f'<FONT POINT-SIZE="{size * share:.0f}"><B>{what}</B></FONT>'
     if choice is not None:
         fill = f' BGCOLOR="{COLOURS[choice.value]}"'
         small = f'<FONT POINT-SIZE="{size * 0.3:.0f}" COLOR="#000000">{choice.label}</FONT>'
-        what = f"{what}{small}"
+        what = f"{what}<BR/>{small}" if what else small
     return f'<TD FIXEDSIZE="TRUE" WIDTH="{size}" HEIGHT="{size}" COLOR="{RULE}"{fill}>{what}</TD>'
