@@ -230,12 +230,15 @@ def svg(
         inside = []
         if cell == last:
             inside.append(f'<rect class="gs-last" width="{CELL}" height="{CELL}"/>')
+        marked = mark not in EMPTY
         if links is not None:
             inside.append(_linked(cell, mark, links.get(cell), last=cell == last))
+        elif marked and cell in on_cell:  # both must be seen
+            inside.append(f'<g transform="translate(0 18) scale(0.7)">{_mark(mark)}</g>')
         else:
             inside.append(_mark(mark))
         if links is None and cell in on_cell:
-            inside.append(_shown(on_cell[cell], href, marked=mark not in EMPTY))
+            inside.append(_shown(on_cell[cell], href, marked=marked))
         drawn = "".join(inside)
         if drawn:
             parts.append(f'<g transform="translate({column * CELL} {row * CELL})">{drawn}</g>')

@@ -3,6 +3,7 @@
 Graphviz runs in a process of its own: it can be stopped, and what it says goes to nobody's screen.
 """
 
+import os
 import re
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from graphstore.boards import (
 from graphstore.errors import DrawingError, MissingExtraError
 
 SECONDS = 60  # that a layout may take
+INSTALL: Final = "pip install 'graphstore[draw]'"
 CELL = 18  # points
 ROOMY = 44  # points, where moves stand on the cells
 FONTS = "DejaVu Sans,Verdana,Helvetica,sans-serif"
@@ -147,7 +149,7 @@ def render(text: str, kind: Literal["svg", "png"], *, seconds: float = SECONDS) 
         DrawingError: Graphviz failed, or was not done in time.
     """
     if not can_render():
-        raise MissingExtraError("graphs and PNGs need pygraphviz: pip install 'graphstore[draw]'")
+        raise MissingExtraError(f"graphs and PNGs need pygraphviz: {INSTALL}")
     with tempfile.TemporaryDirectory() as folder:
         fonts = Path(folder) / "fonts.conf"
         fonts.write_text(_fonts())
@@ -186,6 +188,7 @@ sys.stdout.buffer.write(graph.draw(format=sys.argv[1], prog="dot"))
 
 def _fonts() -> str:
     """Return settings by which Graphviz finds fonts on machines that have none: matplotlib's."""
+    system = os.environ.get("FONTCONFIG_FILE", "/etc/fonts/fonts.conf")
     found = find_spec("matplotlib")
     folder = ""
     if found is not None and found.origin is not None:
@@ -193,7 +196,7 @@ def _fonts() -> str:
         folder = f"<dir>{marked_up(str(ours))}</dir>"
     return (
         '<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig>'
-        f'<include ignore_missing="yes">/etc/fonts/fonts.conf</include>{folder}</fontconfig>'
+        f'<include ignore_missing="yes">{marked_up(system)}</include>{folder}</fontconfig>'
     )
 
 
@@ -276,9 +279,10 @@ def _cell(mark: str, choice: Choice | None, size: int) -> str:
     what = "" if mark in EMPTY else marked_up(mark)
     fill = ""
     if what:
-        what = f'<FONT POINT-SIZE="{size * 0.6:.0f}"><B>{what}</B></FONT>'
+        share = 0.6 if choice is None else 0.4
+        what = f'<FONT POINT-SIZE="{size * share:.0f}"><B>{what}</B></FONT>'
     if choice is not None:
         fill = f' BGCOLOR="{COLOURS[choice.value]}"'
         small = f'<FONT POINT-SIZE="{size * 0.3:.0f}" COLOR="#000000">{choice.label}</FONT>'
-        what = f"{what}{small}"
+        what = f"{what}<BR/>{small}" if what else small
     return f'<TD FIXEDSIZE="TRUE" WIDTH="{size}" HEIGHT="{size}" COLOR="{RULE}"{fill}>{what}</TD>'

@@ -7,6 +7,7 @@ from graphstore import boards, dot
 from graphstore.boards import board_of, choices
 from graphstore.errors import TooLargeError
 from graphstore.game import Game, move_text
+from graphstore.notebook import facts, or_none
 from graphstore.query import Move, Probe
 from graphstore.store import Store
 
@@ -86,8 +87,18 @@ class Drawing(NamedTuple):
             edges.append(columns)
         return {"title": self.title, "nodes": nodes, "edges": edges}
 
+    def __repr__(self) -> str:
+        return f"<Drawing: {self.title}, {len(self.nodes)} states>"
+
+    @or_none
     def _repr_svg_(self) -> str:
         return self.svg()
+
+    @or_none
+    def _repr_html_(self) -> str | None:
+        if self.alone or dot.can_render():
+            return None
+        return facts(self.title, {"states": len(self.nodes), "to see them": dot.INSTALL})
 
 
 def draw(

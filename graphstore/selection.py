@@ -34,14 +34,15 @@ _ORDER = {
 }
 _CHOSEN = "temp.graphstore_chosen"
 _AMONG = f"IN (SELECT id FROM {_CHOSEN})"
-_SOME = {
-    "state": f"WHERE id {_AMONG}",
-    "edge": f"WHERE parent {_AMONG} AND child {_AMONG}",
-    "best_move": f"WHERE state {_AMONG}",
-    "q_table": f"WHERE state {_AMONG}",
-    "census": "",  # made of the states of the part
-    "matchbox": f"WHERE state {_AMONG}",
+_SOME = {"state": f"WHERE id {_AMONG}", "edge": f"WHERE parent {_AMONG} AND child {_AMONG}"}
+_MADE_OF = {
+    "best_move": ("edge", "parent"),
+    "q_table": ("edge", "parent"),
+    "census": ("state", "id"),
+    "matchbox": ("bead", "state"),
 }
+"""The table whose rows a view is made of, and the column by which a part narrows it."""
+
 _MOVES = """
 SELECT parent, move, child, value, score, win_depth, lose_depth, {kept}
 FROM edge JOIN state ON state.id = child {some} ORDER BY parent, move
@@ -122,12 +123,15 @@ class Part:
         return self._whole_moves if self.whole and table in ("edge", "q_table") else None
 
     def _statement(self, table: str) -> str:
-        where = "" if self.whole else _SOME[table]
-        source = table
-        if table == "census" and not self.whole:
+        source, where = table, ""
+        if not self.whole and table in _MADE_OF:
+            base, key = _MADE_OF[table]
             literal = {"literal_binds": True}
-            counts = TABLES[table].compile(dialect=sqlite.dialect(), compile_kwargs=literal)
-            source = f"(WITH state AS (SELECT * FROM main.state {_SOME['state']}) {counts})"
+            view = TABLES[table].compile(dialect=sqlite.dialect(), compile_kwargs=literal)
+            some = f"SELECT * FROM main.{base} WHERE {key} {_AMONG}"
+            source = f"(WITH {base} AS ({some}) {view})"  # SQLite would make the view as a whole
+        elif not self.whole:
+            where = _SOME[table]
         return f"SELECT {', '.join(names(table))} FROM {source} {where} ORDER BY {_ORDER[table]}"
 
     def _read(

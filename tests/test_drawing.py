@@ -320,6 +320,9 @@ def test_without_pygraphviz_graphs_say_what_to_install_and_positions_need_nothin
             way()
     assert parsed(position.svg()) is not None
     assert graph.dot().startswith("digraph")
+    assert (position._repr_html_(), graph._repr_svg_()) == (None, None)
+    assert "pip install" in graph._repr_html_()
+    assert repr(graph) == "<Drawing: Play of tictactoe from .../.../... for 1 ply, 4 states>"
 
 
 # The command

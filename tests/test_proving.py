@@ -11,7 +11,7 @@ from conftest import error_line
 from test_verification import change, redigest, verdict_on
 from ultimateplay import Raw, moves, played, result
 
-from graphstore import Match, Player, Store, build, find_game, proofcheck, prove
+from graphstore import Match, Player, Store, build, draw, find_game, proofcheck, prove
 from graphstore.errors import GameNameError, MoveError, NotInStoreError, SettingError
 from graphstore.games.fields import SYMMETRIES
 from graphstore.proving import check_name
@@ -422,6 +422,17 @@ def test_the_commands_say_that_depths_are_bounds(run, proof, tmp_path, monkeypat
     assert "no proof" in error_line(run("prove", "tictactoe"))
     assert "exists; add --force" in error_line(run("prove", "ultimate", "--db", proof))
     assert "has room for" in error_line(run("export", proof, "--format", "gmap"))
+
+
+def test_the_picture_of_a_strategy_has_the_first_states_of_the_proof(strategy):
+    drawing = draw(strategy, plies=8)
+    waves = Counter(node.distance for node in drawing.nodes)
+    assert [waves[ply] for ply in range(9)] == FIRST_PHASE[:9]
+    assert all(node.board.block == (3, 3) and node.board.columns == 9 for node in drawing.nodes)
+    replies = Counter(arrow.parent for arrow in drawing.arrows)
+    for probe in drawing.probes:
+        if probe.to_move == 1 and probe.ply < 8:
+            assert replies[probe.state] == 1
 
 
 def test_a_build_below_a_file_of_another_kind_is_replaced_only_by_force(run, tmp_path, monkeypatch):
