@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from graphstore.boards import (
-    COLOURS,
     EMPTY,
     WORDS,
     Board,
     Choice,
     label_of,
-    marked_up,
 )
+from graphstore.boardsvg import COLOURS, marked_up
 from graphstore.errors import DrawingError, MissingExtraError
 
 SECONDS = 60  # that a layout may take

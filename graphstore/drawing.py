@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any, NamedTuple
 
-from graphstore import boards, dot
+from graphstore import boards, boardsvg, dot
 from graphstore.boards import board_of, choices
 from graphstore.errors import TooLargeError
 from graphstore.game import Game, move_text
@@ -48,8 +48,8 @@ class Drawing(NamedTuple):
             return dot.svg(self.nodes, self.arrows, across=self.across, title=self.title)
         node = self.nodes[0]
         if node.board is None:
-            return boards.text_svg(node.position, shown=node.shown)
-        return boards.svg(node.board, shown=node.shown, title=self.title)
+            return boardsvg.text_svg(node.position, shown=node.shown)
+        return boardsvg.svg(node.board, shown=node.shown, title=self.title)
 
     def png(self) -> bytes:
         """Return it as PNG.

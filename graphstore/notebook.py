@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any, TypeVar
 
-from graphstore.boards import Choice, board_of, marked_up, svg, text_svg
+from graphstore.boards import Choice, board_of
+from graphstore.boardsvg import marked_up, svg, text_svg
 from graphstore.game import Game
 
 T = TypeVar("T")

@@ -9,10 +9,11 @@ from conftest import TableGame
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphstore import boards, find_game
+from graphstore import boards, boardsvg, find_game
 from graphstore.boards import Board, Choice, board_of, choices, images
 from graphstore.game import IN_PLAY, move_text
 from graphstore.query import Move
+from graphstore.web.pictures import Link, large
 
 SVG = "{http://www.w3.org/2000/svg}"
 ANY_TEXT = st.text(st.characters(), max_size=30)  # lone surrogates and control characters too
@@ -34,7 +35,7 @@ def overlays(picture):
             x, y = map(int, group.get("transform")[len("translate(") : -1].split())
             label = [text.text for text in group.iter(SVG + "text")][-1]
             found.append(
-                (x // boards.CELL, y // boards.CELL, CLASSES[drawn[0].get("class")], label)
+                (x // boardsvg.CELL, y // boardsvg.CELL, CLASSES[drawn[0].get("class")], label)
             )
     return found
 
@@ -176,7 +177,7 @@ def test_a_position_without_rows_has_no_image_but_itself():
 def test_every_legal_move_is_on_its_cell_with_its_worth(store, tictactoe, state):
     probe = store.probe(int(tictactoe.states.id[state]))
     shown = choices(store.game, probe.position, probe.moves)
-    drawn = overlays(boards.svg(board_of(probe.position), shown=shown))
+    drawn = overlays(boardsvg.svg(board_of(probe.position), shown=shown))
     expected = []
     for move in probe.moves:
         depth = {1: move.lose_depth, 0: "", -1: move.win_depth}[move.value]
@@ -185,14 +186,10 @@ def test_every_legal_move_is_on_its_cell_with_its_worth(store, tictactoe, state)
     assert sorted(drawn) == sorted(expected)
 
 
-def test_a_picture_tells_what_it_shows_and_where_moves_lead(store):
-    probe = store.probe("XO./.X./...")
-    shown = choices(store.game, probe.position, probe.moves)
-    picture = boards.svg(board_of(probe.position), shown=shown, href=lambda c: f"/{c.position}?a&b")
-    links = {link.get("href"): link.get("aria-label") for link in parsed(picture).iter(SVG + "a")}
-    assert links.keys() == {f"/{move.position}?a&b" for move in probe.moves}
-    assert links["/XO./.X./..O?a&b"] == "8: loss, depth 2"
-    assert parsed(picture).get("aria-label") == "XO./.X./..."
+def test_a_picture_says_what_it_shows():
+    board = board_of("XO./.X./... O")
+    assert parsed(boardsvg.svg(board)).get("aria-label") == "XO./.X./... O"
+    assert parsed(boardsvg.svg(board, title="a fork")).get("aria-label") == "a fork"
 
 
 def test_a_board_as_text_has_the_worth_of_moves_in_place(store):
@@ -218,11 +215,12 @@ def test_a_board_of_fields_as_text_has_rulers():
 def test_no_text_breaks_a_picture(rows, text, moves):
     board = Board(tuple(rows), text, (1, 1))
     shown = [Choice(0, text, cell, None, value, None, name) for name, cell, value in moves]
-    href = lambda choice: choice.position  # noqa: E731
+    links = {cell: Link(name, text, text=text, below=name) for name, cell, _ in moves}
     for picture in (
-        boards.svg(board, shown=shown, href=href, title=text),
-        boards.svg(board, shown=shown),
-        boards.text_svg(text, shown=shown),
+        boardsvg.svg(board, shown=shown, title=text),
+        large(None, "/".join(rows), links, last=1, title=text),
+        boardsvg.svg(board, shown=shown),
+        boardsvg.text_svg(text, shown=shown),
     ):
         root = parsed(picture)
         assert root.tag == SVG + "svg"
@@ -234,7 +232,7 @@ def test_no_text_breaks_a_picture(rows, text, moves):
 
 @given(ANY_TEXT)
 def test_a_text_is_held_as_it_is_but_for_what_nothing_shows(text):
-    kept = parsed(f"<a>{boards.marked_up(text)}</a>").text or ""
+    kept = parsed(f"<a>{boardsvg.marked_up(text)}</a>").text or ""
     assert len(kept) == len(text)
     for was, now in zip(text, kept, strict=True):
         assert now in (was, "\ufffd")
@@ -253,7 +251,7 @@ def test_a_picture_of_text_has_all_moves_below_it():
     shown = choices(game, "1,2", moves, partial(move_text, game))
     lines = boards.text_plain("1,2", shown=shown).split("\n")
     assert lines == ["1,2", "D    1-1", "D    2-1", "D    2-2"]
-    (spoken,) = parsed(boards.text_svg("1,2", shown=shown)).iter(SVG + "text")
+    (spoken,) = parsed(boardsvg.text_svg("1,2", shown=shown)).iter(SVG + "text")
     assert "".join(spoken.itertext()) == "".join(lines)
 
 

@@ -15,7 +15,8 @@ from conftest import TableGame, error_line, graphstore
 from matplotlib.image import imread
 
 from graphstore import Match, Store, build, dot, draw, explore, find_game, solve
-from graphstore.boards import COLOURS, WORDS
+from graphstore.boards import WORDS
+from graphstore.boardsvg import COLOURS
 from graphstore.drawing import STATES
 from graphstore.errors import DrawingError, MissingExtraError, TooLargeError
 from graphstore.notebook import or_none, picture

@@ -4,7 +4,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from graphstore.boards import board_of, svg
+from graphstore.boards import board_of
+from graphstore.boardsvg import svg
 from graphstore.game import Game
 from graphstore.store import Store
 from graphstore.web import addresses

@@ -1,9 +1,8 @@
 """The page of a position: a request in, a page or a redirect out."""
 
 import asyncio
-from base64 import b64encode
 from collections.abc import Callable, Mapping
-from hashlib import blake2b, sha256
+from hashlib import blake2b
 from http import HTTPStatus
 from pathlib import Path
 from threading import Lock
@@ -11,7 +10,6 @@ from typing import Any, NamedTuple
 
 from datasette.utils.asgi import Response
 
-from graphstore.boards import STYLE
 from graphstore.errors import GraphstoreError, NotInStoreError, StoreError, shown
 from graphstore.store import Store
 from graphstore.web import addresses, replies
@@ -22,10 +20,9 @@ LONGEST = 4096  # characters of a position that anybody would type
 STATIC = Path(__file__).parent / "static"
 TURN = Lock()  # rules of others need not stand two threads: one page at a time
 
-_STYLE_HASH = b64encode(sha256(STYLE.encode()).digest()).decode()
 HEADERS = {
     "content-security-policy": (
-        f"default-src 'none'; img-src 'self' data:; style-src 'self' 'sha256-{_STYLE_HASH}'; "
+        "default-src 'none'; img-src 'self' data:; style-src 'self'; "
         "script-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'"
     ),
     "x-content-type-options": "nosniff",
@@ -63,7 +60,7 @@ async def page(datasette: Any, request: Any) -> Any:
     headers = HEADERS | ({"cache-control": "no-store"} if answer.chance else {})
     if isinstance(answer, Redirect):
         return Response.redirect(answer.href, headers=headers)
-    context = answer.context | {"base": base, "board_style": STYLE, "versions": VERSIONS}
+    context = answer.context | {"base": base, "versions": VERSIONS}
     if "state" in context:
         context["row"] = datasette.urls.row(context["game"], "state", context["state"])
     body = await datasette.render_template(answer.template, context, request=request)

@@ -6,8 +6,8 @@ from typing import Any
 from datasette import hookimpl
 from datasette.utils.asgi import Response
 
-from graphstore.boards import STYLE
-from graphstore.web import cells, explore, failures, index
+from graphstore.boardsvg import STYLE
+from graphstore.web import cells, explore, failures, index, pictures
 from graphstore.web import queries as stored
 
 
@@ -17,7 +17,10 @@ def register_routes(datasette: Any) -> list[tuple[str, Any]]:
     return [
         (r"^/-/explore/(?P<game>[^/]+)(/(?P<position>.*))?$", explore.page),
         (r"^/-/explore/?$", explore.chopped),
-        (r"^/-/boards\.css$", lambda: Response(STYLE, content_type="text/css; charset=utf-8")),
+        (
+            r"^/-/boards\.css$",
+            lambda: Response(STYLE + pictures.STYLE, content_type="text/css; charset=utf-8"),
+        ),
     ]
 
 

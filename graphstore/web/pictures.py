@@ -1,13 +1,43 @@
 """The boards of a page: the large one, whose cells are links, and the little ones."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple
 
-from graphstore.boards import WORDS, Board, Choice, Link, board_of, svg, text_svg
+from graphstore.boards import EMPTY, WORDS, Board, Choice, board_of
+from graphstore.boardsvg import COLOURS, framed, mark_svg, marked_up, svg, text_svg
 from graphstore.game import Game
 from graphstore.web.asked import Asked
 
 LITTLE = 88  # pixels that a little board is wide at most
 LARGE = 64  # pixels of a cell of the large one
+STYLE: Final = (
+    ".gs-below{font-size:14px;font-weight:400}"
+    ".gs-free,.gs-board .gs-edge{fill:transparent}.gs-chosen{fill:var(--gs-last)}"
+    ".gs-edge{stroke-width:4;rx:6px}.gs-board .gs-chosen.gs-edge{fill:var(--gs-last)}"
+    + "".join(f".gs-{WORDS[value]}.gs-edge{{stroke:{colour}}}" for value, colour in COLOURS.items())
+    + ".gs-free + .gs-value,.gs-free ~ .gs-below{fill:var(--gs-ink)}"
+    ".gs-board a:focus-visible{outline:none}"
+    ".gs-board a:focus-visible rect,.gs-board a:hover rect{stroke:var(--gs-ink);stroke-width:4}"
+)
+"""The look of cells that are links, beside `graphstore.boardsvg.STYLE`."""
+
+
+class Link(NamedTuple):
+    """What a page lets people do with a cell, and what it shows there.
+
+    Attributes:
+        href: where it leads.
+        words: what it is, for people who do not see it.
+        kind: ``win``, ``draw``, ``loss``, ``free`` or ``chosen``; the colour.
+        text: a few characters on the cell.
+        below: a few more below them, smaller.
+    """
+
+    href: str
+    words: str
+    kind: str = "free"
+    text: str = ""
+    below: str = ""
 
 
 def large(
@@ -26,7 +56,11 @@ def large(
     if board is None:
         drawn = text if game is None else game.board(game.read(text))
         return text_svg(drawn, style=False)
-    return svg(board, links=links or {}, last=last, title=title, pixels=LARGE, style=False)
+    cells = [
+        _linked(cell, mark, (links or {}).get(cell), last=cell == last)
+        for cell, mark in enumerate(board.cells)
+    ]
+    return framed(board, cells, last=last, title=title, pixels=LARGE, style=False, role="group")
 
 
 def little(game: Game | None, text: str, *, last: int | None = None) -> str | None:
@@ -96,3 +130,37 @@ def worth(choice: Choice, *, hide: bool) -> str:
 
 def _pixels(board: Board) -> int:
     return max(2, min(24, LITTLE // max(board.columns, len(board.rows))))
+
+
+def _linked(cell: int, mark: str, link: Link | None, *, last: bool) -> str:
+    """Return a cell of a page: what is on it under its label, in a link where it has one."""
+    drawn = mark_svg(mark)
+    name = "" if mark in EMPTY else f": {mark}{', played last' if last else ''}"
+    if link is None:
+        label = f'<g role="img" aria-label="{marked_up(f"cell {cell}{name}")}">{drawn}</g>'
+        return label if drawn else ""
+    parts = []
+    small = " gs-small" if len(link.text) > 2 else ""
+    if drawn:
+        parts.append(f'<rect class="gs-{link.kind} gs-edge" x="3" y="3" width="54" height="54"/>')
+        parts.append(drawn)
+        if link.text:
+            parts.append(
+                f'<rect class="gs-{link.kind}" x="28" y="2" width="30" height="22" rx="6"/>'
+                f'<text class="gs-value gs-small" x="43" y="18">{marked_up(link.text)}</text>'
+            )
+    else:
+        parts.append(
+            f'<rect class="gs-{link.kind}" x="4" y="4" width="52" height="52" rx="6"/>'
+            f'<text class="gs-value{small}" x="30" y="{28 if link.below else 36}">'
+            f"{marked_up(link.text)}</text>"
+        )
+    if link.below:
+        parts.append(
+            f'<text class="gs-value gs-below" x="30" y="48">{marked_up(link.below)}</text>'
+        )
+    words = f"cell {cell}{name}, {link.words}" if name else f"cell {cell}: {link.words}"
+    return (
+        f'<a href="{marked_up(link.href)}" data-cell="{cell}" aria-label="{marked_up(words)}">'
+        f"{''.join(parts)}</a>"
+    )
