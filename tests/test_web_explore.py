@@ -177,7 +177,7 @@ def test_every_ninth_state_has_its_moves_on_its_cells_and_its_marks_labelled(rea
             cell: (position_of(href), label.split(", depth")[0])
             for cell, (href, label) in page.cells.items()
         } == {
-            move.move: (move.position, f"cell {move.move}: {move.move}: {words[move.value]}")
+            move.move: (move.position, f"cell {move.move}: {words[move.value]}")
             for move in probe.moves
         }
         cells = text.replace("/", "")
