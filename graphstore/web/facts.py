@@ -145,7 +145,9 @@ def _facts(probe: Probe) -> list[tuple[str, str, str]]:
     found = [
         ("ply", f"{probe.ply:,}", "moves from the start, at the fewest"),
         ("value", f"{probe.value:+d}" if probe.value else "0", "for the player to move"),
-        ("remoteness", _number(probe.remoteness), "plies to the end under best play"),
+        ("remoteness", "none", "play need never end")
+        if probe.remoteness is None
+        else ("remoteness", f"{probe.remoteness:,}", "plies to the end under best play"),
         ("score", f"{probe.score:.4g}", "as a move, for the player who just moved"),
     ]
     if probe.random_value is not None:
@@ -284,7 +286,3 @@ def _parents(
         "more": found.more,
         "counted": found.counted,
     }
-
-
-def _number(number: int | None) -> str:
-    return "never ends" if number is None else f"{number:,}"

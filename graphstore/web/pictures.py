@@ -104,7 +104,8 @@ def links(
         best = group[0]
         words = worth(best, hide=asked.hide)
         if len(group) == 1 and best.source == chosen:
-            href, words = to(best), f"{best.name}{words}"
+            href = to(best)
+            words = words.removeprefix(": ") if best.name == str(cell) else best.name + words
         elif best.source == chosen:
             href = here(asked._replace(source=chosen, target=cell))
             words = f"{len(group)} moves{words}"
@@ -116,7 +117,7 @@ def links(
         number = beads(best) if len(group) == 1 else ""
         if number:
             words += f", {number} beads"
-        found[cell] = Link(href, words, kind, text, number and f"• {number}")
+        found[cell] = Link(href, words or "free", kind, text, number and f"• {number}")
     return found
 
 
