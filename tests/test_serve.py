@@ -24,6 +24,7 @@ from test_usersql import WRITES
 
 from graphstore import Store, build, find_game, train
 from graphstore.schema import VIEWS, metadata
+from graphstore.web import server
 from graphstore.web.application import application
 from graphstore.web.descriptions import TABLES
 from graphstore.web.queries import QUERIES
@@ -233,7 +234,11 @@ def test_no_method_writes(site, path):
 )
 def test_what_is_wrong_with_sql_is_said_in_words(site, capfd, statement, words):
     assert words in site.sql("tictactoe", statement, status=400)["error"]
-    assert words in shown_error(site.page(f"/tictactoe?{urlencode({'sql': statement})}", 400))
+    asked = urlencode({"sql": statement})
+    assert words in shown_error(site.page(f"/tictactoe?{asked}", 400))
+    plain = site.page(f"/tictactoe.csv?{asked}", 400)
+    assert words in plain
+    assert plain.count("\n") == 1
     assert capfd.readouterr() == ("", "")
 
 
@@ -576,8 +581,26 @@ def test_a_port_that_is_taken_is_said(tictactoe_db, run):
     assert "address already in use" in line
 
 
-def test_an_address_that_does_not_exist_is_said(tictactoe_db, run):
-    assert "--host" not in error_line(run("serve", tictactoe_db, "--host", "no.such.host.invalid"))
+def test_a_host_that_does_not_exist_is_said(tictactoe_db, run):
+    line = error_line(run("serve", tictactoe_db, "--host", "no.such.host.invalid"))
+    assert line.startswith("no.such.host.invalid port 8001: ")
+    assert "--port" not in line
+
+
+def test_the_address_that_is_printed_is_one_that_a_browser_can_open():
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        written = [server.address(host, listening) for host in ("::1", "::", "localhost")]
+    assert written == [f"http://{name}:{port}/" for name in ("[::1]", "[::1]", "localhost")]
+
+
+def test_rules_from_the_environment_may_have_a_space_in_their_path(tmp_path, run, monkeypatch):
+    (tmp_path / "my games").mkdir()
+    rules = tmp_path / "my games" / "take.py"
+    rules.write_text(RULES)
+    build(find_game(f"{rules}:Take"), tmp_path / "take.db")
+    monkeypatch.setenv("GRAPHSTORE_RULES", f"{rules}:Give")
+    assert "Give" in error_line(run("serve", tmp_path / "take.db"))
 
 
 def test_files_that_cannot_be_served_are_said_in_one_line(tictactoe_db, tmp_path, run):

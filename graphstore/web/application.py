@@ -11,7 +11,7 @@ from datasette.plugins import pm
 from graphstore.errors import StoreError
 from graphstore.store import Store
 from graphstore.web import hooks
-from graphstore.web.databases import LARGE, GameFile
+from graphstore.web.databases import AS_CSV, LARGE, GameFile
 from graphstore.web.descriptions import tables
 
 HERE = Path(__file__).parent
@@ -68,6 +68,7 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
             if scope["type"] == "http":
                 for file in self.files_served.values():
                     file.refresh()
+                AS_CSV.set(scope["path"].endswith(".csv"))
             await inner(scope, receive, send_with_policy)
 
         return application
@@ -85,6 +86,8 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
 
     def close(self) -> None:
         """End the threads, and close all files."""
+        for file in self.files_served.values():
+            file.interrupt()
         self.executor.shutdown()
         for database in self.databases.values():
             database.close()

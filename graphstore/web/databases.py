@@ -4,18 +4,23 @@ import asyncio
 import re
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from contextvars import ContextVar
 from functools import partial
 from typing import Any, Final, TypeVar
 
 from datasette.database import Database, QueryInterrupted, Results
+from datasette.views.base import DatasetteError
 
 from graphstore import usersql
 from graphstore.errors import GraphstoreError
 from graphstore.store import Store, connect
 
 T = TypeVar("T")
+
+AS_CSV: Final = ContextVar("AS_CSV", default=False)
+"""Whether what is being answered has an address that ends in ``.csv``."""
 
 COUNT_LIMIT_MS: Final = 250  # for how many rows a filter leaves; a page without it is better
 LIMITS: Final = {
@@ -79,6 +84,11 @@ class GameFile(Database):  # type: ignore[misc]  # it ships no types
             self.store.close()
             self.store, self._file = store, file
 
+    def interrupt(self) -> None:
+        """End the statements that are running."""
+        for connection in self._all_file_connections:
+            connection.interrupt()
+
     def connect(self, write: bool = False) -> sqlite3.Connection:
         """Return a connection that can only read.
 
@@ -124,8 +134,10 @@ class GameFile(Database):  # type: ignore[misc]  # it ships no types
             custom_time_limit = min(custom_time_limit or COUNT_LIMIT_MS, COUNT_LIMIT_MS)
         if _CENSUS.fullmatch(sql) and self.store.info["states"] <= LARGE:
             return await self._remembered((sql, ""), self.execute_fn(partial(_all_rows, sql)))
-        run = super().execute(
-            sql, params, truncate, custom_time_limit, page_size, log_sql_errors=False
+        run = self._explained(
+            super().execute(
+                sql, params, truncate, custom_time_limit, page_size, log_sql_errors=False
+            )
         )
         if truncate or custom_time_limit != self.ds.setting("facet_time_limit_ms"):
             return await run
@@ -134,6 +146,15 @@ class GameFile(Database):  # type: ignore[misc]  # it ships no types
     async def attached_databases(self) -> list[Any]:
         """Return none: what SQLite lists is the place of the temporary view."""
         return []
+
+    async def _explained(self, run: Awaitable[Results]) -> Results:
+        """Await an answer; where it is to be CSV, Datasette would make an empty one of an error."""
+        try:
+            return await run
+        except sqlite3.OperationalError as error:
+            if AS_CSV.get():
+                raise DatasetteError(str(error), status=400) from error
+            raise
 
     def _counts(self, table: str) -> int | None:
         """Return how many rows are known to be in a table or view."""
