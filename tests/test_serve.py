@@ -24,7 +24,7 @@ from test_usersql import WRITES
 
 from graphstore import Store, build, find_game, train
 from graphstore.schema import VIEWS, metadata
-from graphstore.web import server
+from graphstore.web import databases, server
 from graphstore.web.application import application
 from graphstore.web.descriptions import TABLES
 from graphstore.web.queries import QUERIES
@@ -173,6 +173,27 @@ def test_counts_are_those_of_the_rows(site, files, game):
     tables = {table["name"]: table["count"] for table in site.get(f"/{game}.json").json()["tables"]}
     with Store.open(files[game == "round"]) as store:
         assert (tables["state"], tables["edge"]) == (store.info["states"], store.info["moves"])
+
+
+def test_a_view_that_would_take_long_to_count_is_shown_without_its_count(site, monkeypatch):
+    monkeypatch.setattr(databases, "COUNTED", 100)
+    page = site.get("/tictactoe/best_move.json?_size=7").json()
+    assert (len(page["rows"]), page["filtered_table_rows_count"]) == (7, None)
+    assert "0 rows" not in site.page("/tictactoe/best_move")
+
+
+def test_what_is_done_beforehand_changes_no_answer(files):
+    pages = ("/", "/tictactoe/census.json", "/tictactoe/state.json?_size=1&_facet=ply&_facet=value")
+    with served(*files) as site:
+        site.runner.run(site.explorer.warm())
+        warm = [site.get(page) for page in pages]
+    with served(*files) as site:
+        cold = [site.get(page) for page in pages]
+    for one, other in zip(warm, cold, strict=True):
+        if "json" in one.headers["content-type"]:
+            assert one.json() | {"query_ms": 0} == other.json() | {"query_ms": 0}
+        else:
+            assert one.text == other.text
 
 
 @pytest.mark.parametrize("game", ["tictactoe", "round"])

@@ -4,11 +4,13 @@ The slashes of a position stay. Browsers drop segments that are only ``.`` or ``
 their dots are written ``%2E``; so there a dot is ``~2E``, and with it ``~`` itself is ``~7E``.
 """
 
+import re
 from urllib.parse import quote, unquote
 
 ROOT = "/-/explore"
 NOTHING = "~"  # the position whose text is empty; without any there is the start
 PLAIN = "!$()*+,;=:@"  # beside letters, digits and -._~
+_TILDES = re.compile("~(2E|7E)", re.IGNORECASE)
 
 
 def write(game: str, position: str | None = None) -> str:
@@ -48,4 +50,4 @@ def _segment(text: str) -> str:
 
 def _text(part: str) -> str:
     text = unquote(part, errors="strict")
-    return text.replace("~2E", ".").replace("~2e", ".").replace("~7E", "~").replace("~7e", "~")
+    return _TILDES.sub(lambda found: "." if found[1].upper() == "2E" else "~", text)

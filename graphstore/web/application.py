@@ -23,9 +23,14 @@ SETTINGS: Final = {
     "sql_time_limit_ms": 3000,
     "suggest_facets": False,  # counting every column of a million rows takes seconds
 }
-OWN_ONLY: Final = (
-    b"default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
-    b"img-src 'self' data:; frame-ancestors 'self'"
+HEADERS: Final = (
+    (
+        b"content-security-policy",
+        b"default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
+        b"img-src 'self' data:; frame-ancestors 'self'",
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"same-origin"),
 )
 """Browsers load nothing from elsewhere; Datasette's own pages have scripts and styles inline."""
 
@@ -61,7 +66,8 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
         async def application(scope: Any, receive: Any, send: Any) -> None:
             async def send_with_policy(message: Any) -> None:
                 if message["type"] == "http.response.start":
-                    more = [(b"content-security-policy", OWN_ONLY), NO_SNIFFING]
+                    given = dict(message.get("headers", []))  # a page may be stricter
+                    more = [each for each in HEADERS if each[0] not in given]
                     message = {**message, "headers": [*message.get("headers", []), *more]}
                 await send(message)
 
@@ -99,9 +105,6 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
         return [
             {**each, "path": Path(each["path"]).name} for each in super()._connected_databases()
         ]
-
-
-NO_SNIFFING: Final = (b"x-content-type-options", b"nosniff")
 
 
 def by_name(stores: Iterable[Store]) -> dict[str, Store]:
