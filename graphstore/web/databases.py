@@ -14,7 +14,7 @@ from datasette.views.base import DatasetteError
 
 from graphstore import usersql
 from graphstore.errors import GraphstoreError
-from graphstore.store import Store, connect
+from graphstore.store import Store, connect, explained
 
 T = TypeVar("T")
 
@@ -106,6 +106,7 @@ class GameFile(Database):  # type: ignore[misc]  # it ships no types
 
         Raises:
             sqlite3.OperationalError: with words that tell what was wrong with the SQL.
+            StoreError: the file cannot be opened.
         """
         return await asyncio.get_running_loop().run_in_executor(
             self.ds.executor, self._in_thread, fn
@@ -177,23 +178,27 @@ class GameFile(Database):  # type: ignore[misc]  # it ships no types
 
     def _in_thread(self, fn: Callable[[sqlite3.Connection], T]) -> T:
         held = self._threads
-        store = self.store
-        if getattr(held, "store", None) is not store:
-            if hasattr(held, "connection"):
-                self._all_file_connections.remove(held.connection)
-                held.connection.close()
-            held.connection, held.watch = self.connect(), usersql.Watch()
-            for category, limit in LIMITS.items():
-                held.connection.setlimit(category, limit)
-            held.connection.execute(_FROM_THE_EDGES)
-            self.ds._prepare_connection(held.connection, self.name)
-            usersql.guard(held.connection, store.functions(), held.watch)
-            held.store = store
+        if getattr(held, "store", None) is not self.store:
+            with explained(self.store.path.name):
+                self._open(held, self.store)
         held.watch.raised = None
         try:
             return fn(held.connection)
         except usersql.ERRORS as error:
             raise sqlite3.OperationalError(str(held.watch.cause(error))) from error
+
+    def _open(self, held: Any, store: Store) -> None:
+        """Give a thread its connection, and close the one that it had to another file."""
+        if hasattr(held, "connection"):
+            self._all_file_connections.remove(held.connection)
+            held.connection.close()
+        held.connection, held.watch = self.connect(), usersql.Watch()
+        for category, limit in LIMITS.items():
+            held.connection.setlimit(category, limit)
+        held.connection.execute(_FROM_THE_EDGES)
+        self.ds._prepare_connection(held.connection, self.name)
+        usersql.guard(held.connection, store.functions(), held.watch)
+        held.store = store
 
     def _identity(self) -> tuple[int, int] | None:
         try:

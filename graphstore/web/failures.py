@@ -1,6 +1,7 @@
 """What goes wrong, as a page or as JSON that says it in one line."""
 
 import os
+import sqlite3
 import traceback
 from typing import Any
 
@@ -60,6 +61,8 @@ def said(error: Exception, limit: float) -> tuple[int, str, str]:
     if isinstance(error, PositionError):
         return 400, "No such position", str(error)
     if isinstance(error, GraphstoreError):
+        return 503, "The file cannot be read", str(error)
+    if isinstance(error, sqlite3.Error):
         return 503, "The file cannot be read", str(error)
     if isinstance(error, OSError):  # without its path
         return 503, "The file cannot be read", error.strerror or "it cannot be read"
