@@ -11,8 +11,11 @@ from datasette.plugins import pm
 from graphstore.errors import StoreError
 from graphstore.store import Store
 from graphstore.web import hooks
-from graphstore.web.databases import LARGE, GameFile
+from graphstore.web.databases import AS_CSV, LARGE, GameFile
 from graphstore.web.descriptions import tables
+
+# Importing Datasette turns them on for the whole process; pages and commands tell what it was.
+sqlite3.enable_callback_tracebacks(False)
 
 HERE = Path(__file__).parent
 SETTINGS: Final = {
@@ -23,9 +26,14 @@ SETTINGS: Final = {
     "sql_time_limit_ms": 3000,
     "suggest_facets": False,  # counting every column of a million rows takes seconds
 }
-OWN_ONLY: Final = (
-    b"default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
-    b"img-src 'self' data:; frame-ancestors 'self'"
+HEADERS: Final = (
+    (
+        b"content-security-policy",
+        b"default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
+        b"img-src 'self' data:; frame-ancestors 'self'",
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"same-origin"),
 )
 """Browsers load nothing from elsewhere; Datasette's own pages have scripts and styles inline."""
 
@@ -61,13 +69,15 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
         async def application(scope: Any, receive: Any, send: Any) -> None:
             async def send_with_policy(message: Any) -> None:
                 if message["type"] == "http.response.start":
-                    more = [(b"content-security-policy", OWN_ONLY), NO_SNIFFING]
+                    given = dict(message.get("headers", []))  # a page may be stricter
+                    more = [each for each in HEADERS if each[0] not in given]
                     message = {**message, "headers": [*message.get("headers", []), *more]}
                 await send(message)
 
             if scope["type"] == "http":
                 for file in self.files_served.values():
                     file.refresh()
+                AS_CSV.set(scope["path"].endswith(".csv"))
             await inner(scope, receive, send_with_policy)
 
         return application
@@ -85,6 +95,8 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
 
     def close(self) -> None:
         """End the threads, and close all files."""
+        for file in self.files_served.values():
+            file.interrupt()
         self.executor.shutdown()
         for database in self.databases.values():
             database.close()
@@ -96,9 +108,6 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
         return [
             {**each, "path": Path(each["path"]).name} for each in super()._connected_databases()
         ]
-
-
-NO_SNIFFING: Final = (b"x-content-type-options", b"nosniff")
 
 
 def by_name(stores: Iterable[Store]) -> dict[str, Store]:
@@ -130,5 +139,4 @@ def application(stores: Iterable[Store]) -> Explorer:
         pm.register(hooks, name="graphstore")
         # It would print every mistake in somebody's SQL, with all local variables.
         pm.unregister(name="datasette.handle_exception")
-    sqlite3.enable_callback_tracebacks(False)  # Datasette wants them; the page tells what it was
     return Explorer(stores)

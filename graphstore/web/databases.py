@@ -4,18 +4,22 @@ import asyncio
 import re
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from functools import partial
+from contextvars import ContextVar
 from typing import Any, Final, TypeVar
 
 from datasette.database import Database, QueryInterrupted, Results
+from datasette.views.base import DatasetteError
 
 from graphstore import usersql
 from graphstore.errors import GraphstoreError
-from graphstore.store import Store, connect
+from graphstore.store import Store, connect, explained
 
 T = TypeVar("T")
+
+AS_CSV: Final = ContextVar("AS_CSV", default=False)
+"""Whether what is being answered has an address that ends in ``.csv``."""
 
 COUNT_LIMIT_MS: Final = 250  # for how many rows a filter leaves; a page without it is better
 LIMITS: Final = {
@@ -30,6 +34,7 @@ KEPT: Final = 200  # answers
 _COUNT = re.compile(r'select count\(\*\) from (?:\[(\w+)\]|"?(\w+)"?) *(where )?')
 
 _CENSUS = re.compile(r"select [^()]+ from census +limit \d+")
+COUNTED: Final = 100_000  # states up to which the rows of best_move are counted
 LARGE: Final = 3_000_000  # states; the census of fewer may take as long as it takes, once
 
 _FROM_THE_EDGES: Final = """
@@ -79,6 +84,11 @@ class GameFile(Database):  # type: ignore[misc]  # it ships no types
             self.store.close()
             self.store, self._file = store, file
 
+    def interrupt(self) -> None:
+        """End the statements that are running."""
+        for connection in self._all_file_connections:
+            connection.interrupt()
+
     def connect(self, write: bool = False) -> sqlite3.Connection:
         """Return a connection that can only read.
 
@@ -96,6 +106,7 @@ class GameFile(Database):  # type: ignore[misc]  # it ships no types
 
         Raises:
             sqlite3.OperationalError: with words that tell what was wrong with the SQL.
+            StoreError: the file cannot be opened.
         """
         return await asyncio.get_running_loop().run_in_executor(
             self.ds.executor, self._in_thread, fn
@@ -123,13 +134,21 @@ class GameFile(Database):  # type: ignore[misc]  # it ships no types
         if asks:
             custom_time_limit = min(custom_time_limit or COUNT_LIMIT_MS, COUNT_LIMIT_MS)
         if _CENSUS.fullmatch(sql) and self.store.info["states"] <= LARGE:
-            return await self._remembered((sql, ""), self.execute_fn(partial(_all_rows, sql)))
-        run = super().execute(
-            sql, params, truncate, custom_time_limit, page_size, log_sql_errors=False
-        )
-        if truncate or custom_time_limit != self.ds.setting("facet_time_limit_ms"):
-            return await run
-        return await self._remembered((sql, repr(params)), run)
+            return await self._remembered((sql, ""), lambda: self.execute_fn(_all_rows(sql)))
+
+        async def asked() -> Results:
+            return await super(GameFile, self).execute(
+                sql, params, truncate, custom_time_limit, page_size, log_sql_errors=False
+            )
+
+        if not truncate and custom_time_limit == self.ds.setting("facet_time_limit_ms"):
+            return await self._remembered((sql, repr(params)), asked)
+        try:
+            return await asked()
+        except sqlite3.OperationalError as error:
+            if AS_CSV.get():  # where Datasette would make an empty answer of an error
+                raise DatasetteError(str(error), status=400) from error
+            raise
 
     async def attached_databases(self) -> list[Any]:
         """Return none: what SQLite lists is the place of the temporary view."""
@@ -138,43 +157,48 @@ class GameFile(Database):  # type: ignore[misc]  # it ships no types
     def _counts(self, table: str) -> int | None:
         """Return how many rows are known to be in a table or view."""
         info = self.store.info
-        if table == "best_move" and info["states"] > 100_000:
+        if table == "best_move" and info["states"] > COUNTED:
             raise QueryInterrupted("best_move is not counted", table, None)
         known = {"state": "states", "edge": "moves", "q_table": "moves"}
         if table == "census":
             return int(info["plies"]) + 1
         return int(info[known[table]]) if table in known else None
 
-    async def _remembered(self, key: tuple[str, str], run: Any) -> Results:
+    async def _remembered(
+        self, key: tuple[str, str], ask: Callable[[], Awaitable[Results]]
+    ) -> Results:
         """Return an answer that cannot change before the file does: a facet's, the census."""
         now = (self.store, self.mtime_ns)
         if now != self._answers_of or len(self._answers) > KEPT:
             self._answers, self._answers_of = {}, now
-        if key in self._answers:
-            run.close()
-            return self._answers[key]
-        answer = self._answers[key] = await run
-        return answer
+        answers = self._answers  # there may be others when the answer comes
+        if key not in answers:
+            answers[key] = await ask()
+        return answers[key]
 
     def _in_thread(self, fn: Callable[[sqlite3.Connection], T]) -> T:
         held = self._threads
-        store = self.store
-        if getattr(held, "store", None) is not store:
-            if hasattr(held, "connection"):
-                self._all_file_connections.remove(held.connection)
-                held.connection.close()
-            held.connection, held.watch = self.connect(), usersql.Watch()
-            for category, limit in LIMITS.items():
-                held.connection.setlimit(category, limit)
-            held.connection.execute(_FROM_THE_EDGES)
-            self.ds._prepare_connection(held.connection, self.name)
-            usersql.guard(held.connection, store.functions(), held.watch)
-            held.store = store
+        if getattr(held, "store", None) is not self.store:
+            with explained(self.store.path.name):
+                self._open(held, self.store)
         held.watch.raised = None
         try:
             return fn(held.connection)
         except usersql.ERRORS as error:
             raise sqlite3.OperationalError(str(held.watch.cause(error))) from error
+
+    def _open(self, held: Any, store: Store) -> None:
+        """Give a thread its connection, and close the one that it had to another file."""
+        if hasattr(held, "connection"):
+            self._all_file_connections.remove(held.connection)
+            held.connection.close()
+        held.connection, held.watch = self.connect(), usersql.Watch()
+        for category, limit in LIMITS.items():
+            held.connection.setlimit(category, limit)
+        held.connection.execute(_FROM_THE_EDGES)
+        self.ds._prepare_connection(held.connection, self.name)
+        usersql.guard(held.connection, store.functions(), held.watch)
+        held.store = store
 
     def _identity(self) -> tuple[int, int] | None:
         try:
@@ -184,6 +208,9 @@ class GameFile(Database):  # type: ignore[misc]  # it ships no types
         return there.st_dev, there.st_ino
 
 
-def _all_rows(sql: str, connection: sqlite3.Connection) -> Results:
-    cursor = connection.execute(sql)
-    return Results(cursor.fetchall(), False, cursor.description)
+def _all_rows(sql: str) -> Callable[[sqlite3.Connection], Results]:
+    def rows(connection: sqlite3.Connection) -> Results:
+        cursor = connection.execute(sql)
+        return Results(cursor.fetchall(), False, cursor.description)
+
+    return rows

@@ -1,6 +1,7 @@
 """What goes wrong, as a page or as JSON that says it in one line."""
 
 import os
+import sqlite3
 import traceback
 from typing import Any
 
@@ -15,13 +16,23 @@ TOO_LONG = (
     "ply say, or run it without a limit: graphstore sql FILE STATEMENT"
 )
 
+NOT_FOUND = {
+    "404": "there is no such page",
+    "Database not found": "there is no such game here",
+    "Table not found": "there is no such table or question here",
+    "Record not found": "there is no such row",
+}
+
 
 async def page(datasette: Any, request: Any, error: Exception) -> Any:
     """Return the answer to a request that failed."""
     status, title, message = said(error, datasette.setting("sql_time_limit_ms") / 1000)
     if status == 500 and os.environ.get("GRAPHSTORE_DEBUG"):
         traceback.print_exception(error)
-    if request.path.split("?")[0].endswith(".json"):
+    path = request.path.split("?")[0]
+    if path.endswith(".csv"):
+        return Response.text(f"{message}\n", status=status)
+    if path.endswith(".json"):
         return Response.json(
             {"ok": False, "error": message, "status": status, "title": title}, status=status
         )
@@ -41,7 +52,7 @@ def said(error: Exception, limit: float) -> tuple[int, str, str]:
     if isinstance(error, QueryInterrupted) or isinstance(error.__context__, QueryInterrupted):
         return 400, "Too slow", TOO_LONG.format(limit=limit)
     if isinstance(error, Base400):
-        words = str(error) or "no such page"
+        words = NOT_FOUND.get(str(error), str(error) or "there is no such page")
         return error.status, "Not found" if error.status == 404 else "Not so", words
     if isinstance(error, DatasetteError):
         return 400 if error.status == 500 else error.status, error.title or "Not so", error.message
@@ -50,6 +61,8 @@ def said(error: Exception, limit: float) -> tuple[int, str, str]:
     if isinstance(error, PositionError):
         return 400, "No such position", str(error)
     if isinstance(error, GraphstoreError):
+        return 503, "The file cannot be read", str(error)
+    if isinstance(error, sqlite3.Error):
         return 503, "The file cannot be read", str(error)
     if isinstance(error, OSError):  # without its path
         return 503, "The file cannot be read", error.strerror or "it cannot be read"

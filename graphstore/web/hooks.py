@@ -7,6 +7,7 @@ from datasette import hookimpl
 from datasette.utils.asgi import Response
 
 from graphstore.boardsvg import STYLE
+from graphstore.store import Store
 from graphstore.web import cells, explore, failures, index, pictures
 from graphstore.web import queries as stored
 
@@ -33,20 +34,20 @@ def extra_css_urls(datasette: Any) -> list[str]:
 @hookimpl  # type: ignore[untyped-decorator]
 def extra_template_vars(template: str, datasette: Any) -> dict[str, Any]:
     """Tell the first page of the games."""
-    return {"games": index.games(datasette.stores.values())} if template == "index.html" else {}
+    return {"games": index.games(stores(datasette).values())} if template == "index.html" else {}
 
 
 @hookimpl  # type: ignore[untyped-decorator]
 def canned_queries(datasette: Any, database: str) -> dict[str, Any]:
     """Add the stored queries."""
-    store = datasette.stores.get(database)
+    store = stores(datasette).get(database)
     return {} if store is None else stored.queries(store.info)
 
 
 @hookimpl  # type: ignore[untyped-decorator]
 def render_cell(row: Any, value: Any, column: str, database: str, datasette: Any) -> Any:
     """Show positions as boards, and ids as links."""
-    store = datasette.stores.get(database)
+    store = stores(datasette).get(database)
     if store is None:
         return None
     return cells.cell(store, datasette.urls.table(database, "state"), row, column, value)
@@ -60,3 +61,8 @@ def handle_exception(datasette: Any, request: Any, exception: Exception) -> Call
         return await failures.page(datasette, request, exception)
 
     return answered
+
+
+def stores(datasette: Any) -> dict[str, Store]:
+    """Return the games of an explorer; another Datasette in this process has none."""
+    return getattr(datasette, "stores", {})

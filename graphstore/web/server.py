@@ -1,6 +1,7 @@
 """The server: it listens, says where, and ends when it is told to."""
 
 import asyncio
+import errno
 import signal
 import socket
 import threading
@@ -46,9 +47,9 @@ def listen(host: str, port: int) -> socket.socket:
         return socket.create_server(found[0][4][:2], family=found[0][0])
     except (OSError, UnicodeError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise AddressError(
-            f"{host} port {port}: {reason.lower()}; --port 0 takes any free port"
-        ) from error
+        taken = getattr(error, "errno", None) in (errno.EADDRINUSE, errno.EACCES)
+        hint = "; --port 0 takes any free port" * taken
+        raise AddressError(f"{host} port {port}: {reason.lower()}{hint}") from error
 
 
 def address(host: str, listening: socket.socket) -> str:
