@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from pages import Reader
 
 from graphstore import PlainGame, Store, build, prove, train
-from graphstore.boards import Choice, Link, images
+from graphstore.boards import Choice, images
 from graphstore.game import move_text
 from graphstore.web import addresses
 from graphstore.web.application import application
 from graphstore.web.asked import Asked, read_asked
-from graphstore.web.pictures import links
+from graphstore.web.pictures import Link, links
 
 GAMES = {
     "dots": "mnk(2,2,2)",
