@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from graphstore.options import (
+from graphstore.commands.options import (
     FILE,
     POSITION,
     RULES,

@@ -5,7 +5,7 @@ import sys
 
 import click
 
-from graphstore.options import (
+from graphstore.commands.options import (
     FILE,
     POSITION,
     RULES,

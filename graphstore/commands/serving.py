@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
+from graphstore.commands.options import from_environment, opened
 from graphstore.errors import MissingExtraError
-from graphstore.options import from_environment, opened
 
 
 class Whole(click.types.StringParamType):

@@ -1,0 +1,232 @@
+"""The commands that take a game: games, build, prove, estimate, check and solve."""
+
+import re
+from typing import Any
+
+import click
+
+from graphstore.commands.options import (
+    BELOW,
+    POSITION,
+    complete_game,
+    fail,
+    json_option,
+    warnings_said,
+)
+
+
+@click.command()
+@json_option
+def games(as_json: bool) -> None:
+    """List the games that are built in."""
+    from graphstore import console
+    from graphstore.games import FAMILIES
+
+    rows = [
+        {
+            "game": family.usage,
+            "about": family.about,
+            "examples": [*family.examples, *family.large],
+        }
+        for family in FAMILIES
+    ]
+    if as_json:
+        console.print_json(rows)
+    else:
+        console.print_table(
+            ("game", "about", "examples"),
+            [(row["game"], row["about"], " ".join(row["examples"])) for row in rows],
+        )
+
+
+@click.command()
+@click.argument("game", shell_complete=complete_game)
+@click.option("--db", metavar="FILE", help="Where to write it  [default: the game's name, here]")
+@BELOW
+@click.option("--force", is_flag=True, help="Replace the file if there is one; keep its agents.")
+@click.option("--drop-agents", is_flag=True, help="With --force, do not keep its agents.")
+@click.option(
+    "--max-states",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Give up beyond N states  [default: 100 million]",
+)
+@json_option
+def build(
+    game: str,
+    db: str | None,
+    below: tuple[str, ...],
+    force: bool,
+    drop_agents: bool,
+    max_states: int | None,
+    as_json: bool,
+) -> None:
+    """Explore and solve GAME and write it to a database.
+
+    GAME is a name that `graphstore games` lists, such as tictactoe or "mnk(4,4,4)", or your own
+    rules: FILE.py:NAME or MODULE:NAME, which runs their code. With --from, a file that was built so
+    is added to.
+    """
+    from graphstore import console
+    from graphstore.building import build as build_database
+    from graphstore.games import find_game
+
+    rules = find_game(game)
+    short = rules.name.rpartition(":")[2].lower()
+    target = db or re.sub(r"[^a-z0-9]+", "-", short).strip("-") + ".db"
+    with warnings_said(), console.progress_shown() as progress:
+        report = build_database(
+            rules,
+            target,
+            below=below,
+            force=force,
+            drop_agents=drop_agents,
+            max_states=max_states,
+            progress=progress,
+        )
+    print_build(report, as_json=as_json)
+
+
+@click.command()
+@click.argument("game")
+@click.option("--db", metavar="FILE", help="Where to write it  [default: the name below, here]")
+@click.option("--force", is_flag=True, help="Replace the file if there is one.")
+@json_option
+def prove(game: str, db: str | None, force: bool, as_json: bool) -> None:
+    """Write the proof that the first player wins GAME to a database.
+
+    GAME is ultimate, or ultimate(open): X wins it within 43 plies. The database,
+    ultimate-open-strategy.db, has one move of X in every position that can come, and all of O.
+    `graphstore verify` checks it without the program that found it.
+    """
+    from graphstore import console
+    from graphstore.proving import check_name
+    from graphstore.proving import prove as prove_game
+
+    check_name(game)
+    with warnings_said(), console.progress_shown() as progress:
+        report = prove_game(db or "ultimate-open-strategy.db", force=force, progress=progress)
+    print_build(report, as_json=as_json)
+
+
+def print_build(report: Any, *, as_json: bool) -> None:
+    """Print what a build made."""
+    from graphstore import console
+
+    if as_json:
+        console.print_json(report._asdict())
+        return
+    seconds = {f"seconds: {phase}": value for phase, value in report.seconds.items()}
+    facts = {
+        name: ", ".join(value) if name == "agents" else value
+        for name, value in report._asdict().items()
+        if name != "seconds" and (name != "agents" or value)
+    }
+    total = round(sum(report.seconds.values()), 4)
+    console.print_report(facts | seconds | {"seconds: total": total})
+
+
+@click.command()
+@click.argument("game", shell_complete=complete_game)
+@BELOW
+@json_option
+def estimate(game: str, below: tuple[str, ...], as_json: bool) -> None:
+    """Say what building GAME would take, to judge by the growth of its first waves."""
+    from graphstore import console
+    from graphstore.exploration import estimate as estimate_game
+    from graphstore.games import find_game
+    from graphstore.growth import about, sized
+
+    rules = find_game(game)
+    with console.progress_shown() as progress:
+        starts = rules.read_many(list(below)) if below else None
+        ahead = estimate_game(rules, starts=starts, progress=progress)
+    if as_json:
+        numbers = {name: None if n == float("inf") else n for name, n in ahead._asdict().items()}
+        console.print_json({"game": rules.name, **numbers})
+        return
+    console.print_report(
+        {
+            "game": rules.name,
+            "states": about(ahead),
+            "moves": f"{ahead.moves:.3g}",
+            "plies": ahead.plies,
+            "file": sized(ahead.file_bytes),
+            "memory": sized(ahead.memory_bytes),
+            "seconds": f"{ahead.seconds:.2g}",
+            "judged by": f"all {ahead.seen:,} states"
+            if ahead.complete
+            else f"the first {ahead.seen:,} states",
+        }
+    )
+
+
+@click.command()
+@click.argument("game", shell_complete=complete_game)
+@click.option(
+    "--max-positions",
+    type=click.IntRange(min=1),
+    default=100_000,
+    show_default=True,
+    metavar="N",
+    help="Stop looking after N positions.",
+)
+@json_option
+def check(game: str, max_positions: int, as_json: bool) -> None:
+    """Say which laws the rules of GAME break, and at which position.
+
+    GAME is your own rules, FILE.py:NAME or MODULE:NAME, or a built-in game. Exit with 1 if a law
+    is broken.
+    """
+    from graphstore import console
+    from graphstore.contract import check as check_rules
+    from graphstore.games import find_game
+
+    rules = find_game(game)
+    with console.progress_shown() as progress:
+        findings = check_rules(rules, max_positions=max_positions, progress=progress)
+    if as_json:
+        breaches = [breach._asdict() for breach in findings.breaches]
+        console.print_json({**findings._asdict(), "breaches": breaches})
+    else:
+        for breach in findings.breaches:
+            print(breach)
+        if not findings.breaches:
+            extent = "all" if findings.complete else "the first"
+            print(f"{rules.name} keeps every law at {extent} {findings.positions:,} positions")
+    if findings.breaches:
+        count = len(findings.breaches)
+        fail(f"{rules.name} breaks {count} law{'s' * (count > 1)}; each is shown once")
+
+
+@click.command()
+@click.argument("game", shell_complete=complete_game)
+@POSITION
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0),
+    metavar="SECONDS",
+    help="Give up after so long; the value is then unknown, and the exit code 0.",
+)
+@json_option
+def solve(game: str, position: str | None, timeout: float | None, as_json: bool) -> None:
+    """Say what POSITION of GAME is worth, by a search, without a database.
+
+    GAME is named as for `graphstore build`. POSITION is a board, such as XO./.X./...; without it,
+    or as the word start, it is the start.
+    """
+    from graphstore import console
+    from graphstore.games import find_game
+    from graphstore.searching import START, search
+
+    if timeout is not None and timeout != timeout:
+        raise click.UsageError("--timeout nan: that is no number of seconds")
+    rules = find_game(game)
+    with warnings_said(), console.progress_shown() as progress:
+        found = search(
+            rules, START if position is None else position, timeout=timeout, progress=progress
+        )
+    if as_json:
+        console.print_json(found._asdict())
+    else:
+        console.print_searched(rules, found)
