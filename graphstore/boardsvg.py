@@ -38,7 +38,7 @@ def svg(
         drawn, marked = mark_svg(mark), mark not in EMPTY
         if cell in on_cell:
             if marked:  # both must be seen
-                drawn = f'<g transform="translate(0 18) scale(0.7)">{drawn}</g>'
+                drawn = aside(drawn)
             drawn += _shown(on_cell[cell], marked=marked)
         cells.append(drawn)
     return framed(board, cells, last=last, title=title, pixels=pixels, style=style)
@@ -138,6 +138,11 @@ def _holdable(character: str) -> bool:
     """Return whether XML can hold a character, and something shows it."""
     shown = character.isprintable() or (character.isspace() and character > " ")
     return shown or character in "\n\t"
+
+
+def aside(mark: str) -> str:
+    """Return a mark drawn smaller, so that there is room for a badge above it."""
+    return f'<g transform="translate(0 18) scale(0.7)">{mark}</g>'
 
 
 def mark_svg(mark: str) -> str:

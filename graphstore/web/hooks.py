@@ -28,7 +28,7 @@ def register_routes(datasette: Any) -> list[tuple[str, Any]]:
 @hookimpl  # type: ignore[untyped-decorator]
 def extra_css_urls(datasette: Any) -> list[str]:
     """Add the look of all pages."""
-    return ["/-/boards.css", "/-/graphstore/graphstore.css"]
+    return ["/-/boards.css", "/-/graphstore/colours.css", "/-/graphstore/graphstore.css"]
 
 
 @hookimpl  # type: ignore[untyped-decorator]

@@ -4,17 +4,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from graphstore.boards import EMPTY, WORDS, Board, Choice, board_of
-from graphstore.boardsvg import COLOURS, framed, mark_svg, marked_up, svg, text_svg
+from graphstore.boardsvg import COLOURS, aside, framed, mark_svg, marked_up, svg, text_svg
 from graphstore.game import Game
 from graphstore.web.asked import Asked
 
 LITTLE = 88  # pixels that a little board is wide at most
 LARGE = 64  # pixels of a cell of the large one
 STYLE: Final = (
-    ".gs-below{font-size:14px;font-weight:400}"
+    ":root{"
+    + "".join(f"--gs-{WORDS[value]}:{colour};" for value, colour in COLOURS.items())
+    + "}.gs-below{font-size:14px;font-weight:400}"
     ".gs-free,.gs-board .gs-edge{fill:transparent}.gs-chosen{fill:var(--gs-last)}"
     ".gs-edge{stroke-width:4;rx:6px}.gs-board .gs-chosen.gs-edge{fill:var(--gs-last)}"
-    + "".join(f".gs-{WORDS[value]}.gs-edge{{stroke:{colour}}}" for value, colour in COLOURS.items())
+    + "".join(f".gs-{word}.gs-edge{{stroke:var(--gs-{word})}}" for word in WORDS.values())
     + ".gs-free + .gs-value,.gs-free ~ .gs-below{fill:var(--gs-ink)}"
     ".gs-board a:focus-visible{outline:none}"
     ".gs-board a:focus-visible rect,.gs-board a:hover rect{stroke:var(--gs-ink);stroke-width:4}"
@@ -144,7 +146,7 @@ def _linked(cell: int, mark: str, link: Link | None, *, last: bool) -> str:
     small = " gs-small" if len(link.text) > 2 else ""
     if drawn:
         parts.append(f'<rect class="gs-{link.kind} gs-edge" x="3" y="3" width="54" height="54"/>')
-        parts.append(drawn)
+        parts.append(aside(drawn) if link.text else drawn)
         if link.text:
             parts.append(
                 f'<rect class="gs-{link.kind}" x="28" y="2" width="30" height="22" rx="6"/>'
