@@ -10,7 +10,7 @@ from datasette.plugins import pm
 
 from graphstore.errors import StoreError
 from graphstore.store import Store
-from graphstore.web import hooks
+from graphstore.web import addresses, hooks
 from graphstore.web.databases import AS_CSV, LARGE, GameFile
 from graphstore.web.descriptions import tables
 
@@ -86,6 +86,7 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
         """Do what the first of all requests would have to wait for, and the slowest pages."""
         pages = [self.urls.path("/")]
         for name, file in self.files_served.items():
+            pages.append(self.urls.path(addresses.write(name)))
             pages.append(f"{self.urls.table(name, 'state')}?_size=1")
             if file.store.info["states"] <= LARGE:
                 pages.append(self.urls.table(name, "census"))
