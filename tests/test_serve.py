@@ -282,6 +282,26 @@ def test_a_statement_that_takes_too_long_is_told_so(site):
     assert shown_error(site.page(f"/tictactoe?{parameters}", 400)).startswith(words)
 
 
+@pytest.mark.parametrize("ending", [".json", ".csv", ""])
+def test_an_answer_that_would_fill_the_memory_is_refused(site, ending):
+    columns = ", ".join(f"zeroblob({199_000 + each}) AS c{each}" for each in range(8))
+    answer = site.get(
+        f"/tictactoe{ending}?" + urlencode({"sql": f"SELECT {columns} FROM edge"}), 400
+    )
+    assert "more than 10,000,000 bytes" in answer.text
+
+
+@pytest.mark.parametrize("through", ["{}", "[]", "1"])
+def test_what_datasette_cannot_read_in_an_address_is_no_bug(site, through):
+    assert "_through wants" in site.get(f"/tictactoe/state?_through={through}", 400).text
+
+
+def test_cookies_are_not_looked_at_and_endless_names_are_not_there(site):
+    baked = site.explorer.client.get("/tictactoe", headers={b"cookie": b"a=\xff"})
+    assert site.runner.run(baked).status_code == 200
+    site.get("/-/static/" + "a" * 5000, 404)
+
+
 def test_no_more_than_a_thousand_rows_are_returned(site):
     answer = site.sql("tictactoe", "SELECT * FROM edge")
     assert (len(answer["rows"]), answer["truncated"]) == (1000, True)
@@ -570,6 +590,13 @@ def test_a_server_answers_many_and_ends_quietly_when_told_to(tictactoe_db, numbe
         said = process.communicate(timeout=30)
         idle.close()
     assert (process.returncode, *said) == (0, "", "")
+
+
+def test_when_the_end_comes_no_statement_begins(tictactoe_db):
+    with served(tictactoe_db) as site:
+        assert site.sql("tictactoe", "SELECT 1 AS one")["rows"] == [[1]]
+        site.explorer.stop()
+        assert "about to end" in site.sql("tictactoe", "SELECT 2", status=503)["error"]
 
 
 def test_an_address_that_others_can_reach_is_warned_of(tictactoe_db):

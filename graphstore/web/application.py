@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from datasette.app import Datasette
 from datasette.plugins import pm
+from datasette.utils.asgi import asgi_send
 
 from graphstore.errors import StoreError
 from graphstore.store import Store
@@ -18,11 +19,15 @@ from graphstore.web.descriptions import tables
 sqlite3.enable_callback_tracebacks(False)
 
 HERE = Path(__file__).parent
+TAKEN: Final = ("_internal", "_memory", "-", ".", "..")
+READ_ONLY: Final = "games are only read here: GET and HEAD, no other method\n"
 SETTINGS: Final = {
     "allow_download": False,  # a file into which an agent is being trained would arrive torn
     "default_cache_ttl": 0,
     "facet_time_limit_ms": 1500,
+    "max_csv_mb": 0,  # a table as CSV is streamed, a thousand rows at a time
     "max_returned_rows": 1000,
+    "num_sql_threads": 8,
     "sql_time_limit_ms": 3000,
     "suggest_facets": False,  # counting every column of a million rows takes seconds
 }
@@ -43,6 +48,7 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
 
     def __init__(self, stores: Iterable[Store]) -> None:
         named = by_name(stores)
+        self.stopping = False
         super().__init__(
             template_dir=str(HERE / "templates"),
             static_mounts=[("-/graphstore", str(HERE / "static"))],
@@ -74,11 +80,17 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
                     message = {**message, "headers": [*message.get("headers", []), *more]}
                 await send(message)
 
-            if scope["type"] == "http":
-                for file in self.files_served.values():
-                    file.refresh()
-                AS_CSV.set(scope["path"].endswith(".csv"))
-            await inner(scope, receive, send_with_policy)
+            if scope["type"] != "http":
+                await send({"type": "websocket.close"})
+                return
+            if scope["method"] not in ("GET", "HEAD"):
+                await asgi_send(send, READ_ONLY, 405)
+                return
+            for file in self.files_served.values():
+                file.refresh()
+            AS_CSV.set(scope["path"].endswith(".csv"))
+            headers = [header for header in scope["headers"] if header[0] != b"cookie"]  # of no use
+            await inner({**scope, "headers": headers}, receive, send_with_policy)
 
         return application
 
@@ -94,11 +106,16 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
         for page in pages:
             await self.client.get(page)
 
-    def close(self) -> None:
-        """End the threads, and close all files."""
+    def stop(self) -> None:
+        """End the statements that are running, and let no other begin."""
+        self.stopping = True
         for file in self.files_served.values():
             file.interrupt()
-        self.executor.shutdown()
+
+    def close(self) -> None:
+        """End the threads, and close all files."""
+        self.stop()
+        self.executor.shutdown(cancel_futures=True)
         for database in self.databases.values():
             database.close()
         for store in self.stores.values():
@@ -124,8 +141,10 @@ def by_name(stores: Iterable[Store]) -> dict[str, Store]:
             raise StoreError(
                 f"{found[name].path} and {store.path} would both be called {name}; rename one"
             )
-        if name in ("_internal", "_memory", "-"):
+        if name in TAKEN:
             raise StoreError(f"{store.path} would be called {name}, which is taken; rename it")
+        if not name.isprintable():
+            raise StoreError(f"{str(store.path)!r} cannot stand in an address; rename it")
         found[name] = store
     return found
 

@@ -7,13 +7,14 @@ import threading
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from contextvars import ContextVar
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from datasette.database import Database, QueryInterrupted, Results
 from datasette.views.base import DatasetteError
 
 from graphstore import usersql
-from graphstore.errors import GraphstoreError
+from graphstore.errors import GraphstoreError, QueryError
 from graphstore.store import Store, connect, explained
 
 T = TypeVar("T")
@@ -29,6 +30,7 @@ LIMITS: Final = {
 }
 """Texts and patterns so short that no one function fills the memory, or runs for long: between
 the steps of a statement its time is looked at, within one it is not."""
+LARGEST: Final = 10_000_000  # bytes of the cells of an answer
 KEPT: Final = 200  # answers
 
 _COUNT = re.compile(r'select count\(\*\) from (?:\[(\w+)\]|"?(\w+)"?) *(where )?')
@@ -181,7 +183,9 @@ class GameFile(Database):  # type: ignore[misc]  # it ships no types
         if getattr(held, "store", None) is not self.store:
             with explained(self.store.path.name):
                 self._open(held, self.store)
-        held.watch.raised = None
+        if self.ds.stopping:
+            raise DatasetteError("the server is about to end", title="Ending", status=503)
+        held.watch.raised, held.bytes = None, 0
         try:
             return fn(held.connection)
         except usersql.ERRORS as error:
@@ -197,6 +201,7 @@ class GameFile(Database):  # type: ignore[misc]  # it ships no types
             held.connection.setlimit(category, limit)
         held.connection.execute(_FROM_THE_EDGES)
         self.ds._prepare_connection(held.connection, self.name)
+        held.connection.row_factory = partial(_weighed, held)
         usersql.guard(held.connection, store.functions(), held.watch)
         held.store = store
 
@@ -206,6 +211,17 @@ class GameFile(Database):  # type: ignore[misc]  # it ships no types
         except OSError:
             return None
         return there.st_dev, there.st_ino
+
+
+def _weighed(held: Any, cursor: sqlite3.Cursor, row: tuple[Any, ...]) -> sqlite3.Row:
+    """Return a row as Datasette wants it, unless the answer becomes too large for the memory."""
+    held.bytes += sum(len(cell) if isinstance(cell, str | bytes) else 8 for cell in row)
+    if held.bytes > LARGEST:
+        held.watch.raised = QueryError(
+            f"the answer has more than {LARGEST:,} bytes; ask for fewer rows or columns"
+        )
+        raise sqlite3.OperationalError
+    return sqlite3.Row(cursor, row)
 
 
 def _all_rows(sql: str) -> Callable[[sqlite3.Connection], Results]:

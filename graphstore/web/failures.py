@@ -1,5 +1,6 @@
 """What goes wrong, as a page or as JSON that says it in one line."""
 
+import errno
 import os
 import sqlite3
 import traceback
@@ -9,7 +10,7 @@ from datasette.database import QueryInterrupted
 from datasette.utils.asgi import Base400, Response
 from datasette.views.base import DatasetteError
 
-from graphstore.errors import GraphstoreError, NotInStoreError, PositionError
+from graphstore.errors import GraphstoreError, NotInStoreError, PositionError, QueryError
 
 TOO_LONG = (
     "that took longer than the {limit:g} s that a statement has here; narrow it, by LIMIT or by "
@@ -26,7 +27,9 @@ NOT_FOUND = {
 
 async def page(datasette: Any, request: Any, error: Exception) -> Any:
     """Return the answer to a request that failed."""
-    status, title, message = said(error, datasette.setting("sql_time_limit_ms") / 1000)
+    status, title, message = said(
+        error, datasette.setting("sql_time_limit_ms") / 1000, request.query_string
+    )
     if status == 500 and os.environ.get("GRAPHSTORE_DEBUG"):
         traceback.print_exception(error)
     path = request.path.split("?")[0]
@@ -42,12 +45,13 @@ async def page(datasette: Any, request: Any, error: Exception) -> Any:
     return Response.html(html, status=status)
 
 
-def said(error: Exception, limit: float) -> tuple[int, str, str]:
+def said(error: Exception, limit: float, query: str) -> tuple[int, str, str]:
     """Return the HTTP status, a title and a message for an error.
 
     Args:
         error: what was raised.
         limit: seconds that a statement may take.
+        query: what the address has behind its question mark.
     """
     if isinstance(error, QueryInterrupted) or isinstance(error.__context__, QueryInterrupted):
         return 400, "Too slow", TOO_LONG.format(limit=limit)
@@ -56,6 +60,10 @@ def said(error: Exception, limit: float) -> tuple[int, str, str]:
         return error.status, "Not found" if error.status == 404 else "Not so", words
     if isinstance(error, DatasetteError):
         return 400 if error.status == 500 else error.status, error.title or "Not so", error.message
+    if isinstance(error, KeyError | TypeError) and "_through=" in query:
+        return 400, "Not so", "_through wants table, column and value, as JSON"
+    if isinstance(error, QueryError):
+        return 400, "Not so", str(error)
     if isinstance(error, NotInStoreError):
         return 404, "Not found", str(error)
     if isinstance(error, PositionError):
@@ -64,6 +72,8 @@ def said(error: Exception, limit: float) -> tuple[int, str, str]:
         return 503, "The file cannot be read", str(error)
     if isinstance(error, sqlite3.Error):
         return 503, "The file cannot be read", str(error)
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        return 404, "Not found", "no such page"
     if isinstance(error, OSError):  # without its path
         return 503, "The file cannot be read", error.strerror or "it cannot be read"
     if isinstance(error, ValueError):  # of a number in the address

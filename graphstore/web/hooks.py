@@ -8,7 +8,7 @@ from datasette.utils.asgi import Response
 
 from graphstore.boardsvg import STYLE
 from graphstore.store import Store
-from graphstore.web import cells, explore, failures, index, pictures
+from graphstore.web import addresses, cells, explore, failures, index, pictures
 from graphstore.web import queries as stored
 
 
@@ -33,8 +33,11 @@ def extra_css_urls(datasette: Any) -> list[str]:
 
 @hookimpl  # type: ignore[untyped-decorator]
 def extra_template_vars(template: str, datasette: Any) -> dict[str, Any]:
-    """Tell the first page of the games."""
-    return {"games": index.games(stores(datasette).values())} if template == "index.html" else {}
+    """Tell the first page of the games, and all of where positions are."""
+    told: dict[str, Any] = {"explore": addresses.write}
+    if template == "index.html":
+        told["games"] = index.games(stores(datasette).values())
+    return told
 
 
 @hookimpl  # type: ignore[untyped-decorator]

@@ -82,11 +82,15 @@ def show(url: str) -> None:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's, which warms the explorer as soon as it listens."""
+    """uvicorn's; the explorer warms up as soon as it listens, and stops at the first signal."""
 
     def __init__(self, config: uvicorn.Config, explorer: Explorer) -> None:
         super().__init__(config)
         self._explorer = explorer
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._explorer.stop()  # or what waits for a thread would be worked off first
+        super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
