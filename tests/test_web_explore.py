@@ -13,6 +13,7 @@ from pages import Reader
 
 from graphstore import PlainGame, Store, build, prove, train
 from graphstore.boards import Choice, images
+from graphstore.errors import SettingError
 from graphstore.game import move_text
 from graphstore.web import addresses
 from graphstore.web.application import application
@@ -163,10 +164,14 @@ def test_an_address_is_read_as_it_was_written_also_after_what_browsers_do_to_it(
 
 @given(st.dictionaries(st.sampled_from(NAMES), TEXTS))
 def test_what_an_address_asks_is_written_so_that_it_is_read_again(query):
-    asked = read_asked(query.get)
+    try:
+        asked = read_asked(query.get)
+    except SettingError as error:
+        assert str(error).startswith(("as=", "turn=", "from=", "to=", "cell="))
+        return
     again = {name: values[0] for name, values in parse_qs(asked.query()[1:]).items()}
     read = read_asked(again.get)
-    assert read == (asked if asked.against else asked._replace(side=1, turn=1))
+    assert read == (asked if asked.against else asked._replace(side=0, turn=1))
 
 
 def test_every_twentieth_state_has_its_moves_on_its_cells_and_its_marks_labelled(read, store):
@@ -228,12 +233,18 @@ def test_any_spelling_leads_to_the_one_address_of_the_position(get, store, typed
         ("/-/explore/tictactoe?agent=nobody", 400, "no agent"),
         ("/-/explore/tictactoe?against=person", 400, "chooses by itself"),
         ("/-/explore/tictactoe?against=mistakes%3D7", 400, "with P from 0 to 1"),
-        ("/-/explore/trained?against=weary&as=1&turn=2", 400, "has learned to be"),
+        ("/-/explore/tictactoe?as=3", 400, "as='3' is no player; write as=1 or as=2"),
+        ("/-/explore/nim?against=perfect&turn=5", 400, "turn='5' is no player"),
+        ("/-/explore/tictactoe?from=x", 400, "from='x' is no cell"),
+        ("/-/explore/tictactoe?from=" + "1" * 4000, 400, "is no cell"),
+        ("/-/explore/tictactoe?cell=-1", 400, "cell='-1' is no cell"),
+        ("/-/explore/tictactoe?from=1", 400, "from=1: no piece can be moved from there here"),
+        ("/-/explore/hexapawn?from=4", 400, "from=4: no piece can be moved"),
+        ("/-/explore/hexapawn?from=7&to=0", 400, "to=0: the piece on 7 cannot go there"),
+        ("/-/explore/hexapawn?to=4", 400, "to=4 needs from="),
     ],
 )
 def test_what_cannot_be_shown_gets_a_page_that_says_why(get, path, status, said):
-    if "weary" in path:
-        path = "/-/explore/trained/X../.../...?against=weary&as=1"
     response = get(path, status)
     page = Reader(response.text)
     assert said in page.by_id["why"]
@@ -248,15 +259,14 @@ def test_what_cannot_be_shown_gets_a_page_that_says_why(get, path, status, said)
 @pytest.mark.parametrize(
     "query",
     [
-        "?from=x&to=&cell=-1&last=&as=9&turn=&hide=0",
-        "?from=99999&to=77&cell=500",
-        "?from=%00&%FF=%FF&&&=&a=b=c;d",
-        "?from=" + "1" * 5000,
+        "?from=&to=&cell=&last=&as=&turn=&hide=0",
+        "?cell=500",
+        "?%FF=%FF&&&=&a=b=c;d",
         "?" + "&".join(f"a{n}={n}" for n in range(500)),
         "?position=",
     ],
 )
-def test_nonsense_in_a_query_is_passed_over(get, query):
+def test_what_is_empty_or_unknown_in_a_query_is_passed_over(get, query):
     for game in ("tictactoe", "hexapawn", "nim"):
         get(f"/-/explore/{game}{query}", 302 if "position" in query else 200)
 
@@ -414,6 +424,22 @@ def test_a_game_is_played_by_following_links_to_its_end(get, site, game, opponen
     ]
     if opponent == "perfect":
         assert result <= worth
+
+
+@pytest.mark.parametrize("path", ["trained", "trained/XO./.X./..."])
+def test_against_an_agent_of_one_side_one_plays_the_other(read, path):
+    page = read(f"/-/explore/{path}?against=weary&as=1", 400)
+    assert page.by_id["why"] == "weary has learned to be X only; against it you can be O"
+    (other,) = [each["href"] for each, text in page.links if text == "Play as the other player"]
+    assert other == f"/-/explore/{path}?against=weary&as=2"
+    assert "weary (plays X)" in read(f"/-/explore/{path}").text
+
+
+def test_who_does_not_say_which_player_to_be_gets_one_that_is_left(read):
+    assert "You are O against weary" in read("/-/explore/trained?against=weary").text
+    page = read("/-/explore/trained?against=menace")
+    assert page.by_id["announcement"].startswith("Your turn as X")
+    assert all("?against=menace&as=1" in href for href in page.moves.values())
 
 
 def test_the_last_move_is_marked(read, get):

@@ -95,18 +95,22 @@ def answered(
     if game not in stores:
         why = f"there is no game {shown(game)} here"
         return _error(stores, base, HTTPStatus.NOT_FOUND, why)
-    store, pages, asked = stores[game], Pages(base, game), read_asked(get)
+    store, pages = stores[game], Pages(base, game)
     typed = get("position")
     if typed is not None:
         text = typed.strip()
-        if not text:
-            return Redirect(pages.to(None, asked), chance=False)
+        text = text or None
     if text is not None and len(text) > LONGEST:
         why = f"{shown(text)} has {len(text):,} characters; positions here have up to {LONGEST:,}"
         return _error(stores, base, HTTPStatus.REQUEST_URI_TOO_LONG, why, game)
     try:
         with TURN:
-            return _answered(store, text, asked, pages, typed=typed is not None)
+            return _answered(store, text, read_asked(get), pages, typed=typed is not None)
+    except replies.TakenSideError as error:
+        other = pages.to(text, read_asked(get)._replace(side=error.left))
+        return _error(
+            stores, base, HTTPStatus.BAD_REQUEST, str(error), game, text or "", other=other
+        )
     except NotInStoreError as error:
         status, why = HTTPStatus.NOT_FOUND, str(error)
     except StoreError as error:  # a file that is damaged, or being written
@@ -119,6 +123,9 @@ def answered(
 def _answered(
     store: Store, text: str | None, asked: Asked, pages: Pages, *, typed: bool
 ) -> Page | Redirect:
+    asked = replies.seated(store, asked)
+    if typed and text is None:
+        return Redirect(pages.to(None, asked), chance=False)
     probe = store.probe(store.info["start"] if text is None else text)
     respelt = text is not None and text != probe.position
     if typed or (respelt and store.probe(probe.position).position == probe.position):
@@ -140,13 +147,27 @@ def _error(
     why: str,
     game: str | None = None,
     typed: str = "",
+    *,
+    other: str = "",
 ) -> Page:
+    """Return the page that says what is wrong.
+
+    Args:
+        stores: by the names of their games.
+        base: what all addresses begin with, without a slash at its end.
+        status: of the answer.
+        why: in words.
+        game: if it is known.
+        typed: the position that was asked for.
+        other: where one plays as the other player, if that would do.
+    """
     context = {
         "status": int(status),
         "phrase": status.phrase,
         "why": " ".join(why.split()),
         "typed": typed[:LONGEST],
         "game": game,
+        "other": other,
         "form": "" if game is None else base + addresses.write(game),
         "games": [(name, base + addresses.write(name)) for name in stores],
     }

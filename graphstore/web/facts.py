@@ -75,6 +75,7 @@ def facts(
         box = None if beads is None or asked.hide else beads.of(by_move[choice.move])
         return "" if box is None else str(box[0])
 
+    pictures.check(asked, choices)
     links = {} if over else pictures.links(choices, asked, to=to, here=here, beads=on_cell)
     worth = in_words(game, probe, bound=bound)
     turned = boards.images(game, probe.position) if game is not None else {}
@@ -113,7 +114,7 @@ def facts(
         "form": pages.to(None),
         "form_fields": asked.onwards.fields(),
         "play_form": pages.to(probe.position),
-        "opponents": ["perfect", "random", MISTAKES, *known],
+        "opponents": _opponents(store, known),
         "players": list(replies.player_names(game)),
         "side_now": replies.turn(probe, asked),
         "agents": known,
@@ -122,6 +123,17 @@ def facts(
         "rules_known": game is not None,
         "names_moves": isinstance(game, NamesMoves),
     }
+
+
+def _opponents(store: Store, known: Sequence[str]) -> list[dict[str, Any]]:
+    """Return whom one can play, and which player one can only be against those."""
+    found: list[dict[str, Any]] = [
+        {"name": name, "left": 0} for name in ("perfect", "random", MISTAKES)
+    ]
+    for name in known:
+        side = agents.load(store, name).settings.side
+        found.append({"name": name, "left": 3 - side if side else 0})
+    return found
 
 
 def _announcement(game: Game | None, probe: Probe, asked: Asked, resigned: str, worth: str) -> str:

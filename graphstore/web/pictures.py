@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 
 from graphstore.boards import EMPTY, WORDS, Board, Choice, board_of
 from graphstore.boardsvg import COLOURS, aside, framed, mark_svg, marked_up, svg, text_svg
+from graphstore.errors import SettingError
 from graphstore.game import Game
 from graphstore.web.asked import Asked
 
@@ -121,6 +122,23 @@ def links(
             words += f", {number} beads"
         found[cell] = Link(href, words or "free", kind, text, number and f"• {number}")
     return found
+
+
+def check(asked: Asked, choices: Sequence[Choice]) -> None:
+    """Refuse a chosen piece that cannot move, and a target to which it cannot.
+
+    Raises:
+        SettingError: it is one of these.
+    """
+    if asked.source is None:
+        if asked.target is not None:
+            raise SettingError(f"to={asked.target} needs from=, the cell of the piece that moves")
+        return
+    targets = {choice.cell for choice in choices if choice.source == asked.source}
+    if not targets:
+        raise SettingError(f"from={asked.source}: no piece can be moved from there here")
+    if asked.target is not None and asked.target not in targets:
+        raise SettingError(f"to={asked.target}: the piece on {asked.source} cannot go there")
 
 
 def worth(choice: Choice, *, hide: bool) -> str:

@@ -3,12 +3,25 @@
 from typing import NamedTuple
 
 from graphstore import agents, boards
-from graphstore.errors import ResignedError
+from graphstore.errors import OpponentError, ResignedError
 from graphstore.game import WIN, Game, PlainGame, move_text
 from graphstore.players import Player
 from graphstore.query import Move, Probe
 from graphstore.store import Store
 from graphstore.web.asked import Asked
+
+
+class TakenSideError(OpponentError):
+    """An opponent that can only be the player that one wants to be.
+
+    Attributes:
+        left: the player that one can be against it, 1 or 2.
+    """
+
+    def __init__(self, why: str, left: int) -> None:
+        """Keep the player that is left."""
+        super().__init__(why)
+        self.left = left
 
 
 class Resigned(NamedTuple):
@@ -27,6 +40,24 @@ class Reply(NamedTuple):
 
     position: str
     asked: Asked
+
+
+def seated(store: Store, asked: Asked) -> Asked:
+    """Return what is asked, with the player that one is; not said, the first that is left.
+
+    Raises:
+        OpponentError: there is no such opponent.
+        TakenSideError: it can only be the player that one wants to be.
+    """
+    taken = Player(store, asked.against).side if asked.against else 0
+    if not taken or not asked.side:
+        return asked._replace(side=asked.side or (3 - taken if taken else 1))
+    if taken != asked.side:
+        return asked
+    names = player_names(store.game if store.has_rules else None)
+    its, left = names[taken - 1], names[2 - taken]
+    why = f"{asked.against} has learned to be {its} only; against it you can be {left}"
+    raise TakenSideError(why, 3 - taken)
 
 
 def reply(store: Store, probe: Probe, asked: Asked) -> Reply | Resigned | None:

@@ -84,6 +84,15 @@
       remember({ depth: depth + 1, focus: { key: null } });
     }
   });
+  // Some opponents can be one player only.
+  const against = document.querySelector("[name=against]:is(select)");
+  function seat() {
+    const left = against.selectedOptions[0].dataset.left;
+    if (left) against.form.elements.as.value = left;
+  }
+  against.addEventListener("change", seat);
+  seat();
+
   document.addEventListener("submit", () => remember({ depth: depth + 1, focus: { key: null } }));
 
   // From cell to cell by arrows.
