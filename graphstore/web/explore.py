@@ -98,8 +98,7 @@ def answered(
     store, pages = stores[game], Pages(base, game)
     typed = get("position")
     if typed is not None:
-        text = typed.strip()
-        text = text or None
+        text = _spelling(typed) or None
     if text is not None and len(text) > LONGEST:
         why = f"{shown(text)} has {len(text):,} characters; positions here have up to {LONGEST:,}"
         return _error(stores, base, HTTPStatus.REQUEST_URI_TOO_LONG, why, game)
@@ -118,6 +117,12 @@ def answered(
     except GraphstoreError as error:
         status, why = HTTPStatus.BAD_REQUEST, str(error)
     return _error(stores, base, status, why, game, text or "")
+
+
+def _spelling(typed: str) -> str:
+    """Return what was typed without the space around; of several lines spaces may be cells."""
+    text = typed.strip("\r\n")
+    return text if "\n" in text and text.strip() else text.strip()
 
 
 def _answered(
@@ -179,4 +184,4 @@ def _version(name: str) -> str:
     return blake2b((STATIC / name).read_bytes(), digest_size=6).hexdigest()
 
 
-VERSIONS = {name: _version(name) for name in ("explore.css", "explore.js")}
+VERSIONS = {name: _version(name) for name in ("explore.css", "explore.js", "field.js")}
