@@ -478,7 +478,7 @@ def test_a_game_is_played_by_following_links_to_its_end(get, site, game, opponen
 def test_against_an_agent_of_one_side_one_plays_the_other(read, path):
     page = read(f"/-/explore/{path}?against=weary&as=1", 400)
     assert page.by_id["why"] == "weary has learned to be X only; against it you can be O"
-    (other,) = [each["href"] for each, text in page.links if text == "Play as the other player"]
+    (other,) = [each["href"] for each, text in page.links if text == "Play as O"]
     assert other == f"/-/explore/{path}?against=weary&as=2"
     assert "weary (plays X)" in read(f"/-/explore/{path}").text
 

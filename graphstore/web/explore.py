@@ -106,7 +106,8 @@ def answered(
         with TURN:
             return _answered(store, text, read_asked(get), pages, typed=typed is not None)
     except replies.TakenSideError as error:
-        other = pages.to(text, read_asked(get)._replace(side=error.left))
+        href = pages.to(text, read_asked(get)._replace(side=error.left))
+        other = (f"Play as {error.name}", href)
         return _error(
             stores, base, HTTPStatus.BAD_REQUEST, str(error), game, text or "", other=other
         )
@@ -153,7 +154,7 @@ def _error(
     game: str | None = None,
     typed: str = "",
     *,
-    other: str = "",
+    other: tuple[str, str] | None = None,
 ) -> Page:
     """Return the page that says what is wrong.
 
@@ -164,7 +165,7 @@ def _error(
         why: in words.
         game: if it is known.
         typed: the position that was asked for.
-        other: where one plays as the other player, if that would do.
+        other: the words and the address of a link to play as the other player, if that would do.
     """
     context = {
         "status": int(status),

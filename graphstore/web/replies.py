@@ -16,12 +16,14 @@ class TakenSideError(OpponentError):
 
     Attributes:
         left: the player that one can be against it, 1 or 2.
+        name: what that player is called.
     """
 
-    def __init__(self, why: str, left: int) -> None:
+    def __init__(self, why: str, left: int, name: str) -> None:
         """Keep the player that is left."""
         super().__init__(why)
         self.left = left
+        self.name = name
 
 
 class Resigned(NamedTuple):
@@ -57,7 +59,7 @@ def seated(store: Store, asked: Asked) -> Asked:
     names = player_names(store.game if store.has_rules else None)
     its, left = names[taken - 1], names[2 - taken]
     why = f"{asked.against} has learned to be {its} only; against it you can be {left}"
-    raise TakenSideError(why, 3 - taken)
+    raise TakenSideError(why, 3 - taken, left)
 
 
 def reply(store: Store, probe: Probe, asked: Asked) -> Reply | Resigned | None:
