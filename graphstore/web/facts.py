@@ -90,7 +90,7 @@ def facts(
             game, probe.position, links, last=asked.cell, title=f"board {probe.position}"
         ),
         "has_cells": bool(links),
-        "announcement": _announcement(game, probe, asked, resigned, worth if told else ""),
+        "announcement": replies.announcement(game, probe, asked, resigned, worth if told else ""),
         "value": WORDS[probe.value] if told else "free",
         "told": told,
         "over": over,
@@ -134,28 +134,6 @@ def _opponents(store: Store, known: Sequence[str]) -> list[dict[str, Any]]:
         side = agents.load(store, name).settings.side
         found.append({"name": name, "left": 3 - side if side else 0})
     return found
-
-
-def _announcement(game: Game | None, probe: Probe, asked: Asked, resigned: str, worth: str) -> str:
-    """Return what a page says first, and a screen reader says of it."""
-    players = replies.player_names(game)
-    if asked.source is not None:
-        board = boards.board_of(probe.position, game)
-        piece = f"{board.cells[asked.source] if board else 'piece'} at {asked.source}"
-        if asked.target is None:
-            return f"{piece} chosen: where to?"
-        return f"{piece} to {asked.target}: by which move?"
-    if not asked.against:
-        if worth:
-            return f"{worth[0].upper()}{worth[1:]}."
-        return f"{players[replies.turn(probe, asked) - 1]} to move." if probe.to_move else ""
-    said = f"{asked.against} played {asked.last}. " if asked.last else ""
-    if resigned:
-        return f"{resigned}. You have won."
-    if probe.ended:
-        return said + replies.outcome(probe, asked)
-    worth = worth.removeprefix(f"{players[asked.side - 1]} to move: ")
-    return f"{said}Your turn as {players[asked.side - 1]}{f': {worth}' if worth else ''}."
 
 
 def _facts(probe: Probe, *, bound: bool) -> list[tuple[str, str, str]]:

@@ -1,4 +1,4 @@
-"""Playing on the page of a position: the reply of the opponent, and how a game ended."""
+"""Playing on the page of a position: the opponent's reply, what is said, how a game ended."""
 
 from typing import NamedTuple
 
@@ -97,6 +97,28 @@ def outcome(probe: Probe, asked: Asked) -> str:
         return "The game is over: a draw."
     winner = turn(probe, asked) if probe.value == WIN else 3 - turn(probe, asked)
     return f"The game is over: {'you have won' if winner == asked.side else 'you have lost'}."
+
+
+def announcement(game: Game | None, probe: Probe, asked: Asked, resigned: str, worth: str) -> str:
+    """Return what a page says first, and a screen reader says of it."""
+    players = player_names(game)
+    if asked.source is not None:
+        board = boards.board_of(probe.position, game)
+        piece = f"{board.cells[asked.source] if board else 'piece'} at {asked.source}"
+        if asked.target is None:
+            return f"{piece} chosen: where to?"
+        return f"{piece} to {asked.target}: by which move?"
+    if not asked.against:
+        if worth:
+            return f"{worth[0].upper()}{worth[1:]}."
+        return f"{players[turn(probe, asked) - 1]} to move." if probe.to_move else ""
+    said = f"{asked.against} played {asked.last}. " if asked.last else ""
+    if resigned:
+        return f"{resigned}. You have won."
+    if probe.ended:
+        return said + outcome(probe, asked)
+    worth = worth.removeprefix(f"{players[asked.side - 1]} to move: ")
+    return f"{said}Your turn as {players[asked.side - 1]}{f': {worth}' if worth else ''}."
 
 
 def player_names(game: Game | None) -> tuple[str, str]:
