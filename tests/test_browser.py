@@ -118,6 +118,12 @@ class Visitor:
             )
         )
 
+    def comes(self, path):
+        """Wait for a page to be there."""
+        WebDriverWait(self.driver, 10, poll_frequency=0.02).until(
+            lambda _: self.path == path and self.script("return document.readyState") == "complete"
+        )
+
     def press(self, *keys):
         """Press keys, one after the other."""
         ActionChains(self.driver, duration=0).send_keys(*keys).perform()
@@ -138,6 +144,7 @@ def address(tictactoe_db, tmp_path_factory):
     folder = tmp_path_factory.mktemp("served")
     (folder / "trained.db").write_bytes(tictactoe_db.read_bytes())
     train(folder / "trained.db", "menace", games=100, seed=1)
+    train(folder / "trained.db", "first", games=10, side=1, against="random", seed=1)
     for name, game in (
         ("nim", "nim(3,4,5)"),
         ("hexapawn", "hexapawn(3,3)"),
@@ -266,6 +273,35 @@ def test_wrong_input_gets_a_reason_and_the_field_again(visitor):
     assert visitor.said == "O to move: X wins in 2 moves (4 plies)."
 
 
+@pytest.mark.parametrize("page", ["tictactoe", "tictactoe/wrong"])
+def test_a_pasted_board_of_several_lines_is_read(visitor, page):
+    visitor.open(page)
+    field = visitor.driver.find_element(By.ID, "gs-typed")
+    field.clear()
+    for line in ("x|o|", "-+-+-", "|x|", "-+-+-"):
+        field.send_keys(line, Keys.SHIFT, Keys.ENTER, Keys.NULL)
+    field.send_keys("||")
+    visitor.leaves(lambda: field.send_keys(Keys.ENTER))
+    assert visitor.path == "tictactoe/XO./.X./..."
+
+
+@pytest.mark.parametrize("arrow", [Keys.ARROW_UP, Keys.ARROW_DOWN, Keys.ARROW_LEFT])
+def test_any_arrow_enters_the_board(visitor, arrow):
+    visitor.open("tictactoe")
+    visitor.press(arrow)
+    assert visitor.focused() == "0"
+
+
+def test_the_form_takes_the_player_that_an_agent_of_one_side_leaves(visitor):
+    visitor.open("trained")
+    visitor.driver.find_element(By.CSS_SELECTOR, ".gs-play summary").click()
+    form = visitor.driver.find_element(By.CSS_SELECTOR, ".gs-play form")
+    form.find_element(By.CSS_SELECTOR, "[value=first]").click()
+    visitor.click(form.find_element(By.TAG_NAME, "button"))
+    assert visitor.said.startswith("first played ")
+    assert visitor.said.endswith("Your turn as O.")
+
+
 def test_a_game_is_played_by_keys(visitor):
     visitor.open("tictactoe")
     visitor.press(Keys.ARROW_RIGHT)
@@ -282,8 +318,13 @@ def test_a_game_is_played_by_keys(visitor):
     visitor.goes("h")
     assert visitor.path == "tictactoe/O../.X./...?hide=1"
     assert visitor.said == "X to move."
-    visitor.goes("u")
-    assert visitor.path == "tictactoe/.../.X./..."
+    visitor.press("u")  # and values stay hidden
+    visitor.comes("tictactoe/.../.X./...?hide=1")
+    visitor.goes("h")
+    visitor.press("u")
+    visitor.comes("tictactoe")
+    visitor.press("f")
+    assert visitor.text("gs-typed-move").startswith("this board looks no other way")
     visitor.press("?")
     assert visitor.driver.find_element(By.ID, "gs-keys").is_displayed()
 
@@ -310,8 +351,16 @@ def test_a_piece_is_moved_by_two_clicks(visitor):
     visitor.open("hexapawn")
     visitor.click(visitor.cell(7))
     assert visitor.free == [4, 7]
+    assert visitor.said == "W at 7 chosen: where to?"
+    assert visitor.focused() == "announcement"
+    visitor.click(visitor.cell(7))
+    visitor.click(visitor.cell(7))
     visitor.click(visitor.cell(4))
     assert visitor.path == "hexapawn/BBB/.W./W.W%20B"
+    visitor.press("u")  # a choice of a piece is no step
+    visitor.comes("hexapawn/BBB/.../WWW%20W")
+    assert visitor.free == [6, 7, 8]
+    assert not visitor.undo.is_enabled()
 
 
 def test_without_its_script_a_page_does_what_it_says(visitor):

@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote
 
 ROOT = "/-/explore"
 NOTHING = "~"  # the position whose text is empty; without any there is the start
-PLAIN = "!$()*+,;=:@"  # beside letters, digits and -._~
+PLAIN = "!$()*+,=:@"  # beside letters, digits and -._~; a ; some take for the end of a segment
 _TILDES = re.compile("~(2E|7E)", re.IGNORECASE)
 
 

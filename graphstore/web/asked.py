@@ -4,7 +4,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
+from graphstore.errors import SettingError, shown
+
 LONGEST_NAME = 100  # characters of what an address may give a name
+LONGEST_CELL = 4  # digits of a cell
 
 
 class Asked(NamedTuple):
@@ -12,7 +15,7 @@ class Asked(NamedTuple):
 
     Attributes:
         against: whom to play against, as in `graphstore.opponents`; nobody.
-        side: the player that one is, 1 or 2.
+        side: the player that one is, 1 or 2; 0 where the address leaves it to the opponent.
         turn: where positions do not tell, whose turn it is, 1 or 2.
         agent: whose beads to show.
         hide: whether to keep secret what positions are worth.
@@ -23,7 +26,7 @@ class Asked(NamedTuple):
     """
 
     against: str = ""
-    side: int = 1
+    side: int = 0
     turn: int = 1
     agent: str = ""
     hide: bool = False
@@ -57,7 +60,7 @@ class Asked(NamedTuple):
         asked = self._replace(**changes)
         pairs = [
             ("against", asked.against),
-            ("as", str(asked.side) if asked.against else ""),
+            ("as", str(asked.side) if asked.against and asked.side else ""),
             ("turn", str(asked.turn) if asked.against and asked.turn != 1 else ""),
             ("agent", asked.agent),
             ("hide", "1" if asked.hide else ""),
@@ -73,21 +76,24 @@ class Asked(NamedTuple):
 
 
 def read_asked(get: Callable[[str], str | None]) -> Asked:
-    """Return what a query asks; what makes no sense there is passed over.
+    """Return what a query asks; names that mean nothing here are passed over.
 
     Args:
         get: the first value of a name, as ``request.args.get`` returns it.
+
+    Raises:
+        SettingError: what should be a player or a cell is none.
     """
     return Asked(
         against=_name(get("against")),
-        side=_player(get("as")),
-        turn=_player(get("turn")),
+        side=_player("as", get("as")),
+        turn=_player("turn", get("turn")) or 1,
         agent=_name(get("agent")),
         hide=get("hide") not in (None, "", "0"),
-        source=_cell(get("from")),
-        target=_cell(get("to")),
+        source=_cell("from", get("from")),
+        target=_cell("to", get("to")),
         last=_name(get("last")),
-        cell=_cell(get("cell")),
+        cell=_cell("cell", get("cell")),
     )
 
 
@@ -95,11 +101,15 @@ def _name(text: str | None) -> str:
     return (text or "")[:LONGEST_NAME]
 
 
-def _player(text: str | None) -> int:
-    return 2 if text == "2" else 1
+def _player(name: str, text: str | None) -> int:
+    if text not in (None, "", "1", "2"):
+        raise SettingError(f"{name}={shown(text)} is no player; write {name}=1 or {name}=2")
+    return int(text or 0)
 
 
-def _cell(text: str | None) -> int | None:
-    if text is None or len(text) > 4 or not (text.isascii() and text.isdigit()):
+def _cell(name: str, text: str | None) -> int | None:
+    if not text:
         return None
+    if len(text) > LONGEST_CELL or not (text.isascii() and text.isdigit()):
+        raise SettingError(f"{name}={shown(text)} is no cell; write its number, as {name}=0")
     return int(text)

@@ -95,18 +95,22 @@ def answered(
     if game not in stores:
         why = f"there is no game {shown(game)} here"
         return _error(stores, base, HTTPStatus.NOT_FOUND, why)
-    store, pages, asked = stores[game], Pages(base, game), read_asked(get)
+    store, pages = stores[game], Pages(base, game)
     typed = get("position")
     if typed is not None:
-        text = typed.strip()
-        if not text:
-            return Redirect(pages.to(None, asked), chance=False)
+        text = _spelling(typed) or None
     if text is not None and len(text) > LONGEST:
         why = f"{shown(text)} has {len(text):,} characters; positions here have up to {LONGEST:,}"
         return _error(stores, base, HTTPStatus.REQUEST_URI_TOO_LONG, why, game)
     try:
         with TURN:
-            return _answered(store, text, asked, pages, typed=typed is not None)
+            return _answered(store, text, read_asked(get), pages, typed=typed is not None)
+    except replies.TakenSideError as error:
+        href = pages.to(text, read_asked(get)._replace(side=error.left))
+        other = (f"Play as {error.name}", href)
+        return _error(
+            stores, base, HTTPStatus.BAD_REQUEST, str(error), game, text or "", other=other
+        )
     except NotInStoreError as error:
         status, why = HTTPStatus.NOT_FOUND, str(error)
     except StoreError as error:  # a file that is damaged, or being written
@@ -116,9 +120,18 @@ def answered(
     return _error(stores, base, status, why, game, text or "")
 
 
+def _spelling(typed: str) -> str:
+    """Return what was typed without the space around; of several lines spaces may be cells."""
+    text = typed.strip("\r\n")
+    return text if "\n" in text and text.strip() else text.strip()
+
+
 def _answered(
     store: Store, text: str | None, asked: Asked, pages: Pages, *, typed: bool
 ) -> Page | Redirect:
+    asked = replies.seated(store, asked)
+    if typed and text is None:
+        return Redirect(pages.to(None, asked), chance=False)
     probe = store.probe(store.info["start"] if text is None else text)
     respelt = text is not None and text != probe.position
     if typed or (respelt and store.probe(probe.position).position == probe.position):
@@ -140,13 +153,27 @@ def _error(
     why: str,
     game: str | None = None,
     typed: str = "",
+    *,
+    other: tuple[str, str] | None = None,
 ) -> Page:
+    """Return the page that says what is wrong.
+
+    Args:
+        stores: by the names of their games.
+        base: what all addresses begin with, without a slash at its end.
+        status: of the answer.
+        why: in words.
+        game: if it is known.
+        typed: the position that was asked for.
+        other: the words and the address of a link to play as the other player, if that would do.
+    """
     context = {
         "status": int(status),
         "phrase": status.phrase,
         "why": " ".join(why.split()),
         "typed": typed[:LONGEST],
         "game": game,
+        "other": other,
         "form": "" if game is None else base + addresses.write(game),
         "games": [(name, base + addresses.write(name)) for name in stores],
     }
@@ -158,4 +185,4 @@ def _version(name: str) -> str:
     return blake2b((STATIC / name).read_bytes(), digest_size=6).hexdigest()
 
 
-VERSIONS = {name: _version(name) for name in ("explore.css", "explore.js")}
+VERSIONS = {name: _version(name) for name in ("explore.css", "explore.js", "field.js")}

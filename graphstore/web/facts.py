@@ -75,9 +75,10 @@ def facts(
         box = None if beads is None or asked.hide else beads.of(by_move[choice.move])
         return "" if box is None else str(box[0])
 
+    pictures.check(asked, choices)
     links = {} if over else pictures.links(choices, asked, to=to, here=here, beads=on_cell)
     worth = in_words(game, probe, bound=bound)
-    turned = boards.images(game, probe.position) if game is not None else {}
+    turned = pictures.turned(game, probe.position) if game is not None else {}
     told = not asked.hide or probe.ended
     return {
         "game": pages.game,
@@ -89,19 +90,19 @@ def facts(
             game, probe.position, links, last=asked.cell, title=f"board {probe.position}"
         ),
         "has_cells": bool(links),
-        "announcement": _announcement(game, probe, asked, resigned, worth if told else ""),
+        "announcement": replies.announcement(game, probe, asked, resigned, worth if told else ""),
         "value": WORDS[probe.value] if told else "free",
         "told": told,
         "over": over,
         "playing": playing,
-        "facts": _facts(probe) if told else [],
+        "facts": _facts(probe, bound=bound) if told else [],
         "moves": _moves(probe.moves, choices, asked, to, beads, bound, over),
         "more_moves": max(0, len(probe.moves) - MOST_MOVES),
         "beads": beads is not None and not asked.hide,
         "box": "" if asked.hide else _box(agent, beads),
         "line": _line(store, game, probe, pages, asked) if told and probe.moves else None,
         "images": _images(game, probe, turned, pages, asked),
-        "turns": _turns(probe.position, turned, pages, asked),
+        "turns": [] if game is None else _turns(game, probe.position, turned, pages, asked),
         "parents": _parents(store, game, probe, pages, asked),
         "hide_link": here(asked._replace(hide=not asked.hide)),
         "start": pages.to(None, asked.onwards._replace(turn=1)),
@@ -113,7 +114,7 @@ def facts(
         "form": pages.to(None),
         "form_fields": asked.onwards.fields(),
         "play_form": pages.to(probe.position),
-        "opponents": ["perfect", "random", MISTAKES, *known],
+        "opponents": _opponents(store, known),
         "players": list(replies.player_names(game)),
         "side_now": replies.turn(probe, asked),
         "agents": known,
@@ -124,37 +125,37 @@ def facts(
     }
 
 
-def _announcement(game: Game | None, probe: Probe, asked: Asked, resigned: str, worth: str) -> str:
-    """Return what a page says first, and a screen reader says of it."""
-    players = replies.player_names(game)
-    if not asked.against:
-        if worth:
-            return f"{worth[0].upper()}{worth[1:]}."
-        return f"{players[replies.turn(probe, asked) - 1]} to move." if probe.to_move else ""
-    said = f"{asked.against} played {asked.last}. " if asked.last else ""
-    if resigned:
-        return f"{resigned}. You have won."
-    if probe.ended:
-        return said + replies.outcome(probe, asked)
-    worth = worth.removeprefix(f"{players[asked.side - 1]} to move: ")
-    return f"{said}Your turn as {players[asked.side - 1]}{f': {worth}' if worth else ''}."
+def _opponents(store: Store, known: Sequence[str]) -> list[dict[str, Any]]:
+    """Return whom one can play, and which player one can only be against those."""
+    found: list[dict[str, Any]] = [
+        {"name": name, "left": 0} for name in ("perfect", "random", MISTAKES)
+    ]
+    for name in known:
+        side = agents.load(store, name).settings.side
+        found.append({"name": name, "left": 3 - side if side else 0})
+    return found
 
 
-def _facts(probe: Probe) -> list[tuple[str, str, str]]:
-    """Return (what, how much, what that means) of a position."""
+def _facts(probe: Probe, *, bound: bool) -> list[tuple[str, str, str]]:
+    """Return (what, how much, what that means) of a position.
+
+    Under a strategy depths are bounds, and random play means nothing, as one player has no choice.
+    """
     found = [
         ("ply", f"{probe.ply:,}", "moves from the start, at the fewest"),
         ("value", f"{probe.value:+d}" if probe.value else "0", "for the player to move"),
         ("remoteness", "none", "play need never end")
         if probe.remoteness is None
+        else ("remoteness", f"at most {probe.remoteness:,}", "plies to the end under the strategy")
+        if bound
         else ("remoteness", f"{probe.remoteness:,}", "plies to the end under best play"),
         ("score", f"{probe.score:.4g}", "as a move, for the player who just moved"),
     ]
-    if probe.random_value is not None:
+    if probe.random_value is not None and not bound:
         found.append(
             ("random play", f"{probe.random_value:+.4f}", "mean result for the player to move")
         )
-    if probe.best_response is not None:
+    if probe.best_response is not None and not bound:
         found.append(
             (
                 "best response",
@@ -207,7 +208,9 @@ def _box(agent: str, beads: replies.Beads | None) -> str:
     if not beads.number:
         return f"{agent} has no box for this position."
     total = sum(beads.number.values())
-    return f"The box of {agent} has {total:,} bead{'s' * (total != 1)}."
+    shared = any(number > 1 for number in beads.sharing.values())
+    like = " Moves to the same position, turned, share their beads." if shared else ""
+    return f"The box of {agent} has {total:,} bead{'s' * (total != 1)}.{like}"
 
 
 def _line(
@@ -252,7 +255,7 @@ def _images(
 
 
 def _turns(
-    position: str, turned: dict[str, str], pages: Pages, asked: Asked
+    game: Game, position: str, turned: dict[str, str], pages: Pages, asked: Asked
 ) -> list[dict[str, str]]:
     """Return the links that flip and turn the board, where that makes another one."""
     found = []
@@ -261,8 +264,12 @@ def _turns(
         ("Turn", "r", ("turned", "turned twice")),
     ):
         way = next((way for way in ways if turned.get(way, position) != position), None)
-        if way is not None:
-            found.append({"word": word, "key": key, "href": pages.to(turned[way], asked.onwards)})
+        if way is None:
+            continue
+        cell = pictures.turned_cell(game, position, way, asked.cell)
+        last = str(cell) if cell is not None and asked.last == str(asked.cell) else ""
+        href = pages.to(turned[way], asked.onwards._replace(cell=cell, last=last))
+        found.append({"word": word, "key": key, "href": href})
     return found
 
 
@@ -278,11 +285,12 @@ def _parents(
                 "href": pages.to(each.position, before),
                 "board": pictures.little(game, each.position),
                 "position": each.position,
-                "move": "" if each.move is None else move_text(game, each.move),
+                "move": move_text(game, each.move) + (" to its like" * (not each.exact)),
                 "worth": "" if asked.hide else WORDS[each.value],
             }
             for each in shown
         ],
+        "alike": not all(each.exact for each in shown),
         "more": found.more,
         "counted": found.counted,
     }

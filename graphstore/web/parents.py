@@ -11,6 +11,7 @@ from graphstore.game import IN_PLAY, Game
 from graphstore.query import Probe
 from graphstore.schema import edge, state
 from graphstore.store import Store
+from graphstore.web.pictures import turned
 
 MOST_COUNTED = 1000  # parents; counting goes through the index
 
@@ -36,12 +37,14 @@ class Parent(NamedTuple):
     Attributes:
         position: its text, in the orientation of the other where that could be found.
         value: for the player to move in it.
-        move: the move that leads to the other; None where the orientation differs.
+        move: the move that leads to the other, or to one that is the other by symmetry.
+        exact: whether it leads to the other as it is.
     """
 
     position: str
     value: int
-    move: int | None
+    move: int
+    exact: bool
 
 
 class Parents(NamedTuple):
@@ -68,10 +71,17 @@ def parents(store: Store, probe: Probe, most: int) -> Parents:
     shown: list[Parent] = []
     for row in rows:
         found = _towards(store.game, probe, row.parent, row.position) if store.has_rules else {}
-        shown += [Parent(text, row.value, move) for text, move in found.items()]
+        shown += [Parent(text, row.value, move, exact=True) for text, move in found.items()]
         if not found:
-            shown.append(Parent(row.position, row.value, None))
+            shown.append(_stored(store, probe, row.position, row.value))
     return Parents(shown, number - len(rows), number <= MOST_COUNTED)
+
+
+def _stored(store: Store, probe: Probe, text: str, value: int) -> Parent:
+    """Return a parent as it is in the database, and its first move to the state of a position."""
+    moves = [move for move in store.probe(text).moves if move.state == probe.state]
+    exact = [move for move in moves if move.position == probe.position]
+    return Parent(text, value, min(each.move for each in exact or moves), exact=bool(exact))
 
 
 def _towards(game: Game, probe: Probe, parent: int, text: str) -> dict[str, int]:
@@ -100,7 +110,7 @@ def _images(game: Game, text: str) -> dict[str, None]:
     board = board_of(text, game)
     drawn = "" if board is None else "/".join(board.rows)
     if board is None or not text.startswith(drawn):
-        return {text: None}
+        return dict.fromkeys((text, *turned(game, text).values()))
     tail = text.removeprefix(drawn)
     images = ("/".join(turn(board.rows)) + tail for turn in TURNS.values())
     return dict.fromkeys((text, *images))

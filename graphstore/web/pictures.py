@@ -3,9 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from graphstore.boards import EMPTY, WORDS, Board, Choice, board_of
+import numpy as np
+
+from graphstore import boards
+from graphstore.boards import EMPTY, TURNS, WORDS, Board, Choice, board_of
 from graphstore.boardsvg import COLOURS, aside, framed, mark_svg, marked_up, svg, text_svg
+from graphstore.errors import SettingError
 from graphstore.game import Game
+from graphstore.games.ultimate import Ultimate
 from graphstore.web.asked import Asked
 
 LITTLE = 88  # pixels that a little board is wide at most
@@ -33,6 +38,7 @@ class Link(NamedTuple):
         kind: ``win``, ``draw``, ``loss``, ``free`` or ``chosen``; the colour.
         text: a few characters on the cell.
         below: a few more below them, smaller.
+        chooses: whether it only chooses a piece, or puts it back.
     """
 
     href: str
@@ -40,6 +46,7 @@ class Link(NamedTuple):
     kind: str = "free"
     text: str = ""
     below: str = ""
+    chooses: bool = False
 
 
 def large(
@@ -96,7 +103,8 @@ def links(
     found: dict[int, Link] = {}
     chosen = asked.source if asked.source in {choice.source for choice in choices} else None
     if chosen is not None:
-        found[chosen] = Link(here(asked._replace(source=None, target=None)), "put back", "chosen")
+        back = here(asked._replace(source=None, target=None))
+        found[chosen] = Link(back, "put back", "chosen", chooses=True)
     groups: dict[int, list[Choice]] = {}
     for choice in choices:
         cell = choice.cell if choice.source == chosen else choice.source
@@ -105,7 +113,8 @@ def links(
     for cell, group in groups.items():
         best = group[0]
         words = worth(best, hide=asked.hide)
-        if len(group) == 1 and best.source == chosen:
+        moves = len(group) == 1 and best.source == chosen
+        if moves:
             href = to(best)
             words = words.removeprefix(": ") if best.name == str(cell) else best.name + words
         elif best.source == chosen:
@@ -119,8 +128,55 @@ def links(
         number = beads(best) if len(group) == 1 else ""
         if number:
             words += f", {number} beads"
-        found[cell] = Link(href, words or "free", kind, text, number and f"• {number}")
+        below = number and f"• {number}"
+        found[cell] = Link(href, words or "free", kind, text, below, chooses=not moves)
     return found
+
+
+def turned(game: Game, text: str) -> dict[str, str]:
+    """Return `graphstore.boards.images` of a position; of ultimate tic-tac-toe, its game's own.
+
+    Its text shows no rows; its drawing tells what was done to it.
+    """
+    found = boards.images(game, text)
+    board = board_of(text, game)
+    if board is None or not isinstance(game, Ultimate):
+        return found
+    images = game.images(np.array([game.read(text)], dtype=np.int64)).ravel()
+    for image in game.texts(images):
+        drawn = board_of(image, game)
+        rows = [] if drawn is None else list(drawn.rows)
+        for name, turn in TURNS.items():
+            if turn(board.rows) == rows:
+                found.setdefault(name, image)
+    return found
+
+
+def turned_cell(game: Game, text: str, way: str, cell: int | None) -> int | None:
+    """Return where a cell of a board is after one of the ways to turn it."""
+    board = board_of(text, game)
+    if board is None or cell is None or cell >= len(board.cells):
+        return None
+    numbers = "".join(map(chr, range(len(board.cells))))
+    rows = [numbers[at : at + board.columns] for at in range(0, len(numbers), board.columns)]
+    return "".join(TURNS[way](rows)).index(chr(cell))
+
+
+def check(asked: Asked, choices: Sequence[Choice]) -> None:
+    """Refuse a chosen piece that cannot move, and a target to which it cannot.
+
+    Raises:
+        SettingError: it is one of these.
+    """
+    if asked.source is None:
+        if asked.target is not None:
+            raise SettingError(f"to={asked.target} needs from=, the cell of the piece that moves")
+        return
+    targets = {choice.cell for choice in choices if choice.source == asked.source}
+    if not targets:
+        raise SettingError(f"from={asked.source}: no piece can be moved from there here")
+    if asked.target is not None and asked.target not in targets:
+        raise SettingError(f"to={asked.target}: the piece on {asked.source} cannot go there")
 
 
 def worth(choice: Choice, *, hide: bool) -> str:
@@ -163,7 +219,8 @@ def _linked(cell: int, mark: str, link: Link | None, *, last: bool) -> str:
             f'<text class="gs-value gs-below" x="30" y="48">{marked_up(link.below)}</text>'
         )
     words = f"cell {cell}{name}, {link.words}" if name else f"cell {cell}: {link.words}"
+    data = f'data-cell="{cell}"{" data-replace" * link.chooses}'
     return (
-        f'<a href="{marked_up(link.href)}" data-cell="{cell}" aria-label="{marked_up(words)}">'
+        f'<a href="{marked_up(link.href)}" {data} aria-label="{marked_up(words)}">'
         f"{''.join(parts)}</a>"
     )

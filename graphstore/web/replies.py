@@ -1,14 +1,29 @@
-"""Playing on the page of a position: the reply of the opponent, and how a game ended."""
+"""Playing on the page of a position: the opponent's reply, what is said, how a game ended."""
 
 from typing import NamedTuple
 
 from graphstore import agents, boards
-from graphstore.errors import ResignedError
+from graphstore.errors import OpponentError, ResignedError
 from graphstore.game import WIN, Game, PlainGame, move_text
 from graphstore.players import Player
 from graphstore.query import Move, Probe
 from graphstore.store import Store
 from graphstore.web.asked import Asked
+
+
+class TakenSideError(OpponentError):
+    """An opponent that can only be the player that one wants to be.
+
+    Attributes:
+        left: the player that one can be against it, 1 or 2.
+        name: what that player is called.
+    """
+
+    def __init__(self, why: str, left: int, name: str) -> None:
+        """Keep the player that is left."""
+        super().__init__(why)
+        self.left = left
+        self.name = name
 
 
 class Resigned(NamedTuple):
@@ -27,6 +42,24 @@ class Reply(NamedTuple):
 
     position: str
     asked: Asked
+
+
+def seated(store: Store, asked: Asked) -> Asked:
+    """Return what is asked, with the player that one is; not said, the first that is left.
+
+    Raises:
+        OpponentError: there is no such opponent.
+        TakenSideError: it can only be the player that one wants to be.
+    """
+    taken = Player(store, asked.against).side if asked.against else 0
+    if not taken or not asked.side:
+        return asked._replace(side=asked.side or (3 - taken if taken else 1))
+    if taken != asked.side:
+        return asked
+    names = player_names(store.game if store.has_rules else None)
+    its, left = names[taken - 1], names[2 - taken]
+    why = f"{asked.against} has learned to be {its} only; against it you can be {left}"
+    raise TakenSideError(why, 3 - taken, left)
 
 
 def reply(store: Store, probe: Probe, asked: Asked) -> Reply | Resigned | None:
@@ -64,6 +97,28 @@ def outcome(probe: Probe, asked: Asked) -> str:
         return "The game is over: a draw."
     winner = turn(probe, asked) if probe.value == WIN else 3 - turn(probe, asked)
     return f"The game is over: {'you have won' if winner == asked.side else 'you have lost'}."
+
+
+def announcement(game: Game | None, probe: Probe, asked: Asked, resigned: str, worth: str) -> str:
+    """Return what a page says first, and a screen reader says of it."""
+    players = player_names(game)
+    if asked.source is not None:
+        board = boards.board_of(probe.position, game)
+        piece = f"{board.cells[asked.source] if board else 'piece'} at {asked.source}"
+        if asked.target is None:
+            return f"{piece} chosen: where to?"
+        return f"{piece} to {asked.target}: by which move?"
+    if not asked.against:
+        if worth:
+            return f"{worth[0].upper()}{worth[1:]}."
+        return f"{players[turn(probe, asked) - 1]} to move." if probe.to_move else ""
+    said = f"{asked.against} played {asked.last}. " if asked.last else ""
+    if resigned:
+        return f"{resigned}. You have won."
+    if probe.ended:
+        return said + outcome(probe, asked)
+    worth = worth.removeprefix(f"{players[asked.side - 1]} to move: ")
+    return f"{said}Your turn as {players[asked.side - 1]}{f': {worth}' if worth else ''}."
 
 
 def player_names(game: Game | None) -> tuple[str, str]:

@@ -30,6 +30,33 @@
       // No storage, no undo: the back button is still there.
     }
   };
+  // Whether values are hidden is not undone: pages of before are shown as was said last.
+  const HIDING = "graphstore-hiding";
+  const hideLink = document.querySelector('[data-key="h"]');
+  function hiding(said) {
+    try {
+      if (said === null) sessionStorage.removeItem(HIDING);
+      else sessionStorage.setItem(HIDING, said);
+    } catch {
+      // No storage: each page is shown as its address says.
+    }
+  }
+  function hideAgain() {
+    let said = null;
+    try {
+      said = sessionStorage.getItem(HIDING);
+    } catch {
+      return;
+    }
+    if (said === null || said === hideLink.dataset.hidden) return;
+    remember({ depth, focus: null });
+    location.replace(hideLink.href);
+  }
+  // A choice of a piece is no step of the history: what is before a move is the whole move before.
+  const unchosen = document.getElementById("gs-unchosen");
+  function unchoose() {
+    if (unchosen) history.replaceState(history.state, "", unchosen.href);
+  }
   const ours = (href) => {
     try {
       const url = new URL(href, location.href);
@@ -38,12 +65,16 @@
       return false;
     }
   };
+  const hrefOf = (link) => (link.href instanceof SVGAnimatedString ? link.href.baseVal : link.href);
   const next = remembered();
   let depth = history.state?.graphstoreDepth;
   if (depth === undefined) {
     depth = next !== null && ours(document.referrer) ? next.depth : 0;
     history.replaceState({ graphstoreDepth: depth }, "");
-    if (next !== null && next.focus) focusAfter(next.focus);
+    if (next === null) hiding(null);
+    else if (next.focus) focusAfter(next.focus);
+  } else {
+    hideAgain();
   }
   undoButton.hidden = false;
   undoButton.disabled = depth === 0;
@@ -61,17 +92,20 @@
       depth: replaces ? depth : depth + 1,
       focus: { key: replaces ? link.dataset.key : null },
     });
-    if (replaces) location.replace(link.href);
-    else location.assign(link.href);
+    if (link === hideLink) hiding(link.dataset.hidden === "1" ? "0" : "1");
+    if (replaces) return location.replace(hrefOf(link));
+    unchoose();
+    return location.assign(hrefOf(link));
   }
   undoButton.addEventListener("click", undo);
   window.addEventListener("pageshow", (event) => {
     if (!event.persisted) return; // as it was left, a link followed and a move typed
     remembered();
     forget();
+    if (unchosen) go(unchosen);
+    else hideAgain();
   });
 
-  const hrefOf = (link) => (link.href instanceof SVGAnimatedString ? link.href.baseVal : link.href);
   document.addEventListener("click", (event) => {
     const link = event.target.closest?.("a[href]");
     const plain =
@@ -82,9 +116,23 @@
       go(link);
     } else {
       remember({ depth: depth + 1, focus: { key: null } });
+      unchoose();
     }
   });
-  document.addEventListener("submit", () => remember({ depth: depth + 1, focus: { key: null } }));
+  // Some opponents can be one player only.
+  const against = document.querySelector("[name=against]:is(select)");
+  function seat() {
+    const left = against.selectedOptions[0].dataset.left;
+    if (left) against.form.elements.as.value = left;
+  }
+  against.addEventListener("change", seat);
+  seat();
+
+  document.addEventListener("submit", (event) => {
+    if (event.target.elements.hide?.type === "checkbox") hiding(null); // said anew, for a game
+    remember({ depth: depth + 1, focus: { key: null } });
+    unchoose();
+  });
 
   // From cell to cell by arrows.
   const cells = () => [...document.querySelectorAll(".gs-large a[data-cell]")];
@@ -163,8 +211,7 @@
     const { key } = event;
     const onBoard = document.activeElement.closest?.(".gs-large, #announcement");
     if (key in DIRECTIONS) {
-      const sideways = key === "ArrowLeft" || key === "ArrowRight";
-      const nowhere = document.activeElement === document.body && sideways;
+      const nowhere = document.activeElement === document.body;
       if ((onBoard || nowhere) && walk(key)) event.preventDefault();
       return;
     }
@@ -174,6 +221,11 @@
       if (key === "?") return showKeys();
       const tool = document.querySelector(`[data-key="${CSS.escape(key)}"]`);
       if (tool) return go(tool);
+      const names = moves().map((link) => link.dataset.move.toLowerCase());
+      if ((key === "f" || key === "r") && !names.some((name) => name.startsWith(key))) {
+        typedShown.textContent = "this board looks no other way, flipped or turned";
+        return undefined;
+      }
     }
     if (/[\p{L}\p{N},.:;+()-]/u.test(key)) type(key);
   });
