@@ -686,3 +686,13 @@ def test_each_file_gets_the_rules_that_built_it(tictactoe_db, tmp_path):
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=30)
     assert said == "graphstore: warning: nim(1) has built none of these files\n"
+
+
+def test_a_file_that_is_damaged_is_said_to_be_so_without_its_folder(copy):
+    with served(copy) as site:
+        content = copy.read_bytes()
+        copy.write_bytes(content[:8192] + b"\xff" * (len(content) - 8192))
+        for path in ("/-/explore/copy", "/copy/state"):
+            page = site.get(path, 503).text
+            assert "copy.db is damaged" in page
+            assert str(copy.parent) not in page

@@ -114,7 +114,8 @@ def answered(
     except NotInStoreError as error:
         status, why = HTTPStatus.NOT_FOUND, str(error)
     except StoreError as error:  # a file that is damaged, or being written
-        status, why = HTTPStatus.INTERNAL_SERVER_ERROR, str(error)
+        status = HTTPStatus.SERVICE_UNAVAILABLE
+        why = str(error).replace(str(store.path), store.path.name)  # folders are nobody's business
     except GraphstoreError as error:
         status, why = HTTPStatus.BAD_REQUEST, str(error)
     return _error(stores, base, status, why, game, text or "")
