@@ -15,6 +15,7 @@ from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from http.client import HTTPConnection
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -110,7 +111,10 @@ def shown_error(page):
 def test_the_first_page_lists_the_games_and_what_they_are_worth(site):
     page = site.page("/")
     assert "X to move: drawn, a tie is 9 plies away" in page
-    assert "765 states for 5,478 positions, 2,270 moves, 9 plies" in page
+    assert (
+        "765 states for 5,478 positions, 2,270 moves; every position is within 9 plies of the start"
+        in page
+    )
     assert "play can go round" in page
     assert page.count('<svg xmlns="http://www.w3.org/2000/svg" class="gs-board"') == 2
     assert {"/-/explore/tictactoe", "/tictactoe", "/tictactoe/state", "/round/q_table"} <= links(
@@ -161,6 +165,25 @@ def test_moves_show_the_positions_before_and_after(site):
     assert {"/tictactoe/state/0", "/-/explore/tictactoe/.../.../..."} <= links(page)
 
 
+def test_a_text_of_many_lines_is_shown_on_many_lines(site):
+    page = site.page(f"/tictactoe?{urlencode({'sql': 'SELECT board(512) AS b'})}")
+    assert '<pre class="gs-lines">...\n...\n..X</pre>' in page
+
+
+def test_the_fields_of_tables_and_of_sql_have_names(site):
+    pages = ("/tictactoe", "/tictactoe?sql=select+1", "/tictactoe/state?ply__gt=2")
+    for page in map(site.page, pages):
+        tags = re.findall(r"<(?:select|textarea|input)[^>]*>", page)
+        fields = [tag for tag in tags if not re.search(r'type="(?:submit|hidden|checkbox)"', tag)]
+        assert fields
+        for field in fields:
+            (named,) = re.findall(r'aria-label="([^"]+)"', field)
+            assert named
+        levels = [int(level) for level in re.findall(r"<h([1-6])[ >]", page)]
+        assert levels[0] == 1
+        assert all(b <= a + 1 for a, b in pairwise(levels)), levels
+
+
 @pytest.mark.parametrize("game", ["tictactoe", "round"])
 def test_counts_are_those_of_the_rows(site, files, game):
     with closing(sqlite3.connect(files[game == "round"])) as connection:
@@ -169,7 +192,7 @@ def test_counts_are_those_of_the_rows(site, files, game):
             page = site.get(f"/{game}/{name}.json?_size=1").json()
             assert page["filtered_table_rows_count"] == count, name
             if count > 1:
-                assert f"<h3>{count:,} rows" in " ".join(site.page(f"/{game}/{name}").split())
+                assert f"<h2>{count:,} rows" in " ".join(site.page(f"/{game}/{name}").split())
     tables = {table["name"]: table["count"] for table in site.get(f"/{game}.json").json()["tables"]}
     with Store.open(files[game == "round"]) as store:
         assert (tables["state"], tables["edge"]) == (store.info["states"], store.info["moves"])
@@ -491,6 +514,20 @@ def test_symmetric_positions_are_asked_for_where_orbits_are_unequal(named, game)
     else:
         shown = Counter(row["orbit"] for row in named.rows(f"/{game}/symmetric"))
         assert shown == orbits - Counter({max(orbits): orbits.total()})
+
+
+def test_moves_that_have_names_are_shown_with_them(named):
+    for page in ("/hexapawn~283~2C3~29/edge?_size=200", "/hexapawn~283~2C3~29/openings"):
+        moves = re.findall(r'<span class="gs-move">(\d+) <b>([^<]*)</b>', named.page(page))
+        game = find_game("hexapawn(3,3)")
+        assert moves
+        assert [game.write_move(int(number)) for number, _ in moves] == [name for _, name in moves]
+    page = named.page(
+        "/hexapawn~283~2C3~29?sql=select+'x'+as+move,+move+as+n,+7+as+moves+from+edge"
+    )
+    assert "gs-move" not in page
+    assert "gs-move" not in named.page("/hexapawn~283~2C3~29/game")
+    assert type(named.rows("/hexapawn~283~2C3~29/edge")[0]["move"]) is int
 
 
 @pytest.mark.parametrize(
