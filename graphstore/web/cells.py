@@ -1,17 +1,21 @@
-"""Cells of tables: a position as its board, an id as a link; JSON and CSV have them as they are."""
+"""Cells of tables: positions as boards, ids as links, moves by name; not in JSON and CSV."""
 
+import re
 from typing import Any
 
 from markupsafe import Markup
 
 from graphstore.boards import board_of
 from graphstore.boardsvg import svg
-from graphstore.game import Game
+from graphstore.errors import GraphstoreError
+from graphstore.game import Game, NamesMoves, move_text
 from graphstore.store import Store
 from graphstore.web import addresses
 
 STATES = ("state", "child", "parent")  # columns of ids
 SIZE = 96  # pixels of a board
+
+_MOVES = re.compile(r"-?\d{1,9}( -?\d{1,9})*")
 
 
 def cell(store: Store, table_address: str, row: Any, column: str, value: Any) -> Markup | None:
@@ -37,7 +41,30 @@ def cell(store: Store, table_address: str, row: Any, column: str, value: Any) ->
     is_id = column in STATES or (column == "id" and "position" in row.keys())  # noqa: SIM118
     if is_id and isinstance(value, int):
         return Markup('<a class="gs-id" href="{}/{}">{}</a>').format(table_address, value, value)
+    if column in ("move", "moves") and isinstance(game, NamesMoves):
+        return _moves(game, column, value)
+    if isinstance(value, str) and "\n" in value:
+        return Markup('<pre class="gs-lines">{}</pre>').format(value)
     return None
+
+
+def _moves(game: Game, column: str, value: Any) -> Markup | None:
+    """Return moves as numbers with the names that the game has for them.
+
+    Args:
+        game: the rules.
+        column: "move" holds a number; "moves" a text of some, but in the table `game` their count.
+        value: what is in the cell.
+    """
+    if isinstance(value, int) == (column == "moves") or not _MOVES.fullmatch(str(value)):
+        return None
+    try:
+        named = [(move, move_text(game, int(move))) for move in str(value).split()]
+    except GraphstoreError:  # somebody's SQL made a number that is no move
+        return None
+    return Markup(" ").join(
+        Markup('<span class="gs-move">{} <b>{}</b></span>').format(*each) for each in named
+    )
 
 
 def position(game: Game | None, name: str, text: str) -> Markup:

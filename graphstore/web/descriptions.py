@@ -12,7 +12,10 @@ _SCORE = (
 )
 _WIN_DEPTH = "moves that the player who just moved still needs to win; empty if he cannot force it"
 _LOSE_DEPTH = "moves that the opponent needs to win; empty if he cannot force it"
-_MOVE = "as the rules number it, on the canonical position; on boards the cell, 0 at the top left"
+_MOVE = (
+    "as the rules number it, on the canonical position; on boards the cell, 0 at the top left; "
+    "beside it the name, in games that have names for moves"
+)
 _POSITION = "the canonical position as text: one for all symmetric ones"
 _OPTIMAL = "what the move is worth to the player who chooses it, if both then play their best"
 _CHILD = "the state that the move leads to, where the other player is to move"
@@ -35,10 +38,11 @@ TABLES: Final[dict[str, tuple[str, dict[str, str]]]] = {
             "lose_depth": _LOSE_DEPTH,
             "orbit": "how many positions the state stands for",
             "random_value": f"the expected result {MOVER} if both play at random; empty in games "
-            "with cycles",
+            "with cycles, without meaning in a strategy",
             "winner": "1, 2, or 0 for a draw, under best play",
             "best_response": f"the expected result {MOVED} if the opponent plays at random and he "
-            "himself his best against that; empty in games with cycles",
+            "himself his best against that; empty in games with cycles, without meaning in a "
+            "strategy",
         },
     ),
     "edge": (

@@ -31,6 +31,7 @@ def _game(store: Store) -> dict[str, Any]:
         "positions": info["positions"],
         "moves": info["moves"],
         "plies": info["plies"],
+        "starts": info["starts"],
         "extent": info["extent"],
         "cyclic": info["cyclic"],
     }
