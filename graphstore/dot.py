@@ -103,13 +103,17 @@ def dot(nodes: Sequence[Node], arrows: Iterable[Arrow], *, across: bool = False)
         lines.append(f"{node.state} [label=<{_node_label(node)}>]")
     for _, wave in groupby(nodes, key=lambda node: node.distance):
         lines.append("{rank=same; " + "; ".join(str(node.state) for node in wave) + "}")
+    ranks = {node.state: node.distance for node in nodes}
     for arrow in arrows:
+        # Graphviz may fail at a label between nodes of one rank, unless it is put there afterwards.
+        level = ranks[arrow.parent] == ranks[arrow.child]
+        kind = "xlabel" if level else "label"
         colour = RULE if arrow.value is None else COLOURS[arrow.value]
         label = f"\u00a0{marked_up(arrow.label)}\u00a0"  # or it touches the line
         if arrow.best:
             label = f"<B>{label}</B>"
         lines.append(
-            f'{arrow.parent} -> {arrow.child} [label=<{label}>, color="{colour}", '
+            f'{arrow.parent} -> {arrow.child} [{kind}=<{label}>, color="{colour}", '
             f"penwidth={3 if arrow.best else 1}]"
         )
     return "\n".join([*lines, "}"]) + "\n"

@@ -118,6 +118,12 @@ def test_the_moves_of_a_drawn_state_are_those_of_the_position_as_it_is_drawn(sto
         ("tictactoe", {"position": TRAP, "plies": 2}),
         ("tictactoe", {"line": True}),
         ("nim(2,3)", {"plies": 2}),
+        ("nim(1,3,5)", {"plies": 3}),  # many moves between states of one rank
+        ("nim(3,4,5)", {"plies": 12}),
+        ("subtraction(12,1,2,3)", {"plies": 6}),
+        ("vanishing", {"plies": 3}),
+        ("hexapawn(3,3)", {"plies": 12}),
+        ("morris(king)", {"position": "XO./O.X/X.O X", "plies": 3}),
         ("morris(king)", {"line": True}),
         ("hostile", {"plies": 2}),
     ],
