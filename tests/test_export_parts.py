@@ -46,7 +46,7 @@ def within(graph, start, plies):
     return set(nx.single_source_shortest_path_length(graph, start, cutoff=plies))
 
 
-@pytest.mark.parametrize("plies", [None, 0, 1, 2, 5, 100])
+@pytest.mark.parametrize("plies", [None, 0, 1, 2, 5, 10**20])
 @pytest.mark.parametrize("position", [".../.../...", "XO./.../...", "XO./.X./...", "XXX/OO./..."])
 def test_below_a_position_is_what_play_can_reach_within_the_plies(store, position, plies):
     graph = store.graph()
