@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from itertools import groupby
+from math import ceil
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
@@ -158,7 +159,7 @@ def render(text: str, kind: Literal["svg", "png"], *, seconds: float = SECONDS) 
         fonts.write_text(_fonts())
         try:
             done = subprocess.run(  # noqa: S603  # this very Python, and no shell
-                [sys.executable, "-P", "-c", _PROGRAM, kind, str(fonts)],
+                [sys.executable, "-P", "-c", _PROGRAM, kind, str(fonts), str(ceil(seconds) + 1)],
                 input=text.encode(),
                 capture_output=True,
                 timeout=seconds,
@@ -180,8 +181,11 @@ def can_render() -> bool:
     return find_spec("pygraphviz") is not None
 
 
+# It ends by itself if this process was killed, and so cannot end it in time.
 _PROGRAM: Final = """
-import os, sys
+import os, signal, sys
+if hasattr(signal, "alarm"):
+    signal.alarm(int(sys.argv[3]))
 os.environ["FONTCONFIG_FILE"] = sys.argv[2]
 import pygraphviz
 graph = pygraphviz.AGraph(string=sys.stdin.buffer.read().decode())
