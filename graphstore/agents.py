@@ -8,7 +8,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -94,7 +94,7 @@ def names(store: Store) -> list[str]:
 def find(store: Store, name: str) -> Agent | None:
     """Return the agent of a name, or None."""
     with store.connect() as connection:
-        row = connection.execute(agent.select().where(agent.c.name == name)).first()
+        row = _by_name(connection, name)
         return None if row is None else _agent(row)
 
 
@@ -108,6 +108,12 @@ def load(store: Store, name: str) -> Agent:
     if found is None:
         raise _missing(store, name)
     return found
+
+
+def _by_name(connection: Connection, name: str) -> Row[Any] | None:
+    with suppress(UnicodeEncodeError):  # of half a character, which SQLite cannot hold
+        return connection.execute(agent.select().where(agent.c.name == name)).first()
+    return None
 
 
 def _missing(store: Store, name: str) -> AgentMissingError:
@@ -125,12 +131,12 @@ def remove(store: Store, name: str) -> None:
         AgentMissingError: there is none.
     """
     with writing(store) as connection:
-        number = connection.scalar(select(agent.c.id).where(agent.c.name == name))
-        if number is None:
+        row = _by_name(connection, name)
+        if row is None:
             raise _missing(store, name)
         for table in (checkpoint, played, bead):
-            connection.execute(table.delete().where(table.c.agent == number))
-        connection.execute(agent.delete().where(agent.c.id == number))
+            connection.execute(table.delete().where(table.c.agent == row.id))
+        connection.execute(agent.delete().where(agent.c.id == row.id))
 
 
 def boxes(store: Store, arena: Arena, known: Agent) -> Boxes:

@@ -1,7 +1,9 @@
 """The command line: the list of the commands, and how an error ends one."""
 
 import os
+import signal
 import sys
+from contextlib import suppress
 from io import TextIOWrapper
 from typing import Any
 
@@ -18,7 +20,13 @@ from graphstore.errors import GraphstoreError
 
 
 def main() -> None:
-    """Run a command; exit 0 if it went well, 1 on an error, 2 on wrong usage, 130 on Ctrl-C."""
+    """Run a command; exit 0 if it went well, 1 on an error, 2 on wrong usage, 130 on Ctrl-C.
+
+    SIGTERM is as Ctrl-C: drafts are removed, and what was started is ended.
+    """
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        with suppress(ValueError):  # not in the main thread, which alone has signals
+            signal.signal(signal.SIGTERM, signal.default_int_handler)
     if sys.stdout is None:  # closed, as by >&-
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # for good
     if isinstance(sys.stdout, TextIOWrapper):

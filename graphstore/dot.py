@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from itertools import groupby
+from math import ceil
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
@@ -103,13 +104,17 @@ def dot(nodes: Sequence[Node], arrows: Iterable[Arrow], *, across: bool = False)
         lines.append(f"{node.state} [label=<{_node_label(node)}>]")
     for _, wave in groupby(nodes, key=lambda node: node.distance):
         lines.append("{rank=same; " + "; ".join(str(node.state) for node in wave) + "}")
+    ranks = {node.state: node.distance for node in nodes}
     for arrow in arrows:
+        # Graphviz may fail at a label between nodes of one rank, unless it is put there afterwards.
+        level = ranks[arrow.parent] == ranks[arrow.child]
+        kind = "xlabel" if level else "label"
         colour = RULE if arrow.value is None else COLOURS[arrow.value]
         label = f"\u00a0{marked_up(arrow.label)}\u00a0"  # or it touches the line
         if arrow.best:
             label = f"<B>{label}</B>"
         lines.append(
-            f'{arrow.parent} -> {arrow.child} [label=<{label}>, color="{colour}", '
+            f'{arrow.parent} -> {arrow.child} [{kind}=<{label}>, color="{colour}", '
             f"penwidth={3 if arrow.best else 1}]"
         )
     return "\n".join([*lines, "}"]) + "\n"
@@ -154,7 +159,7 @@ def render(text: str, kind: Literal["svg", "png"], *, seconds: float = SECONDS) 
         fonts.write_text(_fonts())
         try:
             done = subprocess.run(  # noqa: S603  # this very Python, and no shell
-                [sys.executable, "-P", "-c", _PROGRAM, kind, str(fonts)],
+                [sys.executable, "-P", "-c", _PROGRAM, kind, str(fonts), str(ceil(seconds) + 1)],
                 input=text.encode(),
                 capture_output=True,
                 timeout=seconds,
@@ -176,8 +181,11 @@ def can_render() -> bool:
     return find_spec("pygraphviz") is not None
 
 
+# It ends by itself if this process was killed, and so cannot end it in time.
 _PROGRAM: Final = """
-import os, sys
+import os, signal, sys
+if hasattr(signal, "alarm"):
+    signal.alarm(int(sys.argv[3]))
 os.environ["FONTCONFIG_FILE"] = sys.argv[2]
 import pygraphviz
 graph = pygraphviz.AGraph(string=sys.stdin.buffer.read().decode())

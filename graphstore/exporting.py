@@ -3,15 +3,15 @@
 What is written to a file or a folder is all or nothing: a draft beside it is renamed at the end.
 """
 
+import fcntl
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TextIO
 
-from graphstore.errors import FormatError, StoreExistsError
+from graphstore.errors import FormatError, StoreError, StoreExistsError
 from graphstore.game import Progress, quiet
 from graphstore.graphformats import FORMATS, write_graph
 from graphstore.selection import TABLES, Part, selected
@@ -161,18 +161,55 @@ def _opened(name: Path, file_format: str) -> Any:
 
 @contextmanager
 def _draft(target: Path) -> Iterator[Path]:
-    """Lend the path of a draft, of a file or a folder, that becomes the target if all ends well."""
+    """Lend the path of a draft, of a file or a folder, that becomes the target if all ends well.
+
+    It is in a folder that is locked meanwhile; what a killed export left is not locked, and is
+    removed.
+    """
     with explained(target):
         _check_new(target)
-        folder = Path(tempfile.mkdtemp(dir=target.absolute().parent, prefix=".exporting-"))
+        folder = target.with_name(f".{target.name}.exporting")
+        lock = _take_over(folder)
         try:
             draft = folder / "draft"
             yield draft
             _check_new(target)
             draft.rename(target)
         finally:
-            with suppress(OSError):
-                shutil.rmtree(folder)
+            _remove(folder)
+            os.close(lock)
+
+
+def _take_over(folder: Path) -> int:
+    """Return an open file descriptor of an empty folder that no other export is using."""
+    while True:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        try:
+            lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        except FileNotFoundError:  # the export that used it has just ended
+            continue
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if folder.exists() and os.path.samestat(os.fstat(lock), folder.stat()):
+                _remove(folder / "draft")
+                return lock
+        except BlockingIOError:
+            os.close(lock)
+            raise StoreError(
+                f"another export is writing {folder}; wait for it, or name another file"
+            ) from None
+        except BaseException:
+            os.close(lock)
+            raise
+        os.close(lock)
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
 
 
 def _check_new(target: Path) -> None:

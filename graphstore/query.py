@@ -5,6 +5,7 @@ in the orientation that was asked.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -302,7 +303,10 @@ def _caption(probe: Probe) -> str:
 
 def _as_stored(connection: Connection, position: str | int) -> RowMapping | None:
     by_text = select(state).where(state.c.position == position)
-    row = connection.execute(by_text).mappings().first() if isinstance(position, str) else None
+    row = None
+    if isinstance(position, str):
+        with suppress(UnicodeEncodeError):  # of half a character, which SQLite cannot hold
+            row = connection.execute(by_text).mappings().first()
     if row is None and (not isinstance(position, str) or _is_number(position)):
         row = _by_id(connection, int(position))
     return row

@@ -51,6 +51,7 @@ _PAGE = """
 SELECT json_group_array(parent), json_group_array(move), json_group_array(child)
 FROM (SELECT * FROM edge WHERE (parent, move) > (?, ?) ORDER BY parent, move LIMIT ?)
 """
+_ENDLESS = 2**62  # plies: islice() takes no more, and no database has as many
 _STEPS = 100_000  # of SQLite's virtual machine between two chances to interrupt it
 _NO_SQL = re.compile(
     r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | `[^`]*` | \[[^]]*\] | --[^\n]* | /\*.*?\*/""",
@@ -248,7 +249,7 @@ def _reached(store: Store, below: str | int, plies: int | None, progress: Progre
     ids: list[list[int]] = []
     with store.connect() as connection:
         waves = query.below(connection, start)
-        for wave in waves if plies is None else islice(waves, plies + 1):
+        for wave in waves if plies is None else islice(waves, min(plies, _ENDLESS) + 1):
             ids.append(wave)
             progress("select below", sum(map(len, ids)), None)
     return np.sort(np.fromiter(chain.from_iterable(ids), np.int64))

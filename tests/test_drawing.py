@@ -2,7 +2,9 @@
 
 import io
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -118,6 +120,12 @@ def test_the_moves_of_a_drawn_state_are_those_of_the_position_as_it_is_drawn(sto
         ("tictactoe", {"position": TRAP, "plies": 2}),
         ("tictactoe", {"line": True}),
         ("nim(2,3)", {"plies": 2}),
+        ("nim(1,3,5)", {"plies": 3}),  # many moves between states of one rank
+        ("nim(3,4,5)", {"plies": 12}),
+        ("subtraction(12,1,2,3)", {"plies": 6}),
+        ("vanishing", {"plies": 3}),
+        ("hexapawn(3,3)", {"plies": 12}),
+        ("morris(king)", {"position": "XO./O.X/X.O X", "plies": 3}),
         ("morris(king)", {"line": True}),
         ("hostile", {"plies": 2}),
     ],
@@ -230,6 +238,42 @@ def test_what_graphviz_cannot_do_is_one_line(capfd):
     with pytest.raises(DrawingError, match="was not done"):
         dot.render("digraph {a -> b}", "svg", seconds=1e-6)
     assert capfd.readouterr() == ("", "")
+
+
+STUCK = """
+import graphstore.cli, graphstore.dot
+graphstore.dot._PROGRAM = (
+    "import os, time; fifo = open(os.environ['FIFO'], 'w', buffering=1); print('begun', file=fifo);"
+    "time.sleep(30); print('done', file=fifo)"
+)
+graphstore.cli.main()
+"""
+
+
+def test_a_draw_that_is_terminated_ends_its_layout_and_leaves_nothing(tictactoe_db, tmp_path):
+    fifo, folder = tmp_path / "fifo", tmp_path / "tmp"
+    os.mkfifo(fifo)
+    folder.mkdir()
+    words = ["draw", str(tictactoe_db), "--plies", "1", "--output", str(folder / "x.svg")]
+    with subprocess.Popen(
+        [sys.executable, "-c", STUCK, *words],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"FIFO": str(fifo), "TMPDIR": str(folder)},
+    ) as process:
+        with fifo.open() as layout:
+            assert layout.readline() == "begun\n"
+            process.terminate()
+            assert layout.read() == ""
+        _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (130, "graphstore: interrupted\n")
+    assert list(folder.iterdir()) == []
+
+
+def test_a_layout_that_nobody_ends_ends_by_itself():
+    words = [sys.executable, "-c", dot._PROGRAM, "svg", "fonts.conf", "1"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE) as process:  # it waits for its input
+        assert process.wait(timeout=60) == -signal.SIGALRM
 
 
 def test_dot_is_read_back_by_graphviz(stores):

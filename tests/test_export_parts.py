@@ -4,13 +4,14 @@ import json
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 
 import networkx as nx
 import pytest
 from conftest import GRAPHSTORE, NASTY_TEXTS, Nasty, TableGame, error_line
 
 from graphstore import Store, build, export
-from graphstore.errors import QueryError, SelectionError
+from graphstore.errors import QueryError, SelectionError, StoreError
 from graphstore.selection import selected
 
 CYCLIC = TableGame({0: {0: 1, 5: 2}, 1: {3: 0, 1: 2}, 2: {0: 1, 1: 3}, 3: {0: 4}, 4: -1}, 0)
@@ -46,7 +47,7 @@ def within(graph, start, plies):
     return set(nx.single_source_shortest_path_length(graph, start, cutoff=plies))
 
 
-@pytest.mark.parametrize("plies", [None, 0, 1, 2, 5, 100])
+@pytest.mark.parametrize("plies", [None, 0, 1, 2, 5, 10**20])
 @pytest.mark.parametrize("position", [".../.../...", "XO./.../...", "XO./.X./...", "XXX/OO./..."])
 def test_below_a_position_is_what_play_can_reach_within_the_plies(store, position, plies):
     graph = store.graph()
@@ -207,26 +208,59 @@ def test_what_makes_no_sense_together_is_wrong_usage(run, tictactoe_db, options,
     assert message in error_line(done, exit_code=2)
 
 
-@pytest.mark.parametrize("file_format", ["parquet", "csv", "gexf"])
-@pytest.mark.parametrize("phase", ["select below", "export state", "export edge"])
-def test_ctrl_c_is_answered_in_one_line_and_leaves_nothing(tmp_path, file_format, phase):
-    build("hexapawn(4,4)", tmp_path / "game.db")
-    with Store.open(tmp_path / "game.db") as store:
+@contextmanager
+def exporting(folder, file_format, phase):
+    """Lend a process that exports a game to a folder and has come to a phase."""
+    build("hexapawn(4,4)", folder / "game.db")
+    with Store.open(folder / "game.db") as store:
         start = store.info["start"]
-    words = ["export", tmp_path / "game.db", "--format", file_format, "--below", start]
-    words += ["--output", tmp_path / "out"]
-    process = subprocess.Popen(
+    words = ["export", folder / "game.db", "--format", file_format, "--below", start]
+    words += ["--output", folder / "out"]
+    with subprocess.Popen(
         [sys.executable, "-c", LOUD_COMMAND, *map(str, words)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-    )
-    while not process.stdout.readline().startswith(phase):
-        assert process.poll() is None
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    ) as process:
+        while not process.stdout.readline().startswith(phase):
+            assert process.poll() is None
+        yield process
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "csv", "gexf"])
+@pytest.mark.parametrize(
+    ("phase", "number"),
+    [
+        ("select below", signal.SIGINT),
+        ("export state", signal.SIGTERM),
+        ("export edge", signal.SIGINT),
+    ],
+)
+def test_a_signal_is_answered_in_one_line_and_leaves_nothing(tmp_path, file_format, phase, number):
+    with exporting(tmp_path, file_format, phase) as process:
+        process.send_signal(number)
+        _, said = process.communicate(timeout=60)
     assert (process.returncode, said) == (130, "graphstore: interrupted\n")
     assert [path.name for path in tmp_path.iterdir()] == ["game.db"]
+
+
+@pytest.mark.parametrize("file_format", ["csv", "dot"])
+def test_what_a_killed_export_left_is_taken_over_but_not_while_it_runs(tmp_path, file_format):
+    with exporting(tmp_path, file_format, "export state") as process:
+        process.send_signal(signal.SIGSTOP)
+        with Store.open(tmp_path / "game.db") as store:
+            with pytest.raises(StoreError, match="another export is writing"):
+                export(store, tmp_path / "out", file_format)
+            process.kill()
+            process.communicate(timeout=60)
+            left = {path.name for path in tmp_path.iterdir()}
+            assert left == {"game.db", ".out.exporting"}
+            export(store, tmp_path / "out", file_format)
+            export(store, tmp_path / "again", file_format)
+    assert {path.name for path in tmp_path.iterdir()} == {"game.db", "out", "again"}
+    for path in (tmp_path / "out").rglob("*.csv") if file_format == "csv" else [tmp_path / "out"]:
+        again = tmp_path / "again" / path.relative_to(tmp_path / "out")
+        assert path.read_bytes() == again.read_bytes()
 
 
 @pytest.mark.parametrize("file_format", ["csv", "jsonl", "graphml", "gexf", "dot"])
