@@ -3,7 +3,6 @@
 What is written to a file or a folder is all or nothing: a draft beside it is renamed at the end.
 """
 
-import fcntl
 import os
 import shutil
 from collections.abc import Iterator
@@ -65,7 +64,8 @@ def export(
         progress: called with the phase and how far it is.
 
     Raises:
-        FormatError: there is no such format or table, or a graph is asked for a table.
+        FormatError: there is no such format or table, a graph is asked for a table, or the target
+            has the name of another format.
         MissingExtraError: the format is parquet and pyarrow is not installed.
         StoreExistsError: the target is there.
         StoreError: it cannot be written.
@@ -84,6 +84,11 @@ def export(
     """
     check(file_format, table)
     path = Path(target)
+    other = path.suffix.lower().removeprefix(".")
+    if other != file_format and other in (*TABULAR, *GRAPHS):
+        raise FormatError(f"{path} has the name of {other}, and would be {file_format}; rename it")
+    if str(path) == "-":
+        raise FormatError("- is no name for a file; rows go to standard output without any")
     tables: tuple[str | None, ...] = (table,)
     single = file_format in GRAPHS or table is not None or path.suffix.lower() == f".{file_format}"
     if not single:
@@ -182,6 +187,8 @@ def _draft(target: Path) -> Iterator[Path]:
 
 def _take_over(folder: Path) -> int:
     """Return an open file descriptor of an empty folder that no other export is using."""
+    import fcntl  # not on Windows, where only what goes to standard output can be exported
+
     while True:
         folder.mkdir(mode=0o700, exist_ok=True)
         try:

@@ -258,6 +258,8 @@ def _reached(store: Store, below: str | int, plies: int | None, progress: Progre
 def _fulfilling(store: Store, where: str, progress: Progress) -> Ints:
     """Return the ids of the states that fulfil a condition, ascending."""
     progress("select where", 0, None)
+    if not where.strip():
+        raise QueryError("where: the condition is empty; leave it out for all states")
     depth = 0
     for character in _NO_SQL.sub("", where):
         depth += (character == "(") - (character == ")")

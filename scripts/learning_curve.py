@@ -37,6 +37,10 @@ def main() -> None:
     form.add_argument("--csv", action="store_true", help="print CSV")
     form.add_argument("--json", action="store_true", help="print JSON")
     arguments = parser.parse_args()
+    if arguments.plot and not arguments.plot.lower().endswith(".png"):
+        parser.error(
+            f"--plot {arguments.plot}: its name must end in .png, which is what it will be"
+        )
     if arguments.plot and Path(arguments.plot).resolve() == Path(arguments.game).resolve():
         parser.error(f"--plot {arguments.plot} would replace the database")
     given = {name: getattr(arguments, name) for name in SETTINGS}

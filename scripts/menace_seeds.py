@@ -65,7 +65,9 @@ def main() -> None:
         print(f"{seed:>4}  " + "  ".join(f"{share:.3f}" for share in shares))
     for name in Learned._fields[1:]:
         shares = sorted(getattr(each, name) for each in learned)
-        low, middle, high = quantiles(shares, n=4) if len(shares) > 1 else shares * 3
+        low, middle, high = (
+            quantiles(shares, n=4, method="inclusive") if len(shares) > 1 else shares * 3
+        )
         print(
             f"{name:<5} least {shares[0]:.3f}, quartiles {low:.3f} {middle:.3f} {high:.3f}, "
             f"most {shares[-1]:.3f}"

@@ -31,6 +31,10 @@ def main() -> None:
     parser.add_argument("--plot", metavar="PNG", help="draw it, too (needs matplotlib)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments = parser.parse_args()
+    if arguments.plot and not arguments.plot.lower().endswith(".png"):
+        parser.error(
+            f"--plot {arguments.plot}: its name must end in .png, which is what it will be"
+        )
     if arguments.plot and Path(arguments.plot).resolve() == Path(arguments.file).resolve():
         parser.error(f"--plot {arguments.plot} would replace the database")
     try:

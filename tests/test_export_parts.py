@@ -98,7 +98,7 @@ def test_where_is_a_condition_over_the_columns_of_state(store, condition, right)
 @pytest.mark.parametrize(
     ("condition", "message"),
     [
-        ("", "syntax error"),
+        ("", "the condition is empty"),
         ("nope = 1", "no such column: nope"),
         ("1) OR (1", "a [)] too many"),
         ("1) UNION SELECT 77 WHERE (1", "a [)] too many"),

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -223,7 +224,11 @@ def test_menace_is_trained_for_every_seed():
     assert all(abs(each["won"] + each["drawn"] + each["lost"] - 1) < 1e-9 for each in learned)
     assert all(each["won"] == 0 for each in learned)  # against a perfect opponent
     done = run("menace_seeds.py", *words)
-    assert done.stdout.count("quartiles") == 4
+    spreads = re.findall(
+        r"least ([\d.]+), quartiles ([\d.]+) ([\d.]+) ([\d.]+), most ([\d.]+)", done.stdout
+    )
+    assert len(spreads) == 4
+    assert all(list(spread) == sorted(spread, key=float) for spread in spreads)
 
 
 def test_a_strategy_is_walked_through_exact_boards(tmp_path):
@@ -488,8 +493,12 @@ def test_a_picture_does_not_replace_the_database(run_script, copy, script):
     before = copy.read_bytes()
     code, out, err = run_script(script, copy, "--plot", copy)
     assert (code, out) == (2, "")
+    assert "must end in .png" in err
+    png = copy.rename(copy.with_suffix(".png"))
+    code, out, err = run_script(script, png, "--plot", png)
+    assert (code, out) == (2, "")
     assert "would replace the database" in err
-    assert copy.read_bytes() == before
+    assert png.read_bytes() == before
 
 
 def test_what_a_script_cannot_do_it_says_in_one_line(line, tictactoe_db, vanishing_db, tmp_path):
