@@ -28,6 +28,7 @@ from graphstore.errors import DrawingError, MissingExtraError
 SECONDS = 60  # that a layout may take
 INSTALL: Final = "pip install 'graphstore[draw]'"
 CELL = 18  # points
+MOST_IN_A_ROW = 8  # boards of a line
 ROOMY = 44  # points, where moves stand on the cells
 FONTS = "DejaVu Sans,Verdana,Helvetica,sans-serif"
 PAPER: Final = "#ffffff"
@@ -91,7 +92,7 @@ def dot(nodes: Sequence[Node], arrows: Iterable[Arrow], *, across: bool = False)
     Args:
         nodes: the states, by distance.
         arrows: the moves.
-        across: whether play goes from left to right, not downwards.
+        across: whether play goes from left to right, not downwards: a line, in rows if it is long.
     """
     lines = [
         "digraph {",
@@ -102,9 +103,14 @@ def dot(nodes: Sequence[Node], arrows: Iterable[Arrow], *, across: bool = False)
     ]
     for node in nodes:
         lines.append(f"{node.state} [label=<{_node_label(node)}>]")
-    for _, wave in groupby(nodes, key=lambda node: node.distance):
-        lines.append("{rank=same; " + "; ".join(str(node.state) for node in wave) + "}")
     ranks = {node.state: node.distance for node in nodes}
+    if across:
+        ranks = _columns(nodes)
+    for _, wave in groupby(sorted(ranks, key=ranks.__getitem__), key=ranks.__getitem__):
+        one_rank = list(map(str, wave))
+        lines.append("{rank=same; " + "; ".join(one_rank) + "}")
+        if across and len(one_rank) > 1:
+            lines.append(" -> ".join(one_rank) + " [style=invis]")  # or rows lose their order
     for arrow in arrows:
         # Graphviz may fail at a label between nodes of one rank, unless it is put there afterwards.
         level = ranks[arrow.parent] == ranks[arrow.child]
@@ -118,6 +124,14 @@ def dot(nodes: Sequence[Node], arrows: Iterable[Arrow], *, across: bool = False)
             f"penwidth={3 if arrow.best else 1}]"
         )
     return "\n".join([*lines, "}"]) + "\n"
+
+
+def _columns(line: Sequence[Node]) -> dict[int, int]:
+    """Return in which column each state of a line stands; every other row goes backwards."""
+    rows = ceil(len(line) / MOST_IN_A_ROW)
+    columns = ceil(len(line) / rows)  # so that the last row is not much shorter
+    there_and_back = (*range(columns), *reversed(range(columns)))
+    return {node.state: there_and_back[at % len(there_and_back)] for at, node in enumerate(line)}
 
 
 def svg(nodes: Sequence[Node], arrows: Sequence[Arrow], *, title: str, across: bool = False) -> str:

@@ -166,6 +166,34 @@ def test_a_line_is_the_line_of_the_store(stores):
         assert tuple(move for arrow in drawing.arrows for move in arrow.moves) == line.moves
 
 
+@pytest.mark.parametrize("name", ["tictactoe", "subtraction(40,1,2)"])
+def test_a_long_line_is_drawn_in_rows_that_go_to_and_fro(stores, name):
+    drawing = draw(stores(name), line=True)
+    picture = drawing.svg()
+    assert len(drawn(picture, "node")) == len(drawing.nodes)
+    assert len(drawn(picture, "edge")) == len(drawing.arrows)
+    places = {}
+    for node in drawn(picture, "node"):
+        frame = node.findall(f".//{SVG}polygon")[-1].get("points").split()
+        places[node.find(SVG + "title").text] = [
+            sum(map(float, each)) / len(frame)
+            for each in zip(*(corner.split(",") for corner in frame), strict=True)
+        ]
+    row, rows = [], []
+    for x, y in (places[node.position] for node in drawing.nodes):
+        if row and abs(y - row[-1][1]) > 20:  # points; a board is at least as high
+            rows.append(row)
+            row = []
+        row.append((x, y))
+    rows.append(row)
+    assert len(rows) > 1
+    assert max(map(len, rows)) <= dot.MOST_IN_A_ROW
+    for number, row in enumerate(rows):
+        assert [x for x, _ in row] == sorted((x for x, _ in row), reverse=number % 2 == 1)
+    heights = [row[0][1] for row in rows]
+    assert heights == sorted(heights)
+
+
 def test_a_line_that_repeats_leads_back(stores):
     line, drawing = stores("morris(king)").line(), draw(stores("morris(king)"), line=True)
     assert line.repeats
