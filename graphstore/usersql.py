@@ -94,7 +94,10 @@ class Watch:
         """Return what to raise for what the driver raised."""
         if isinstance(self.raised, GraphstoreError | KeyboardInterrupt):
             return self.raised
-        if str(error) == "interrupted":
+        unseen = self.raised is None and "user-defined function raised" in str(error)
+        if (
+            unseen or str(error) == "interrupted"
+        ):  # Ctrl-C, also just before a function's first line
             return KeyboardInterrupt()
         if "authoriz" in str(error) or "prohibited" in str(error):
             return QueryError(

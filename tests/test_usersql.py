@@ -1,6 +1,7 @@
 """What a person types is run if it reads, and refused in one clear line if it would do more."""
 
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ from graphstore.errors import (
     UnknownCharacterError,
     WrongSizeError,
 )
+from graphstore.usersql import Watch
 
 WRITES = """
 INSERT INTO state VALUES (1)
@@ -286,3 +288,9 @@ def test_the_python_of_a_guest_is_not_run(copy):
     with Store.open(copy) as store:
         assert not store.has_rules
         assert store.get(0) is not None
+
+
+def test_ctrl_c_before_the_first_line_of_a_function_is_ctrl_c_too():
+    """SQLite says only that a function raised something, and no function has left what."""
+    error = sqlite3.OperationalError("user-defined function raised exception")
+    assert isinstance(Watch().cause(error), KeyboardInterrupt)
