@@ -1,7 +1,5 @@
 """A solved graph back from its database, whole or in part."""
 
-from collections.abc import Iterable
-from contextlib import closing
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -14,11 +12,10 @@ from graphstore.arrays import member
 from graphstore.errors import NotAStoreError
 from graphstore.game import IN_PLAY, Ints
 from graphstore.graph import Edges, GameGraph, States
+from graphstore.reading import columns
 from graphstore.solution import NONE, Solution
 
-_INTEGERS = ("id", "ply", "to_move", "ended", "value", "remoteness", "win_depth", "lose_depth")
 _NULLS = {"to_move": 0, "remoteness": NONE, "win_depth": NONE, "lose_depth": NONE}
-_TYPES = dict.fromkeys((*_INTEGERS, "orbit", "parent", "move", "child"), "i8") | {"position": "O"}
 
 
 def _read(*names: str) -> Select[Any]:
@@ -43,15 +40,15 @@ def load(connection: Connection, name: str, *, below: int | None = None) -> Game
     """Return the solved graph, or the part that play from one state can reach."""
     by_state, by_parent = schema.state.c.id, schema.edge.c.parent
     if below is None:
-        states = _columns(connection, [_STATE.order_by(by_state)])
-        edges = _columns(connection, [_EDGE.order_by(by_parent, schema.edge.c.move)])
+        states = columns(connection, [_STATE.order_by(by_state)])
+        edges = columns(connection, [_EDGE.order_by(by_parent, schema.edge.c.move)])
     else:
         ids = sorted(chain.from_iterable(query.below(connection, below)))
         parts = [ids[begin : begin + query.BATCH] for begin in range(0, len(ids), query.BATCH)]
-        states = _columns(
+        states = columns(
             connection, [_STATE.where(by_state.in_(part)).order_by(by_state) for part in parts]
         )
-        edges = _columns(
+        edges = columns(
             connection,
             [
                 _EDGE.where(by_parent.in_(part)).order_by(by_parent, schema.edge.c.move)
@@ -65,31 +62,9 @@ def load(connection: Connection, name: str, *, below: int | None = None) -> Game
 
 def load_unsolved(connection: Connection, name: str) -> GameGraph:
     """Return the graph alone, of which every schema has the columns: for upgrades to solve."""
-    states = _columns(connection, [_UNSOLVED.order_by(schema.state.c.id)])
-    edges = _columns(connection, [_EDGE.order_by(schema.edge.c.parent, schema.edge.c.move)])
+    states = columns(connection, [_UNSOLVED.order_by(schema.state.c.id)])
+    edges = columns(connection, [_EDGE.order_by(schema.edge.c.parent, schema.edge.c.move)])
     return _graph(name, states, edges)
-
-
-def _columns(connection: Connection, queries: Iterable[Select[Any]]) -> dict[str, Any]:
-    """Return the columns that the queries yield one after the other: arrays, a list of texts.
-
-    Read through the driver's own cursor: a graph has millions of rows.
-    """
-    parts = []
-    for each in queries:
-        statement = each.compile(connection, compile_kwargs={"literal_binds": True})
-        # Doubles where no other type is known: None becomes NaN.
-        names = [column.name for column in each.selected_columns]
-        row = np.dtype([(name, _TYPES.get(name, "f8")) for name in names])
-        cursor: Any = connection.connection.cursor()
-        with closing(cursor):
-            cursor.execute(str(statement))
-            parts.append(np.fromiter(cursor, row))
-    table = np.concatenate(parts)
-    columns = {name: np.ascontiguousarray(table[name]) for name in table.dtype.names or ()}
-    return {
-        name: cells.tolist() if name == "position" else cells for name, cells in columns.items()
-    }
 
 
 def _graph(name: str, states: dict[str, Any], edges: dict[str, Any]) -> GameGraph:

@@ -123,6 +123,11 @@ class Store:
         self._engine.dispose()
 
     @property
+    def address(self) -> str:
+        """Where it is, as `Store.open` takes it and messages say it."""
+        return str(self.path)
+
+    @property
     def game(self) -> Game:
         """The rules: those given, else the built-in game that the database names.
 
