@@ -5,20 +5,15 @@ game that was saved.
 """
 
 import json
-import os
-import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
-from functools import partial
+from contextlib import closing, contextmanager, suppress
 from itertools import chain
-from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, Row, Select, and_, bindparam, create_engine, func, select
-from sqlalchemy.pool import NullPool
+from sqlalchemy import Connection, Row, Select, and_, bindparam, func, select
 
 from graphstore import schema
 from graphstore.arena import Arena
@@ -27,11 +22,9 @@ from graphstore.inserting import insert_rows
 from graphstore.menace import MOST_BEADS, Boxes, Settings, read_stages, written
 from graphstore.opponents import agent_name
 from graphstore.schema import agent, bead, checkpoint, edge, played
-from graphstore.store import Store, connect, explained
+from graphstore.store import Store
 
-WAIT = 30  # seconds for another writer to end
 MOST_GAMES = 2**62  # so that their number never overflows
-UNCHANGED = "nothing was changed"
 DROP = "add --drop-agents (drop_agents=True) to delete them, or write to another file"
 
 
@@ -119,8 +112,8 @@ def _by_name(connection: Connection, name: str) -> Row[Any] | None:
 def _missing(store: Store, name: str) -> AgentMissingError:
     known = ", ".join(names(store)) or "none yet"
     return AgentMissingError(
-        f"{store.path} has no agent {shown(str(name))}; its agents: {known}; "
-        f"graphstore train {store.path} makes one"
+        f"{store.address} has no agent {shown(str(name))}; its agents: {known}; "
+        f"graphstore train {store.address} makes one"
     )
 
 
@@ -155,13 +148,14 @@ def boxes(store: Store, arena: Arena, known: Agent) -> Boxes:
     places = np.column_stack((arena.state[arena.parent[edges]], arena.move[edges]))
     if not np.array_equal(places, rows[:, :2]):
         raise NotAStoreError(
-            f"{store.path} is damaged: the beads of {known.name} are not those of its boxes"
+            f"{store.address} is damaged: the beads of {known.name} are not those of its boxes"
         )
     wrong = np.flatnonzero((rows[:, 2] < 0) | (rows[:, 2] > MOST_BEADS))
     if wrong.size:
         state, move, found = rows[wrong[0]].tolist()
         raise NotAStoreError(
-            f"{store.path} is damaged: {known.name} has {found:,} beads on move {move} of {state}"
+            f"{store.address} is damaged: {known.name} has {found:,} beads on move {move} of state "
+            f"{state}"
         )
     beads = np.zeros(len(arena.child), dtype=np.int64)
     beads[edges] = rows[:, 2]
@@ -182,7 +176,7 @@ def create(store: Store, name: str, settings: Settings, seed: int, arena: Arena)
         number = int(connection.scalar(select(func.max(agent.c.id))) or 0) + 1
         made = Agent(number, agent_name(name), settings, seed, 0, _state(random))
         if connection.scalar(select(agent.c.id).where(agent.c.name == name)) is not None:
-            raise StoreError(f"{store.path} has an agent {name} already")
+            raise StoreError(f"{store.address} has an agent {name} already")
         connection.execute(agent.insert(), _columns(made))
         insert_rows(
             connection,
@@ -291,100 +285,64 @@ def writing(store: Store, consequence: str = "nothing was written") -> Iterator[
         consequence: what an error says that it means.
 
     Raises:
-        StoreError: the file cannot be written, or holds another game than when it was opened.
+        StoreError: it cannot be written, or holds another game than when it was opened.
     """
-    driver = partial(
-        sqlite3.connect,
-        f"{store.path.absolute().as_uri()}?mode=rw",
-        uri=True,
-        isolation_level=None,  # the driver itself would begin one later than it is needed
-        timeout=WAIT,
-    )
-    with explained(store.path, consequence):
-        engine = create_engine("sqlite://", creator=driver, poolclass=NullPool)
-        while True:
-            before = store.path.stat()
-            with engine.connect() as connection:
-                connection.exec_driver_sql("PRAGMA foreign_keys = ON")
-                connection.exec_driver_sql("BEGIN IMMEDIATE")
-                if not os.path.samestat(before, store.path.stat()):
-                    continue  # a build has put another file in its place, which is the one to use
-                row = connection.execute(schema.game.select()).mappings().one()
-                if row["digest"] != store.info["digest"]:
-                    raise StoreError(f"{store.path} holds another game by now: {row['name']}")
-                yield connection
-                connection.commit()
-                return
+    with store.place.explained(consequence), store.place.writing() as connection:
+        row = connection.execute(schema.game.select()).mappings().one()
+        if row["digest"] != store.info["digest"]:
+            raise StoreError(f"{store.address} holds another game by now: {row['name']}")
+        yield connection
 
 
-@contextmanager
-def carried_over(old: Path, draft: Path) -> Iterator[list[str]]:
-    """Copy the agents of a file into the draft that will replace it; lend their names.
+def carry_over(connection: Connection, old: str, new: str, address: str) -> list[str]:
+    """Copy the agents of a game into the one that will replace it; return their names.
 
-    Until the block ends nothing can be written to the old file, so that no game is lost.
+    Args:
+        connection: it sees both.
+        old: what qualifies the tables of the old one.
+        new: and of the new one.
+        address: of the old one.
 
     Raises:
-        StoreError: the draft has other states or moves, or an agent is being trained.
+        StoreError: the new one has other states or moves.
     """
-    with explained(old, UNCHANGED), ExitStack() as stack:
-        kept = named_in(old)[1]
-        if kept:
-            held = stack.enter_context(closing(sqlite3.connect(old, timeout=WAIT)))
-            held.execute("PRAGMA journal_mode = DELETE").fetchall()
-            held.execute("BEGIN IMMEDIATE")
-            copy = stack.enter_context(closing(sqlite3.connect(draft, isolation_level=None)))
-            copy.execute("ATTACH ? AS old", (f"{old.absolute().as_uri()}?mode=ro",))
-            if copy.execute(_OTHER_STATES).fetchone() is not None:
-                raise StoreError(
-                    f"{old} has agents ({', '.join(kept)}), and the game has other states or moves "
-                    f"now, for which they have no beads; {DROP}"
-                )
-            copy.execute("BEGIN")
-            for table in schema.AGENT_TABLES:
-                columns = ", ".join(column.name for column in table.columns)
-                copy.execute(
-                    f"INSERT INTO main.{table} ({columns}) SELECT {columns} FROM old.{table}"
-                )
-            for row in copy.execute("SELECT id, side, stages FROM main.agent").fetchall():
-                copy.execute(_fill_new_boxes(*row))
-            copy.execute("COMMIT")
-        yield kept
+    run = connection.exec_driver_sql
+    kept = [str(name) for (name,) in run(f"SELECT name FROM {old}.agent ORDER BY name")]
+    if run(_OTHER_STATES.format(old=old, new=new)).first() is not None:
+        raise StoreError(
+            f"{address} has agents ({', '.join(kept)}), and the game has other states or moves "
+            f"now, for which they have no beads; {DROP}"
+        )
+    for table in schema.AGENT_TABLES:
+        columns = ", ".join(column.name for column in table.columns)
+        run(f"INSERT INTO {new}.{table} ({columns}) SELECT {columns} FROM {old}.{table}")
+    for number, side, stages in run(f"SELECT id, side, stages FROM {new}.agent").all():
+        run(_fill_new_boxes(new, number, side, stages))
+    return kept
 
 
 _OTHER_STATES = """
-SELECT 1 FROM old.game AS before, main.game AS now WHERE before.digest <> now.digest
+SELECT 1 FROM {old}.game AS before, {new}.game AS now WHERE before.digest <> now.digest
     AND (now.extent <> 'below' OR before.extent <> 'below' OR before.rules <> now.rules
-        OR EXISTS (SELECT parent, move, child FROM old.edge EXCEPT SELECT * FROM main.edge))
+        OR EXISTS (SELECT parent, move, child FROM {old}.edge
+            EXCEPT SELECT parent, move, child FROM {new}.edge))
 """
 
 
-def _fill_new_boxes(number: int, side: int, stages: str) -> str:
-    """Return the SQL that fills the boxes that an agent did not have, in a file that has grown."""
+def _fill_new_boxes(new: str, number: int, side: int, stages: str) -> str:
+    """Return the SQL that fills the boxes that an agent did not have, in a game that has grown."""
     beads = read_stages(stages)
     cases = " ".join(f"WHEN {stage} THEN {count}" for stage, count in enumerate(beads))
-    mine = f"AND (to_move IS NULL OR to_move = {side})" if side else ""
+    mine = f"AND (state.to_move IS NULL OR state.to_move = {side})" if side else ""
     return f"""
-        INSERT INTO main.bead (agent, state, move, beads)
-        SELECT {number}, parent, min(move), CASE ply / 2 {cases} ELSE {beads[-1]} END
-        FROM main.edge JOIN main.state ON state.id = parent
-        WHERE NOT EXISTS (SELECT 1 FROM main.bead WHERE agent = {number} AND state = parent)
-            AND (SELECT count(*) FROM main.edge AS e WHERE e.parent = edge.parent) > 1 {mine}
-        GROUP BY parent, child"""
-
-
-def named_in(path: Path) -> tuple[str, list[str]]:
-    """Return the game and the agents of a file, which may be of any version, or anything else."""
-    try:
-        with closing(connect(path)) as connection:
-            (game,) = connection.execute("SELECT name FROM game").fetchone()
-            if not connection.execute(
-                "SELECT 1 FROM sqlite_master WHERE name = 'agent'"
-            ).fetchall():
-                return str(game), []
-            rows = connection.execute("SELECT name FROM agent ORDER BY name").fetchall()
-            return str(game), [str(name) for (name,) in rows]
-    except (sqlite3.Error, TypeError):
-        return "", []
+        INSERT INTO {new}.bead (agent, state, move, beads)
+        SELECT {number}, edge.parent, min(edge.move),
+            CASE state.ply / 2 {cases} ELSE {beads[-1]} END
+        FROM {new}.edge AS edge JOIN {new}.state AS state ON state.id = edge.parent
+        WHERE NOT EXISTS (SELECT 1 FROM {new}.bead AS b
+                WHERE b.agent = {number} AND b.state = edge.parent)
+            AND (SELECT count(*) FROM {new}.edge AS e WHERE e.parent = edge.parent) > 1 {mine}
+        GROUP BY edge.parent, edge.child, state.ply"""
 
 
 def beads_in(store: Store, known: Agent, state: int) -> list[tuple[int, int]]:

@@ -1,47 +1,45 @@
-"""Build a game into a database: explore, solve, write. The only writer of a new file.
+"""Build a game into a database: explore, solve, write. The only writer of a new one.
 
-A build writes a draft beside its target and renames it at the end, so that, killed at any moment,
-it leaves the old file or none.
+What is written is a draft, which takes the place of the old game at the end: killed at any moment,
+a build leaves the old game or none.
 """
 
 import os
 import platform
-import shutil
-import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
-from functools import partial
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, create_engine, insert
-from sqlalchemy.pool import NullPool
+from sqlalchemy import Connection, insert
 
 from graphstore import agents, digests, schema
-from graphstore.errors import NotAStoreError, StoreError, StoreExistsError
+from graphstore.errors import StoreError, StoreExistsError
 from graphstore.exploration import explore
 from graphstore.game import Game, Ints, Progress, quiet
 from graphstore.games import find_game
 from graphstore.graph import GameGraph
-from graphstore.growth import file_bytes, sized
+from graphstore.growth import file_bytes
 from graphstore.inserting import insert_rows
+from graphstore.places import REPLACE, Draft, Place
 from graphstore.solution import solve
-from graphstore.store import Store, explained, local_path, migrate
+from graphstore.store import Store, find_place
 from graphstore.tables import Part, edge_parts, state_parts
 
-REPLACE = "add --force (force=True) to replace it"
 _STARTS = "SELECT position FROM state WHERE ply = 0 ORDER BY id"
+_BUILT_WITH = (
+    f"graphstore {version('graphstore')}, Python {platform.python_version()}, "
+    f"numpy {np.__version__}"
+)
 
 
 class Report(NamedTuple):
     """What a build made.
 
     Attributes:
-        file: the database.
+        file: the address of the database.
         game: its name.
         states: canonical states.
         positions: positions, every state counted as often as it has images.
@@ -84,7 +82,7 @@ def build(
 
     Args:
         game: the rules, or a name for `graphstore.find_game`.
-        target: the file to write, or its ``sqlite:///`` URL.
+        target: the file to write, or its address: see `Store.open`.
         below: positions to begin from, as text; by default the starts of the game.
         force: replace the file if there is one; its agents are kept.
         drop_agents: with `force`, do not keep them.
@@ -99,14 +97,14 @@ def build(
     """
     rules = find_game(game) if isinstance(game, str) else game
 
-    path = local_path(target)
+    place = find_place(target).for_game(rules.name)
     wanted = rules.read_many(list(below)) if below else None
-    grows = wanted is not None and not force and path.exists()
+    grows = wanted is not None and not force and place.exists()
 
     def solved(clock: Clock) -> GameGraph:
         starts = wanted
         if wanted is not None and grows:
-            starts = np.concatenate((_starts_in(path, rules, wanted), wanted))
+            starts = np.concatenate((_starts_in(place, rules, wanted), wanted))
         graph = explore(rules, starts=starts, max_states=max_states, progress=progress)
         clock.lap("explore")
         solve(graph, progress=progress)
@@ -124,25 +122,27 @@ def build(
     )
 
 
-def _starts_in(path: Path, game: Game, new: Ints) -> Ints:
+def _starts_in(place: Place, game: Game, new: Ints) -> Ints:
     """Return the positions from which a file was built, if others can be added.
 
     Raises:
         StoreExistsError: it is of another kind, or has the new ones.
     """
-    with Store.open(path) as store:
+    with Store.at(place) as store:
         info = store.info
         if (info["name"], info["rules"]) != (game.name, game.rules):
             raise StoreExistsError(
-                f"{path} has {info['name']} {info['rules']}, to which positions of {game.name} "
-                f"{game.rules} cannot be added; {REPLACE}"
+                f"{place.address} has {info['name']} {info['rules']}, to which positions of "
+                f"{game.name} {game.rules} cannot be added; {REPLACE}"
             )
         if info["extent"] != schema.BELOW:
             what = "the whole game" if info["extent"] == schema.WHOLE else "a strategy"
-            raise StoreExistsError(f"{path} has {what}, to which nothing is added; {REPLACE}")
+            raise StoreExistsError(
+                f"{place.address} has {what}, to which nothing is added; {REPLACE}"
+            )
         starts = game.canonical(game.read_many([text for (text,) in store.sql(_STARTS)]))
     if np.isin(game.canonical(new), starts).all():
-        raise StoreExistsError(f"{path} was built from there already; {REPLACE}")
+        raise StoreExistsError(f"{place.address} was built from there already; {REPLACE}")
     return starts
 
 
@@ -160,7 +160,7 @@ def save(
 
     Args:
         game: the rules.
-        target: the file to write, or its ``sqlite:///`` URL.
+        target: the file to write, or its address: see `Store.open`.
         solved: makes the graph, with its solution; called once the target is known to be free.
         extent: what the graph is, see `graphstore.schema`.
         force: see `build`.
@@ -171,16 +171,22 @@ def save(
         StoreExistsError, StoreError: see `build`.
     """
     clock = Clock()
-    path = local_path(target)
+    place = find_place(target).for_game(game.name)
     kept: list[str] = []
-    with _draft(path, force=force, kept=None if drop_agents else kept) as draft:
+
+    def carry(connection: Connection, old: str, new: str) -> None:
+        kept.extend(agents.carry_over(connection, old, new, place.address))
+
+    with place.draft(force=force) as draft:
         if not drop_agents:
-            _check_agents(path, game)
+            _check_agents(place, game)
         graph = solved(clock)
-        _check_space(draft.parent, graph)
-        row = _write(draft, game, graph, extent, clock, progress)
+        draft.check_space(file_bytes(len(graph.states.id), graph.number_of_moves()))
+        row = _fill(draft, place, game, graph, extent, clock, progress)
+        draft.put(None if drop_agents else carry)
+        clock.lap("finish")
     return Report(
-        file=str(path),
+        file=place.address,
         game=game.name,
         **{name: row[name] for name in Report._fields if name in row},
         agents=tuple(kept),
@@ -202,120 +208,19 @@ class Clock:
         self._since = now
 
 
-@contextmanager
-def _draft(target: Path, *, force: bool, kept: list[str] | None) -> Iterator[Path]:
-    """Lend the path of a draft that becomes the target if the block ends well.
-
-    It takes over the agents of the target, whose names are added to `kept`, unless that is None.
-    The draft is locked while it is written; what a killed build left is not locked, and is
-    taken over.
-    """
-    with explained(target, agents.UNCHANGED):
-        _check_target(target, force=force)
-        draft = target.with_name(f".{target.name}.building")
-        lock = _take_over(draft)
-        try:
-            yield draft
-            with ExitStack() as stack:
-                if kept is not None and target.exists():
-                    kept += stack.enter_context(agents.carried_over(target, draft))
-                os.fsync(lock)
-                _settle(target)
-                draft.replace(target)
-            _sync_folder(target.absolute().parent)
-        except BaseException:
-            draft.unlink(missing_ok=True)
-            raise
-        finally:
-            os.close(lock)
-
-
-def _check_target(target: Path, *, force: bool) -> None:
-    if target.is_dir():
-        raise StoreError(f"{target} is a folder; name a file in it")
-    if not target.absolute().parent.is_dir():
-        raise StoreError(f"there is no folder {target.parent}; make it first")
-    if os.path.lexists(target) and not force:
-        raise StoreExistsError(f"{target} exists; {REPLACE}")
-    if target.exists() and not target.is_file():
-        raise StoreError(f"{target} is a pipe or device, which a database cannot replace")
-
-
-def _check_agents(target: Path, game: Game) -> None:
-    """Refuse to replace a file with agents by another game, before the work begins."""
-    trained_on, names = agents.named_in(target) if target.exists() else ("", [])
+def _check_agents(place: Place, game: Game) -> None:
+    """Refuse to replace a game with agents by another, before the work begins."""
+    trained_on, names = place.agents_in()
     if names and trained_on != game.name:
         raise StoreError(
-            f"{target} has agents ({', '.join(names)}), which have learned {trained_on} and not "
-            f"{game.name}; {agents.DROP}"
+            f"{place.address} has agents ({', '.join(names)}), which have learned {trained_on} and "
+            f"not {game.name}; {agents.DROP}"
         )
 
 
-def _take_over(draft: Path) -> int:
-    """Return an open file descriptor of an empty draft that no other build is writing."""
-    while True:
-        lock = os.open(draft, os.O_RDWR | os.O_CREAT, 0o666)
-        try:
-            with suppress(ImportError):  # no fcntl on Windows, where an open file cannot be taken
-                import fcntl
-
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if draft.exists() and os.path.samestat(os.fstat(lock), draft.stat()):
-                os.ftruncate(lock, 0)
-                return lock
-        except BlockingIOError:
-            os.close(lock)
-            raise StoreError(
-                f"another build is writing {draft}; wait for it, or name another file"
-            ) from None
-        except BaseException:
-            os.close(lock)
-            raise
-        os.close(lock)  # the build that wrote it has just renamed it
-
-
-def _settle(target: Path) -> None:
-    """Let SQLite fold a journal that lies beside the old file into it, or it would hit the new."""
-    journals = [target.with_name(target.name + end) for end in ("-wal", "-shm", "-journal")]
-    if not any(journal.exists() for journal in journals):
-        return
-    if target.exists():
-        with (
-            suppress(NotAStoreError),
-            explained(target, agents.UNCHANGED),
-            closing(_connect(target)) as old,
-        ):
-            old.execute("PRAGMA journal_mode = DELETE").fetchall()
-            old.execute("SELECT count(*) FROM sqlite_master").fetchall()
-            if any(journal.exists() for journal in journals):
-                raise StoreError(f"{target} is being written by another program; close it first")
-    for journal in journals:  # of a file that is gone, or that SQLite itself cannot read
-        journal.unlink(missing_ok=True)
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(path, timeout=1)
-
-
-def _check_space(folder: Path, graph: GameGraph) -> None:
-    """Refuse what the disk has no room for, before it is full."""
-    needed = file_bytes(len(graph.states.id), graph.number_of_moves())
-    free = shutil.disk_usage(folder).free
-    if needed > free:
-        raise StoreError(f"{folder} has room for {sized(free)}; the file takes {sized(needed)}")
-
-
-def _sync_folder(folder: Path) -> None:
-    with suppress(OSError):  # not every file system has folders that can be synced
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-def _write(
-    draft: Path,
+def _fill(
+    draft: Draft,
+    place: Place,
     game: Game,
     graph: GameGraph,
     extent: str,
@@ -325,37 +230,24 @@ def _write(
     """Fill an empty draft; return the row of the table game."""
     solution = graph.solution
     assert solution is not None
-    engine = create_engine("sqlite://", creator=partial(_connect, draft), poolclass=NullPool)
-    with engine.connect() as connection:
-        # The draft is worth nothing until it is renamed, so it needs no journal; the solver's
-        # columns keep the CHECKs, which are there for later hands and for integrity_check.
-        # A small cache sorts the index faster than a large one, and so do two threads.
-        pragmas = ("journal_mode=OFF", "synchronous=OFF", "ignore_check_constraints=ON")
-        for pragma in (*pragmas, "cache_size=-16384", "threads=2"):
-            connection.exec_driver_sql(f"PRAGMA {pragma}")
-        connection.exec_driver_sql(f"PRAGMA application_id={schema.APPLICATION_ID}")
-        migrate(connection)
-        schema.edge_child.drop(connection)
+    with draft.filling() as connection:
         hashes = digests.ColumnDigests()
         _load(connection, "state", state_parts(graph, solution), hashes, progress)
         clock.lap("load states")
         _load(connection, "edge", edge_parts(graph), hashes, progress)
         clock.lap("load edges")
         progress("index", 0, None)
-        schema.edge_child.create(connection)
-        connection.exec_driver_sql("PRAGMA analysis_limit=1000")
-        connection.exec_driver_sql("ANALYZE")
+        draft.index(connection)
         clock.lap("index")
         columns = hashes.of_columns()
-        row = _describe(game, graph, columns, sum(clock.laps.values())) | {"extent": extent}
+        about = {"extent": extent, "built_with": f"{_BUILT_WITH}, {place.product}"}
+        row = _describe(game, graph, columns, sum(clock.laps.values())) | about
         connection.execute(insert(schema.game), row)
         columns |= digests.of_row("game", row)
         connection.execute(
             insert(schema.digest),
             [{"name": name, "blake2b": value} for name, value in columns.items()],
         )
-        connection.commit()
-    clock.lap("finish")
     return row
 
 
@@ -377,7 +269,7 @@ def _load(
 def _describe(
     game: Game, graph: GameGraph, columns: dict[str, str], seconds: float
 ) -> dict[str, Any]:
-    """Return the row of the table game, but for its extent."""
+    """Return the row of the table game, but for its extent and what it was built with."""
     solution = graph.solution
     assert solution is not None
     states = graph.states
@@ -398,8 +290,6 @@ def _describe(
         "value": first["value"],
         "remoteness": first["remoteness"],
         "built_at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "built_with": f"graphstore {version('graphstore')}, Python {platform.python_version()}, "
-        f"numpy {np.__version__}, SQLite {sqlite3.sqlite_version}",
         "build_seconds": round(seconds, 3),
         "digest": digests.of_content(columns),
     }

@@ -14,7 +14,8 @@ from graphstore.errors import FormatError, StoreError, StoreExistsError
 from graphstore.game import Progress, quiet
 from graphstore.graphformats import FORMATS, write_graph
 from graphstore.selection import TABLES, Part, selected
-from graphstore.store import Store, explained
+from graphstore.sqlitefile import explained
+from graphstore.store import Store
 from graphstore.tabular import pyarrow, write_csv, write_jsonl, write_parquet
 
 TABULAR: Final = ("parquet", "csv", "jsonl")

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from graphstore.errors import MissingExtraError
+from graphstore.sqlitefile import explained
 from graphstore.standings import Curve
-from graphstore.store import explained
 
 
 def figure_class() -> Any:

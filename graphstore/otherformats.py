@@ -45,7 +45,7 @@ def gmap(store: Store) -> list[MapRow]:
     """
     if store.info["name"] not in ("tictactoe", "mnk(3,3,3)"):
         raise GameNameError(
-            f"the 32-bit map has room for {tictactoe().name} only; {store.path} holds "
+            f"the 32-bit map has room for {tictactoe().name} only; {store.address} holds "
             f"{store.info['name']}"
         )
     graph = store.graph()
@@ -95,7 +95,7 @@ def records(store: Store) -> Iterator[bytes]:
     game = store.game if store.has_rules else None
     if not isinstance(game, Ultimate):
         raise GameNameError(
-            f"the record has room for ultimate tic-tac-toe only; {store.path} holds "
+            f"the record has room for ultimate tic-tac-toe only; {store.address} holds "
             f"{store.info['name']}"
         )
     for position, value, best in store.sql(_RECORDS):

@@ -294,7 +294,7 @@ class Match:
         ]
         return {
             "game": self.store.info["name"],
-            "file": str(self.store.path),
+            "file": self.store.address,
             "start": self._probes[0].position,
             "players": list(self.opponents),
             "seed": self.seed,
@@ -331,7 +331,7 @@ class Match:
             here = np.array([self.game.read(self.probe.position)], dtype=np.int64)
             if move in self.game.expand(here).move:
                 return (
-                    f"{typed} is legal, but {self.store.path} holds a strategy, which knows no "
+                    f"{typed} is legal, but {self.store.address} holds a strategy, which knows no "
                     f"other move of {self.name_of(self.player)} here than {legal}"
                 )
         return f"{typed} is not legal here; legal: {legal}"

@@ -2,22 +2,21 @@
 
 import json
 import re
-import sqlite3
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from functools import reduce
 from itertools import chain, islice
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from sqlalchemy import select
-from sqlalchemy.dialects import sqlite
 
 from graphstore import query, schema
 from graphstore.errors import QueryError, SelectionError, shown
 from graphstore.game import Ints, Progress, quiet
-from graphstore.store import Store, connect, explained
+from graphstore.places import Selecting
+from graphstore.store import Store
 
 CHUNK = 5_000  # rows held as Python objects at once: more than the processor caches is slower
 
@@ -32,9 +31,7 @@ _ORDER = {
     "census": "ply",
     "matchbox": "agent, state, move",
 }
-_CHOSEN = "temp.graphstore_chosen"
-_AMONG = f"IN (SELECT id FROM {_CHOSEN})"
-_SOME = {"state": f"WHERE id {_AMONG}", "edge": f"WHERE parent {_AMONG} AND child {_AMONG}"}
+_SOME = {"state": "WHERE id {among}", "edge": "WHERE parent {among} AND child {among}"}
 _MADE_OF = {
     "best_move": ("edge", "parent"),
     "q_table": ("edge", "parent"),
@@ -52,7 +49,6 @@ SELECT json_group_array(parent), json_group_array(move), json_group_array(child)
 FROM (SELECT * FROM edge WHERE (parent, move) > (?, ?) ORDER BY parent, move LIMIT ?)
 """
 _ENDLESS = 2**62  # plies: islice() takes no more, and no database has as many
-_STEPS = 100_000  # of SQLite's virtual machine between two chances to interrupt it
 _NO_SQL = re.compile(
     r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | `[^`]*` | \[[^]]*\] | --[^\n]* | /\*.*?\*/""",
     re.VERBOSE | re.DOTALL,
@@ -74,20 +70,14 @@ class Part:
         whole: whether all are.
     """
 
-    def __init__(self, store: Store, connection: sqlite3.Connection, chosen: Ints | None) -> None:
+    def __init__(self, store: Store, selecting: Selecting, chosen: Ints | None) -> None:
         self.name = str(store.info["name"])
         self.whole = chosen is None
-        self._path = store.path
-        self._connection = connection
+        self.states = int(store.info["states"]) if chosen is None else len(chosen)
+        self._place = store.place
+        self._selecting = selecting
         self._whole_moves = int(store.info["moves"])
-        if chosen is None:
-            self.states = int(store.info["states"])
-            return
-        connection.execute("PRAGMA temp_store = MEMORY")
-        connection.execute(f"CREATE TABLE {_CHOSEN} (id INTEGER PRIMARY KEY)")
-        ids = ((state,) for state in chosen.tolist())
-        connection.executemany(f"INSERT INTO {_CHOSEN} VALUES (?)", ids)
-        self.states = len(chosen)
+        self._among = f"IN (SELECT id FROM {selecting.chosen})"
 
     def rows(self, table: str, *, progress: Progress = quiet) -> Iterator[Sequence[Row]]:
         """Yield the rows of a table or view, some at a time, in the order of their keys."""
@@ -112,8 +102,8 @@ class Part:
         whether the child is selected, too.
         """
         statement = _MOVES.format(
-            kept="1" if self.whole else f"child {_AMONG}",
-            some="" if self.whole else f"WHERE parent {_AMONG}",
+            kept="1" if self.whole else f"child {self._among}",
+            some="" if self.whole else f"WHERE parent {self._among}",
         )
         return self._read(statement, "edge", self._total("edge"), progress)
 
@@ -128,11 +118,12 @@ class Part:
         if not self.whole and table in _MADE_OF:
             base, key = _MADE_OF[table]
             literal = {"literal_binds": True}
-            view = TABLES[table].compile(dialect=sqlite.dialect(), compile_kwargs=literal)
-            some = f"SELECT * FROM main.{base} WHERE {key} {_AMONG}"
-            source = f"(WITH {base} AS ({some}) {view})"  # SQLite would make the view as a whole
+            dialect, main = self._selecting.dialect, self._selecting.main
+            view = TABLES[table].compile(dialect=dialect, compile_kwargs=literal)
+            some = f"SELECT * FROM {main}.{base} WHERE {key} {self._among}"
+            source = f"(WITH {base} AS ({some}) {view}) AS part"  # else the view is made as a whole
         elif not self.whole:
-            where = _SOME[table]
+            where = _SOME[table].format(among=self._among)
         return f"SELECT {', '.join(names(table))} FROM {source} {where} ORDER BY {_ORDER[table]}"
 
     def _read(
@@ -140,7 +131,7 @@ class Part:
     ) -> Iterator[list[Row]]:
         done = 0
         progress(f"export {what}", done, total)
-        with explained(self._path), self._interruptible() as cursor:
+        with self._place.explained(), self._selecting.cursor() as cursor:
             cursor.execute(statement)
             while rows := cursor.fetchmany(CHUNK):
                 done += len(rows)
@@ -155,8 +146,8 @@ class Part:
         """
         done, total = 0, self._total("edge")
         with (
-            explained(self._path),
-            self._interruptible() as cursor,
+            self._place.explained(),
+            self._selecting.cursor() as cursor,
             ThreadPoolExecutor(max_workers=1) as ahead,
         ):
 
@@ -174,17 +165,6 @@ class Part:
                 columns = [json.loads(text) for text in texts]
                 yield columns
                 done += len(columns[0])
-
-    @contextmanager
-    def _interruptible(self) -> Iterator[sqlite3.Cursor]:
-        """Lend a cursor in whose long steps Ctrl-C is seen."""
-        with closing(self._connection.cursor()) as cursor:
-            try:
-                yield cursor
-            except sqlite3.OperationalError as error:
-                if str(error) == "interrupted":
-                    raise KeyboardInterrupt from None
-                raise
 
 
 def _last(numbers: str) -> int:
@@ -230,18 +210,15 @@ def selected(
     chosen = reduce(np.intersect1d, parts) if parts else None
     if chosen is not None and not chosen.size:
         raise SelectionError(
-            f"no state of {store.path} is selected; "
+            f"no state of {store.address} is selected; "
             + (
                 f"none fulfils {shown(str(where))}"
                 if below is None
                 else f"none below {shown(str(below))} fulfils {shown(str(where))}"
             )
         )
-    with explained(store.path):
-        connection = connect(store.path)
-    with closing(connection):
-        connection.set_progress_handler(lambda: 0, _STEPS)  # where Python sees to signals
-        yield Part(store, connection, chosen)
+    with store.place.selecting(store.info["digest"], chosen) as selecting:
+        yield Part(store, selecting, chosen)
 
 
 def _reached(store: Store, below: str | int, plies: int | None, progress: Progress) -> Ints:

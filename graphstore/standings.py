@@ -138,7 +138,7 @@ def curve(store: Store, known: Agent) -> Curve:
         rows = connection.execute(points).all()
     pairs = integers(store, results, 2)
     if not rows:
-        raise NotAStoreError(f"{store.path} is damaged: {known.name} has no checkpoints")
+        raise NotAStoreError(f"{store.address} is damaged: {known.name} has no checkpoints")
     games = np.array([row[0] for row in rows], dtype=np.int64)
     kept = np.array([np.nan if row[1] is None else row[1] for row in rows], dtype=np.float64)
     side, winner = pairs.T

@@ -1,23 +1,19 @@
 """The database of a solved game, opened for reading; and its upgrade to a newer schema."""
 
 import os
-import sqlite3
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
-from functools import partial
-from importlib.resources import files
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, create_engine
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.pool import NullPool, QueuePool
+from sqlalchemy import Connection
 
 from graphstore import qtable, query, schema
 from graphstore.errors import (
+    MissingExtraError,
     NewerStoreError,
     NotAStoreError,
     NotInStoreError,
@@ -27,12 +23,14 @@ from graphstore.errors import (
     RulesDifferWarning,
     RulesMissingError,
     StoreError,
-    StoreMissingError,
 )
 from graphstore.game import Game, Ints
 from graphstore.games import find_builtin
+from graphstore.migrating import migrate
 from graphstore.notebook import facts, or_none
-from graphstore.usersql import Answer, run
+from graphstore.places import Place
+from graphstore.sqlitefile import SqliteFile
+from graphstore.usersql import Answer
 
 if TYPE_CHECKING:
     from graphstore.graph import GameGraph  # and with it networkx: only graph() needs it
@@ -50,19 +48,13 @@ class Store:
     5478
     """
 
-    def __init__(self, path: Path, rules: Game | None = None) -> None:
-        self.path = path
+    def __init__(self, place: Place, rules: Game | None = None) -> None:
+        self.place = place
         self._rules = rules
-        self._engine = create_engine(
-            "sqlite://",
-            creator=partial(connect, path),
-            poolclass=QueuePool,
-            max_overflow=-1,
-            pool_reset_on_return=None,
-        )
+        self._engine = place.engine()
         try:
-            with self.connect() as connection:
-                self.info: dict[str, Any] = _game_row(connection, path)
+            with place.explained(), self._engine.connect() as connection:
+                self.info: dict[str, Any] = _game_row(connection, place)
         except BaseException:
             self.close()
             raise
@@ -73,35 +65,41 @@ class Store:
             or (find_builtin(rules.name) is not None and rules.name != built_by[0])
         ):
             warnings.warn(
-                f"{path} was built by other rules, or another version of them: "
+                f"{place.address} was built by other rules, or another version of them: "
                 f"{' '.join(built_by)}, now {rules.name} {rules.rules}; verify tells more",
                 RulesDifferWarning,
                 stacklevel=3,
             )
 
     @classmethod
-    def open(cls, path_or_url: str | os.PathLike[str], *, rules: Game | None = None) -> "Store":
+    def open(cls, address: str | os.PathLike[str], *, rules: Game | None = None) -> "Store":
         """Open a database for reading.
 
         Args:
-            path_or_url: a file, or a URL such as ``sqlite:///tictactoe.db``.
+            address: a file, its URL ``sqlite:///FILE``, or ``postgresql://USER@HOST/DATABASE``,
+                with ``?schema=NAME`` if that has several games.
             rules: the game's rules, where they are not built in.
 
         Raises:
-            StoreMissingError: there is no such file.
+            StoreMissingError: there is no such file, or no game in that database.
             NotAStoreError: graphstore did not write it, or it is damaged.
             OlderStoreError, NewerStoreError: its schema is not this version's.
+            MissingExtraError: psycopg is not installed.
         """
-        path = local_path(path_or_url)
-        revision = _revision(path)
+        return cls.at(find_place(address).located(), rules=rules)
+
+    @classmethod
+    def at(cls, place: Place, *, rules: Game | None = None) -> "Store":
+        """Open the database at a place; see `open`."""
+        revision = place.revision()
         if revision not in schema.REVISIONS:
-            raise _newer(path, revision)
+            raise _newer(place, revision)
         if revision != schema.REVISIONS[-1]:
             raise OlderStoreError(
-                f"{path} has schema {revision}, this graphstore reads {schema.REVISIONS[-1]}; "
-                f"run: graphstore upgrade {path}"
+                f"{place.address} has schema {revision}, this graphstore reads "
+                f"{schema.REVISIONS[-1]}; run: graphstore upgrade {place.address}"
             )
-        return cls(path, rules)
+        return cls(place, rules)
 
     def __enter__(self) -> "Store":
         return self
@@ -110,13 +108,13 @@ class Store:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Store {self.path}: {self.info['name']}, {self.info['states']} states>"
+        return f"<Store {self.address}: {self.info['name']}, {self.info['states']} states>"
 
     @or_none
     def _repr_html_(self) -> str:
         told = ("states", "moves", "positions", "plies", "start", "value", "remoteness", "extent")
         report = {name: self.info[name] for name in told if name in self.info}
-        return facts(f"{self.info['name']}: {self.path}", report)
+        return facts(f"{self.info['name']}: {self.address}", report)
 
     def close(self) -> None:
         """Close all connections."""
@@ -125,7 +123,16 @@ class Store:
     @property
     def address(self) -> str:
         """Where it is, as `Store.open` takes it and messages say it."""
-        return str(self.path)
+        return self.place.address
+
+    @property
+    def path(self) -> Path:
+        """The file.
+
+        Raises:
+            StoreError: it is in no file of its own, but in a PostgreSQL database.
+        """
+        return self.place.path
 
     @property
     def game(self) -> Game:
@@ -252,8 +259,8 @@ class Store:
         Raises:
             QueryError: the SQL is wrong, or would do more than read.
         """
-        with explained(self.path):
-            return run(connect(self.path), statement, parameters, self.functions())
+        with self.place.explained():
+            return self.place.sql(statement, parameters, self.functions())
 
     def graph(self, *, below: str | int | None = None) -> "GameGraph":
         """Return the solved graph, whole or what play from one position can reach.
@@ -262,11 +269,9 @@ class Store:
         """
         from graphstore.loading import load
 
+        start = None if below is None else self.probe(below).state
         with self.connect() as connection:
-            if below is None:
-                return load(connection, self.info["name"])
-            probe = self.probe(below)
-            return load(connection, self.info["name"], below=probe.state)
+            return load(connection, self.info["name"], below=start)
 
     def census(self) -> list[dict[str, Any]]:
         """Return the rows of the view census: counts of states and positions by ply."""
@@ -296,12 +301,19 @@ class Store:
 
     @contextmanager
     def connect(self) -> Iterator[Connection]:
-        """Lend a read-only connection; database errors come out as one clear line."""
-        with explained(self.path), self._engine.connect() as connection:
+        """Lend a read-only connection; database errors come out as one clear line.
+
+        In PostgreSQL the block is one transaction, which sees one state of the game throughout.
+
+        Raises:
+            StoreError: the place holds another game by now, or cannot be read.
+        """
+        with self.place.explained(), self._engine.connect() as connection:
+            self.place.check_same(connection, self.info["digest"])
             yield connection
 
 
-def upgrade(path_or_url: str | os.PathLike[str]) -> str:
+def upgrade(address: str | os.PathLike[str]) -> str:
     """Bring a database to the newest schema, in place and in one transaction.
 
     A write that another program was killed in is rolled back first.
@@ -312,131 +324,62 @@ def upgrade(path_or_url: str | os.PathLike[str]) -> str:
     Raises:
         NotAStoreError, NewerStoreError: it cannot be upgraded.
     """
-    path = local_path(path_or_url)
-    _check_header(path)
-    with explained(path, "nothing was changed"):
-        with closing(sqlite3.connect(path)) as connection:
-            connection.execute("PRAGMA schema_version").fetchall()
-        before = _revision(path)
+    place = find_place(address).located()
+    with place.explained("nothing was changed"), place.upgrading() as connection:
+        before = place.revision()
         if before not in schema.REVISIONS:
-            raise _newer(path, before)
+            raise _newer(place, before)
         if before != schema.REVISIONS[-1]:
-            # The driver itself would begin a transaction only at the first INSERT or the like.
-            driver = partial(sqlite3.connect, path, isolation_level=None)
-            engine = create_engine("sqlite://", creator=driver, poolclass=NullPool)
-            with engine.begin() as begun:
-                begun.exec_driver_sql("BEGIN IMMEDIATE")
-                try:
-                    migrate(begun)
-                except NotAStoreError as error:  # of what is in it, not of which file it is
-                    raise NotAStoreError(f"{path} is {error}; nothing was changed") from error
+            try:
+                migrate(connection)
+            except NotAStoreError as error:  # of what is in it, not of which place it is
+                raise NotAStoreError(f"{place.address} is {error}; nothing was changed") from error
     return before
 
 
-def migrate(connection: Connection) -> None:
-    """Create or upgrade the tables and views of a database through alembic."""
-    from alembic import command  # a third of a second to import: only writing needs it
-    from alembic.config import Config
+def find_place(address: str | os.PathLike[str]) -> Place:
+    """Return the place that an address means.
 
-    config = Config()
-    config.set_main_option("script_location", migrations().replace("%", "%%"))
-    config.attributes["connection"] = connection
-    command.upgrade(config, "head")
-
-
-def migrations() -> str:
-    """Return the folder of the alembic scripts: inside an installed package, else beside it."""
-    package = Path(str(files("graphstore")))
-    inside = package / "migrations"
-    return str(inside if inside.is_dir() else package.parent / "migrations")
-
-
-def connect(path: Path) -> sqlite3.Connection:
-    """Return a read-only connection of the standard library's driver."""
-    uri = f"{path.absolute().as_uri()}?mode=ro"
-    return sqlite3.connect(uri, uri=True, check_same_thread=False)
-
-
-def local_path(path_or_url: str | os.PathLike[str]) -> Path:
-    """Return the file that a path or a URL such as ``sqlite:///tictactoe.db`` names.
+    Args:
+        address: a file, ``sqlite:///FILE``, or ``postgresql://USER@HOST/DATABASE``.
 
     Raises:
-        StoreError: a URL of another kind.
+        StoreError: an address of another kind, or that cannot be read.
+        MissingExtraError: a PostgreSQL address, and psycopg is not installed.
     """
-    text = os.fspath(path_or_url)
+    text = os.fspath(address)
     scheme, colon, rest = text.partition("://")
     if not colon:
-        return Path(text)
+        return SqliteFile(Path(text))
     if scheme == "sqlite":
-        return Path(rest.removeprefix("/"))
-    raise StoreError(f"{text}: only files and sqlite:/// addresses will do")
+        return SqliteFile(Path(rest.removeprefix("/")))
+    if scheme in ("postgresql", "postgres"):
+        try:
+            import psycopg  # noqa: F401  # or is libpq missing?
+        except ImportError as error:
+            raise MissingExtraError(
+                "a PostgreSQL address needs psycopg: pip install 'graphstore[postgres]'"
+            ) from error
+        from graphstore.pgschema import PostgresSchema
 
-
-def _check_header(path: Path) -> bytes:
-    """Return the header of a file that graphstore wrote; refuse any other."""
-    with explained(path):
-        if not path.exists():
-            raise StoreMissingError(f"there is no file {path}; graphstore build GAME --db {path}")
-        if not path.is_file():
-            kind = "folder" if path.is_dir() else "pipe or device"
-            raise NotAStoreError(f"{path} is a {kind}, not a graphstore database")
-        with path.open("rb") as file:
-            header = file.read(100)
-        ours = header[:16] == b"SQLite format 3\0" and header[68:72] == (
-            schema.APPLICATION_ID.to_bytes(4, "big")
-        )
-        if not ours:
-            raise NotAStoreError(f"{path} is not a graphstore database")
-        return header
-
-
-def _revision(path: Path) -> str:
-    """Return the schema revision of a file that is ours."""
-    header = _check_header(path)
-    with explained(path), closing(connect(path)) as connection:
-        rows = connection.execute("SELECT version_num FROM alembic_version").fetchall()
-        (page_size,) = connection.execute("PRAGMA page_size").fetchone()
-        size, whole = path.stat().st_size, page_size * int.from_bytes(header[28:32])
-    if size < whole:  # SQLite itself does not mind if the last page is there in part
-        raise NotAStoreError(f"{path} is damaged: it has {size:,} bytes of {whole:,}")
-    if len(rows) != 1:
-        raise NotAStoreError(f"{path} is damaged: it records {len(rows)} schema revisions, not one")
-    return str(rows[0][0])
-
-
-def _newer(path: Path, revision: str) -> NewerStoreError:
-    return NewerStoreError(
-        f"{path} was written by a newer graphstore (schema {revision}, this one knows up to "
-        f"{schema.REVISIONS[-1]}); upgrade graphstore"
+        return PostgresSchema.of(text)
+    raise StoreError(
+        f"{text.partition('@')[2] or text}: only files and sqlite:/// or postgresql:// addresses "
+        "will do"
     )
 
 
-def _game_row(connection: Connection, path: Path) -> dict[str, Any]:
+def _newer(place: Place, revision: str) -> NewerStoreError:
+    return NewerStoreError(
+        f"{place.address} was written by a newer graphstore (schema {revision}, this one knows up "
+        f"to {schema.REVISIONS[-1]}); upgrade graphstore"
+    )
+
+
+def _game_row(connection: Connection, place: Place) -> dict[str, Any]:
     rows = connection.execute(schema.game.select()).mappings().all()
     if len(rows) != 1:
-        raise NotAStoreError(f"{path} is damaged: its table game has {len(rows)} rows, not one")
+        raise NotAStoreError(
+            f"{place.address} is damaged: its table game has {len(rows)} rows, not one"
+        )
     return dict(rows[0])
-
-
-@contextmanager
-def explained(path: str | os.PathLike[str], consequence: str = "") -> Iterator[None]:
-    """Turn errors of the database and the file system into one line about the file."""
-    try:
-        yield
-    except StoreError:
-        raise
-    except (DBAPIError, sqlite3.Error, OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "orig", None) or error
-        what = getattr(reason, "strerror", None) or str(reason)
-        if isinstance(reason, UnicodeDecodeError):  # of what SQLite itself would say
-            what = bytes(reason.object).decode(errors="replace")
-        what = " ".join(what.split())
-        then = f"{'; ' * bool(consequence)}{consequence}"
-        if what == "database is locked":
-            what = "another program is writing to it; try again when it is done"
-        damaged = type(reason) is sqlite3.DatabaseError  # SQLITE_CORRUPT or SQLITE_NOTADB
-        if damaged or what.startswith(("no such", "malformed", "Could not decode")):
-            raise NotAStoreError(f"{path} is damaged: {what}{then}") from error
-        if getattr(reason, "sqlite_errorname", "") == "SQLITE_READONLY_ROLLBACK":
-            what = f"another program was killed while it wrote; run: graphstore upgrade {path}"
-        raise StoreError(f"{path}: {what}{then}") from error

@@ -99,12 +99,13 @@ def train(
     with Store.open(file) as store:
         if store.info["extent"] == STRATEGY:
             raise SettingError(
-                f"{store.path} holds a strategy for {store.info['name']}, in which one player has "
-                "no choice; agents learn whole games"
+                f"{store.address} holds a strategy for {store.info['name']}, in which one player "
+                "has no choice; agents learn whole games"
             )
         if store.info["moves"] > LARGEST:
             raise TooLargeError(
-                f"{store.path} has {store.info['moves']:,} moves; agents take {LARGEST:,} at most"
+                f"{store.address} has {store.info['moves']:,} moves; agents take {LARGEST:,} at "
+                "most"
             )
         known = agents.find(store, agent)
         _check(known, agent, seed, {name: getattr(given, name) for name in settings})
@@ -122,7 +123,7 @@ def train(
         seconds = time.perf_counter() - begun
     drawn, won_by_1, won_by_2 = course.results
     return Training(
-        file=str(store.path),
+        file=store.address,
         agent=agent,
         side=wanted.side,
         seed=known.seed,
@@ -277,7 +278,8 @@ def _check_opponent(store: Store, agent: str, side: int, against: str) -> None:
     opponent = read_opponent(against)
     if opponent.kind == "person":
         raise OpponentError(
-            f"a person plays in a terminal: graphstore play {store.path} --against {agent} --learn"
+            f"a person plays in a terminal: graphstore play {store.address} --against {agent} "
+            "--learn"
         )
     if opponent.kind == "self" or opponent.agent == agent:
         if side or opponent.agent:

@@ -23,7 +23,8 @@ from graphstore.graph import GameGraph
 from graphstore.menace import checkpoints
 from graphstore.opponents import agent_name
 from graphstore.solution import random_play
-from graphstore.store import Store, connect, explained
+from graphstore.sqlitefile import connect, explained
+from graphstore.store import Store
 from graphstore.tables import CHUNK
 
 SHOWN = 20  # problems of a kind that are listed; all are counted
@@ -211,10 +212,8 @@ def _rows(store: Store, query: str) -> Iterator[dict[str, Any]]:
 
 
 def _integrity(store: Store) -> Iterator[Problem]:
-    for row in _rows(store, "PRAGMA integrity_check"):
-        for line in row["integrity_check"].split("\n"):
-            if line != "ok" and not line.startswith("***"):
-                yield Problem("file", store.path.name, "integrity_check", line, "ok")
+    for line in store.place.integrity():
+        yield Problem("file", store.path.name, "integrity_check", line, "ok")
 
 
 def _schema(store: Store) -> Iterator[Problem]:

@@ -11,7 +11,7 @@ from contextlib import closing
 import pytest
 from conftest import graphstore
 
-from graphstore import Match, Store, agents, build, standings, train, training, verify
+from graphstore import Match, Store, agents, build, sqlitefile, standings, train, training, verify
 from graphstore.errors import (
     AgentMissingError,
     OpponentError,
@@ -234,7 +234,7 @@ def test_an_opponent_must_have_learned_the_other_side(copy):
 
 
 def test_a_file_that_cannot_be_written_says_so(copy, monkeypatch):
-    monkeypatch.setattr(agents, "WAIT", 0.1)
+    monkeypatch.setattr(sqlitefile, "WAIT", 0.1)
     with closing(sqlite3.connect(copy)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreError, match="when it is done; nothing was written"):

@@ -15,7 +15,8 @@ from datasette.views.base import DatasetteError
 
 from graphstore import usersql
 from graphstore.errors import GraphstoreError, QueryError
-from graphstore.store import Store, connect, explained
+from graphstore.sqlitefile import connect, explained
+from graphstore.store import Store
 
 T = TypeVar("T")
 

@@ -1,0 +1,151 @@
+"""What a place for a game can do: a SQLite file, or a schema in a PostgreSQL database.
+
+All that differs between the two is in `graphstore.sqlitefile` and in `graphstore.pgschema`; the
+rest of the package asks a place, and speaks SQL that both understand. An *address* is what a person
+types to name a place.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Final, Protocol, TypeAlias
+
+from sqlalchemy import Connection, Dialect, Engine
+
+from graphstore.game import Ints
+from graphstore.usersql import Answer, Function
+
+WAIT: Final = 30  # seconds for others, who write or read, to end
+UNCHANGED: Final = "nothing was changed"
+REPLACE: Final = "add --force (force=True) to replace it"
+
+Carry: TypeAlias = Callable[[Connection, str, str], None]
+"""Called with a connection that sees the old game and the new one, and how to qualify the tables
+of each."""
+
+
+class Draft(Protocol):
+    """A game that is being written and can take the place of the old one."""
+
+    def check_space(self, needed: int) -> None:
+        """Refuse a game of so many bytes, if it is known that there is no room for it."""
+
+    def filling(self) -> AbstractContextManager[Connection]:
+        """Lend a connection to empty tables, without what would make loading slow."""
+
+    def index(self, connection: Connection) -> None:
+        """Make what was left out for the load to be quick, and tell the planner what is there."""
+
+    def put(self, carry: Carry | None) -> None:
+        """Put the draft in the place of the old game, all or nothing; `carry` agents first.
+
+        It is called if the old game has agents, while nobody can write there.
+        """
+
+
+class Selecting(Protocol):
+    """Reads many rows, over a connection of its own, in one transaction.
+
+    Attributes:
+        main: how the tables of the game are qualified.
+        chosen: the table of the chosen ids.
+        dialect: of the SQL.
+    """
+
+    main: str
+    chosen: str
+    dialect: Dialect
+
+    def cursor(self) -> AbstractContextManager[Any]:
+        """Lend the driver's cursor, which streams the rows, and in which Ctrl-C is seen."""
+
+
+class Place(Protocol):
+    """Where a game is, or will be.
+
+    Attributes:
+        address: as a person types it, and as messages say it: without a password.
+        product: what manages it, and which version.
+    """
+
+    address: str
+
+    @property
+    def product(self) -> str:
+        """What manages it, and which version."""
+
+    @property
+    def path(self) -> Path:
+        """The file.
+
+        Raises:
+            StoreError: it is not in a file of its own.
+        """
+
+    def for_game(self, name: str) -> "Place":
+        """Return the place in which a game of that name is built."""
+
+    def located(self) -> "Place":
+        """Return the place of the game that is there.
+
+        Raises:
+            StoreError: there is none, or there are several.
+        """
+
+    def exists(self) -> bool:
+        """Return whether something is there."""
+
+    def explained(self, consequence: str = "") -> AbstractContextManager[None]:
+        """Turn errors of the database into one line about the place."""
+
+    def revision(self) -> str:
+        """Return the schema revision of a game that is there.
+
+        Raises:
+            StoreMissingError, NotAStoreError: there is none, or it is damaged.
+        """
+
+    def engine(self) -> Engine:
+        """Return an engine whose connections only read."""
+
+    def check_same(self, connection: Connection, digest: str) -> None:
+        """Refuse to read on where another game, of another digest, has taken the place.
+
+        Raises:
+            StoreError: it has.
+        """
+
+    def sql(
+        self,
+        statement: str,
+        parameters: Sequence[Any] | Mapping[str, Any],
+        functions: Mapping[str, Function],
+    ) -> Answer:
+        """Return the rows of a person's statement, which can only read.
+
+        Raises:
+            QueryError: the SQL is wrong, or would do more than read.
+        """
+
+    def selecting(self, digest: str, chosen: Ints | None) -> AbstractContextManager[Selecting]:
+        """Lend what reads many rows; `chosen` are the ids of states to narrow them to."""
+
+    def writing(self) -> AbstractContextManager[Connection]:
+        """Lend a connection in a transaction that no other writer is in; commit it at the end."""
+
+    def upgrading(self) -> AbstractContextManager[Connection]:
+        """Lend a connection in a transaction in which tables may be changed."""
+
+    def agents_in(self) -> tuple[str, list[str]]:
+        """Return the name of the game and of its agents, whatever its version; or nothing."""
+
+    def integrity(self) -> Iterator[str]:
+        """Yield what the database manager itself finds wrong, a line each."""
+
+    def draft(self, *, force: bool) -> AbstractContextManager[Draft]:
+        """Lend a draft that can take the place; if it does not, nothing is left of it.
+
+        Raises:
+            StoreExistsError: something is there and `force` is not given.
+            StoreError: it cannot be written, or another build is writing it.
+        """
