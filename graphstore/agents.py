@@ -6,7 +6,7 @@ game that was saved.
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from itertools import chain
 from random import Random
 from typing import Any, NamedTuple
@@ -21,6 +21,7 @@ from graphstore.errors import AgentMissingError, NotAStoreError, StoreError, sho
 from graphstore.inserting import insert_rows
 from graphstore.menace import MOST_BEADS, Boxes, Settings, read_stages, written
 from graphstore.opponents import agent_name
+from graphstore.reading import streamed
 from graphstore.schema import agent, bead, checkpoint, edge, played
 from graphstore.store import Store
 
@@ -361,9 +362,8 @@ def integers(store: Store, query: Select[Any], width: int) -> NDArray[np.int64]:
     """Return the rows of a query of whole numbers, int64[n, width], past SQLAlchemy's own rows."""
     with store.connect() as connection:
         statement = str(query.compile(connection, compile_kwargs={"literal_binds": True}))
-        with closing(connection.connection.cursor()) as cursor:
-            cells = chain.from_iterable(cursor.execute(statement))
-            return np.fromiter(cells, np.int64).reshape(-1, width)
+        with streamed(connection, statement) as rows:
+            return np.fromiter(chain.from_iterable(rows), np.int64).reshape(-1, width)
 
 
 def _agent(row: Row[Any]) -> Agent:

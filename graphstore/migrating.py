@@ -1,5 +1,6 @@
 """The tables and views of a database, created or brought to the newest schema by alembic."""
 
+import warnings
 from importlib.resources import files
 from pathlib import Path
 
@@ -14,7 +15,9 @@ def migrate(connection: Connection) -> None:
     config = Config()
     config.set_main_option("script_location", migrations().replace("%", "%%"))
     config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+    with warnings.catch_warnings():  # of SQLAlchemy, that before PostgreSQL 18 winner is stored
+        warnings.filterwarnings("ignore", message="Computed column")
+        command.upgrade(config, "head")
 
 
 def migrations() -> str:

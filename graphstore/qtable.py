@@ -1,6 +1,7 @@
 """What every move is worth to the player who chooses it, as one table of arrays."""
 
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from itertools import chain, islice
 from typing import Any
 
@@ -10,6 +11,7 @@ from sqlalchemy import Connection, Select, func, select
 
 from graphstore.errors import NotAStoreError
 from graphstore.query import Probe, states_by_id
+from graphstore.reading import streamed
 from graphstore.schema import edge, state
 
 Q_TABLE = np.dtype(
@@ -42,12 +44,12 @@ def whole(connection: Connection) -> NDArray[np.void]:
     Raises:
         NotAStoreError: a move leads to no state.
     """
-    with closing(_cursor(connection, _STATES.order_by(state.c.id))) as rows:
+    with _rows(connection, _STATES.order_by(state.c.id)) as rows:
         worth = np.fromiter(rows, _WORTH)  # None becomes NaN
     ids = np.append(worth["id"], np.int64(-1))  # no id is negative: where none is found
     total = connection.execute(select(func.count()).select_from(edge)).scalar_one()
     table = np.empty(total, Q_TABLE)
-    with closing(_cursor(connection, _EDGES)) as rows:
+    with _rows(connection, _EDGES) as rows:
         for begin in range(0, total, CHUNK):
             part = table[begin : begin + CHUNK]
             cells = chain.from_iterable(islice(rows, len(part)))
@@ -84,8 +86,8 @@ def of_position(connection: Connection, probe: Probe) -> NDArray[np.void]:
     return table
 
 
-def _cursor(connection: Connection, query: Select[Any]) -> Any:
-    """Return the driver's own cursor over a query: there are millions of rows."""
-    cursor = connection.connection.cursor()
-    cursor.execute(str(query.compile(connection)))
-    return cursor
+def _rows(
+    connection: Connection, query: Select[Any]
+) -> AbstractContextManager[Iterator[tuple[Any, ...]]]:
+    """Lend the driver's own rows of a query: there are millions."""
+    return streamed(connection, str(query.compile(connection)))

@@ -1,14 +1,33 @@
 """Rows of a database as whole columns, through the driver's own cursor: a graph has millions."""
 
-from collections.abc import Iterable
-from contextlib import closing
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
 from typing import Any
 
 import numpy as np
 from sqlalchemy import Connection, Select
 
+_PAGE = 20_000  # rows that a server sends at once
 _INTEGERS = ("id", "ply", "to_move", "ended", "value", "remoteness", "win_depth", "lose_depth")
 _TYPES = dict.fromkeys((*_INTEGERS, "orbit", "parent", "move", "child"), "i8") | {"position": "O"}
+
+
+@contextmanager
+def streamed(connection: Connection, statement: str) -> Iterator[Iterator[tuple[Any, ...]]]:
+    """Lend the rows of a statement of known columns from the driver, past SQLAlchemy's own rows.
+
+    psycopg would hold all of them at once, unless the server keeps the cursor.
+    """
+    driver: Any = connection.connection
+    if connection.dialect.name != "postgresql":
+        with closing(driver.cursor()) as cursor:
+            cursor.execute(statement)
+            yield cursor
+        return
+    with driver.driver_connection.cursor("graphstore_rows", binary=True) as cursor:
+        cursor.itersize = _PAGE
+        cursor.execute(statement)
+        yield cursor
 
 
 def columns(connection: Connection, queries: Iterable[Select[Any]]) -> dict[str, Any]:
@@ -22,9 +41,7 @@ def columns(connection: Connection, queries: Iterable[Select[Any]]) -> dict[str,
         # Doubles where no other type is known: None becomes NaN.
         names = [column.name for column in each.selected_columns]
         row = np.dtype([(name, _TYPES.get(name, "f8")) for name in names])
-        cursor: Any = connection.connection.cursor()
-        with closing(cursor):
-            cursor.execute(str(statement))
+        with streamed(connection, str(statement)) as cursor:
             parts.append(np.fromiter(cursor, row))
     table = np.concatenate(parts)
     columns = {name: np.ascontiguousarray(table[name]) for name in table.dtype.names or ()}

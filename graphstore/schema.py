@@ -27,8 +27,10 @@ from sqlalchemy import (
     UniqueConstraint,
     and_,
     case,
+    cast,
     column,
     func,
+    literal_column,
     select,
     table,
     text,
@@ -53,6 +55,8 @@ Big = BigInteger().with_variant(sqlite.INTEGER(), "sqlite")
 Small = SmallInteger().with_variant(sqlite.INTEGER(), "sqlite")
 Truth = Boolean().with_variant(sqlite.INTEGER(), "sqlite")
 Real: Double[float] = Double().with_variant(sqlite.REAL(), "sqlite")
+# Texts are compared byte by byte, as SQLite does, whatever the language of a server.
+Words = Text().with_variant(Text(collation="C"), "postgresql")
 
 metadata = MetaData(
     naming_convention={
@@ -66,7 +70,7 @@ state = Table(
     "state",
     metadata,
     Column("id", Big, primary_key=True, autoincrement=False),
-    Column("position", Text, nullable=False),
+    Column("position", Words, nullable=False),
     Column("ply", Integer, nullable=False),
     Column("to_move", Small),
     Column("ended", Truth, nullable=False),
@@ -110,8 +114,8 @@ game = Table(
     "game",
     metadata,
     Column("id", Integer, primary_key=True, autoincrement=False),
-    Column("name", Text, nullable=False),
-    Column("rules", Text, nullable=False),
+    Column("name", Words, nullable=False),
+    Column("rules", Words, nullable=False),
     Column("starts", Big, nullable=False),
     Column("states", Big, nullable=False),
     Column("positions", Big, nullable=False),
@@ -119,14 +123,14 @@ game = Table(
     Column("edges", Big, nullable=False),
     Column("plies", Integer, nullable=False),
     Column("cyclic", Truth, nullable=False),
-    Column("start", Text, nullable=False),
+    Column("start", Words, nullable=False),
     Column("value", Small, nullable=False),
     Column("remoteness", Integer),
-    Column("built_at", Text, nullable=False),
-    Column("built_with", Text, nullable=False),
+    Column("built_at", Words, nullable=False),
+    Column("built_with", Words, nullable=False),
     Column("build_seconds", Real, nullable=False),
-    Column("digest", Text, nullable=False),
-    Column("extent", Text, nullable=False, server_default=WHOLE),
+    Column("digest", Words, nullable=False),
+    Column("extent", Words, nullable=False, server_default=WHOLE),
     CheckConstraint("id = 1", name="one_row"),
     sqlite_strict=True,
 )
@@ -134,8 +138,8 @@ game = Table(
 digest = Table(
     "digest",
     metadata,
-    Column("name", Text, primary_key=True),
-    Column("blake2b", Text, nullable=False),
+    Column("name", Words, primary_key=True),
+    Column("blake2b", Words, nullable=False),
     sqlite_strict=True,
 )
 
@@ -143,17 +147,17 @@ agent = Table(
     "agent",
     metadata,
     Column("id", Integer, primary_key=True, autoincrement=False),
-    Column("name", Text, nullable=False),
+    Column("name", Words, nullable=False),
     Column("side", Small, nullable=False),
-    Column("stages", Text, nullable=False),
+    Column("stages", Words, nullable=False),
     Column("win", Integer, nullable=False),
     Column("draw", Integer, nullable=False),
     Column("loss", Integer, nullable=False),
-    Column("empty", Text, nullable=False),
+    Column("empty", Words, nullable=False),
     Column("longest", Integer, nullable=False),
     Column("seed", Big, nullable=False),
     Column("games", Big, nullable=False),
-    Column("random", Text, nullable=False),
+    Column("random", Words, nullable=False),
     UniqueConstraint("name", name="uq_agent_name"),
     CheckConstraint("side IN (0, 1, 2)", name="side"),
     CheckConstraint("games >= 0", name="games"),
@@ -182,7 +186,7 @@ played = Table(
     Column("agent", Integer, ForeignKey("agent.id"), primary_key=True, autoincrement=False),
     Column("number", Big, primary_key=True, autoincrement=False),
     Column("side", Small, nullable=False),
-    Column("opponent", Text, nullable=False),
+    Column("opponent", Words, nullable=False),
     Column("winner", Small, nullable=False),
     Column("plies", Integer, nullable=False),
     CheckConstraint("side IN (0, 1, 2)", name="side"),
@@ -240,7 +244,7 @@ def _q_table() -> Select[tuple[object, ...]]:
             edge.c.move,
             edge.c.child,
             (-child.c.value).label("optimal"),
-            (-child.c.random_value).label("random"),
+            (literal_column("0") - child.c.random_value).label("random"),  # never -0.0
             child.c.best_response,
             child.c.winner,
             parent.c.orbit,
@@ -259,7 +263,7 @@ def _census() -> Select[tuple[object, ...]]:
         select(
             state.c.ply,
             func.count().label("states"),
-            func.sum(state.c.orbit).label("positions"),
+            cast(func.sum(state.c.orbit), Big).label("positions"),
             func.count().filter(state.c.ended).label("ended"),
             *won_by,
             func.count().filter(and_(state.c.ended, state.c.value == 0)).label("tied"),
@@ -286,7 +290,7 @@ def _matchbox() -> Select[tuple[object, ...]]:
             bead.c.move,
             edge.c.child,
             bead.c.beads,
-            (1.0 * bead.c.beads / func.nullif(total, 0)).label("chance"),
+            (cast(bead.c.beads, Real) / func.nullif(total, 0)).label("chance"),
             case((and_(bead.c.beads > 0, bead.c.beads == most), 1), else_=0).label("favourite"),
             case((-child.c.value == parent.c.value, 1), else_=0).label("keeps"),
             (-child.c.value).label("optimal"),
@@ -314,8 +318,32 @@ OBJECTS: Final = (*metadata.tables, str(edge_child.name), *VIEWS, "alembic_versi
 """The names of all that a database is made of; what others add to it is theirs."""
 
 
+_MADE = """
+SELECT c.relname, CASE c.relkind
+    WHEN 'v' THEN pg_get_viewdef(c.oid)
+    WHEN 'i' THEN replace(pg_get_indexdef(c.oid), format(' %I.', n.nspname), ' ')
+    ELSE (SELECT string_agg(concat_ws(' ', a.attname, format_type(a.atttypid, a.atttypmod),
+            (SELECT collname FROM pg_collation WHERE oid = a.attcollation),
+            CASE WHEN a.attnotnull THEN 'NOT NULL' END, nullif(a.attgenerated, ''),
+            (SELECT pg_get_expr(d.adbin, d.adrelid) FROM pg_attrdef AS d
+                WHERE d.adrelid = c.oid AND d.adnum = a.attnum)), ', ' ORDER BY a.attnum)
+        FROM pg_attribute AS a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped)
+        || (SELECT coalesce(string_agg(format(', %s %s', conname, pg_get_constraintdef(oid)), ''
+            ORDER BY conname COLLATE "C"), '') FROM pg_constraint WHERE conrelid = c.oid)
+    END
+FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+WHERE n.nspname = current_schema() AND c.relname = ANY(:names)
+"""
+
+
 def objects(connection: Connection) -> dict[str, str]:
-    """Return the SQL that made the tables, the index and the views that are there, by name."""
+    """Return the SQL that made the tables, the index and the views that are there, by name.
+
+    PostgreSQL does not keep it, but tells all that it made of it.
+    """
+    if connection.dialect.name == "postgresql":
+        rows = connection.execute(text(_MADE), {"names": list(OBJECTS)})
+        return {str(name): str(made) for name, made in rows}
     master = table("sqlite_master", column("name"), column("sql"))
     rows = connection.execute(select(master).where(master.c.name.in_(OBJECTS)))
     return {str(name): str(sql) for name, sql in rows}

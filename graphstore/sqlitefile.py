@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine
+from sqlalchemy import Connection, Dialect, Engine, create_engine
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool, QueuePool
@@ -277,7 +277,7 @@ class Selecting:
 
     main = "main"
     chosen = "temp.graphstore_chosen"
-    dialect = sqlite.dialect()
+    dialect: Dialect = sqlite.dialect()
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection

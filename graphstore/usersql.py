@@ -62,7 +62,11 @@ class Answer:
                 yield from rows
                 rows = self._fetch()
         finally:
-            self._connection.close()
+            self.close()
+
+    def close(self) -> None:
+        """End it, and close the connection."""
+        self._connection.close()
 
     def _fetch(self) -> list[tuple[Any, ...]]:
         try:

@@ -10,22 +10,23 @@ BIG = sa.BigInteger().with_variant(sa.INTEGER(), "sqlite")
 SMALL = sa.SmallInteger().with_variant(sa.INTEGER(), "sqlite")
 TRUTH = sa.Boolean().with_variant(sa.INTEGER(), "sqlite")
 REAL: sa.Double[float] = sa.Double().with_variant(sa.REAL(), "sqlite")
+WORDS = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 
 
 def upgrade() -> None:
     """Apply this revision."""
     op.create_table(
         "digest",
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("blake2b", sa.Text(), nullable=False),
+        sa.Column("name", WORDS, nullable=False),
+        sa.Column("blake2b", WORDS, nullable=False),
         sa.PrimaryKeyConstraint("name", name=op.f("pk_digest")),
         sqlite_strict=True,
     )
     op.create_table(
         "game",
         sa.Column("id", sa.Integer(), autoincrement=False, nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("rules", sa.Text(), nullable=False),
+        sa.Column("name", WORDS, nullable=False),
+        sa.Column("rules", WORDS, nullable=False),
         sa.Column("starts", BIG, nullable=False),
         sa.Column("states", BIG, nullable=False),
         sa.Column("positions", BIG, nullable=False),
@@ -33,13 +34,13 @@ def upgrade() -> None:
         sa.Column("edges", BIG, nullable=False),
         sa.Column("plies", sa.Integer(), nullable=False),
         sa.Column("cyclic", TRUTH, nullable=False),
-        sa.Column("start", sa.Text(), nullable=False),
+        sa.Column("start", WORDS, nullable=False),
         sa.Column("value", SMALL, nullable=False),
         sa.Column("remoteness", sa.Integer()),
-        sa.Column("built_at", sa.Text(), nullable=False),
-        sa.Column("built_with", sa.Text(), nullable=False),
+        sa.Column("built_at", WORDS, nullable=False),
+        sa.Column("built_with", WORDS, nullable=False),
         sa.Column("build_seconds", REAL, nullable=False),
-        sa.Column("digest", sa.Text(), nullable=False),
+        sa.Column("digest", WORDS, nullable=False),
         sa.CheckConstraint("id = 1", name=op.f("ck_game_one_row")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_game")),
         sqlite_strict=True,
@@ -47,7 +48,7 @@ def upgrade() -> None:
     op.create_table(
         "state",
         sa.Column("id", BIG, autoincrement=False, nullable=False),
-        sa.Column("position", sa.Text(), nullable=False),
+        sa.Column("position", WORDS, nullable=False),
         sa.Column("ply", sa.Integer(), nullable=False),
         sa.Column("to_move", SMALL),
         sa.Column("ended", TRUTH, nullable=False),

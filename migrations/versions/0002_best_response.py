@@ -1,5 +1,7 @@
 """What a state is worth as a move against a random opponent: a column, and its digest."""
 
+from math import isnan
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -25,12 +27,16 @@ def upgrade() -> None:
         return
     graph = load_unsolved(connection, game.name)
     _, best_response = random_play(graph)
-    statement = "UPDATE state SET best_response = ? WHERE id = ?"  # SQLite stores a NaN as NULL
-    cursor = connection.connection.cursor()
+    state = sa.table("state", sa.column("id"), sa.column("best_response"))
+    put = sa.update(state).where(state.c.id == sa.bindparam("of_state"))
     for begin in range(0, len(best_response), CHUNK):
-        columns = best_response[begin : begin + CHUNK], graph.states.id[begin : begin + CHUNK]
-        cells = zip(*(column.tolist() for column in columns), strict=True)
-        cursor.executemany(statement, list(cells))
+        some = slice(begin, begin + CHUNK)
+        cells = zip(graph.states.id[some].tolist(), best_response[some].tolist(), strict=True)
+        rows = [
+            {"of_state": of_state, "best_response": None if isnan(worth) else worth}
+            for of_state, worth in cells
+        ]
+        connection.execute(put, rows)
     added = ColumnDigests()
     added.update("state.best_response", best_response)
     _renew_digests(connection, game.digest, added.of_columns())
@@ -44,6 +50,9 @@ def _renew_digests(connection: sa.Connection, before: str, added: dict[str, str]
         raise NotAStoreError("damaged: its digests are not those it was built with; build it anew")
     digest = of_content(columns | added)
     connection.execute(sa.text("UPDATE game SET digest = :digest"), {"digest": digest})
-    put = sa.text("INSERT OR REPLACE INTO digest (name, blake2b) VALUES (:name, :blake2b)")
-    rows = (added | of_row("game", {"digest": digest})).items()
-    connection.execute(put, [{"name": name, "blake2b": blake2b} for name, blake2b in rows])
+    rows = added | of_row("game", {"digest": digest})
+    connection.execute(
+        sa.text("DELETE FROM digest WHERE name = :name"), [{"name": name} for name in rows]
+    )
+    put = sa.text("INSERT INTO digest (name, blake2b) VALUES (:name, :blake2b)")
+    connection.execute(put, [{"name": name, "blake2b": value} for name, value in rows.items()])

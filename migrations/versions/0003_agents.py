@@ -8,6 +8,7 @@ down_revision = "0002"
 
 BIG = sa.BigInteger().with_variant(sa.INTEGER(), "sqlite")
 SMALL = sa.SmallInteger().with_variant(sa.INTEGER(), "sqlite")
+WORDS = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 
 
 def upgrade() -> None:
@@ -15,17 +16,17 @@ def upgrade() -> None:
     op.create_table(
         "agent",
         sa.Column("id", sa.Integer(), autoincrement=False, nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("name", WORDS, nullable=False),
         sa.Column("side", SMALL, nullable=False),
-        sa.Column("stages", sa.Text(), nullable=False),
+        sa.Column("stages", WORDS, nullable=False),
         sa.Column("win", sa.Integer(), nullable=False),
         sa.Column("draw", sa.Integer(), nullable=False),
         sa.Column("loss", sa.Integer(), nullable=False),
-        sa.Column("empty", sa.Text(), nullable=False),
+        sa.Column("empty", WORDS, nullable=False),
         sa.Column("longest", sa.Integer(), nullable=False),
         sa.Column("seed", BIG, nullable=False),
         sa.Column("games", BIG, nullable=False),
-        sa.Column("random", sa.Text(), nullable=False),
+        sa.Column("random", WORDS, nullable=False),
         sa.CheckConstraint("games >= 0", name=op.f("ck_agent_games")),
         sa.CheckConstraint("side IN (0, 1, 2)", name=op.f("ck_agent_side")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_agent")),
@@ -52,7 +53,7 @@ def upgrade() -> None:
         sa.Column("agent", sa.Integer(), autoincrement=False, nullable=False),
         sa.Column("number", BIG, autoincrement=False, nullable=False),
         sa.Column("side", SMALL, nullable=False),
-        sa.Column("opponent", sa.Text(), nullable=False),
+        sa.Column("opponent", WORDS, nullable=False),
         sa.Column("winner", SMALL, nullable=False),
         sa.Column("plies", sa.Integer(), nullable=False),
         sa.CheckConstraint("plies >= 0", name=op.f("ck_played_plies")),

@@ -7,11 +7,12 @@ from graphstore.digests import of_row
 
 revision = "0004"
 down_revision = "0003"
+WORDS = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 
 
 def upgrade() -> None:
     """Apply this revision."""
-    extent = sa.Column("extent", sa.Text(), server_default="whole", nullable=False)
+    extent = sa.Column("extent", WORDS, server_default="whole", nullable=False)
     op.add_column("game", extent)
     connection = op.get_bind()
     if connection.execute(sa.text("SELECT count(*) FROM game")).scalar() == 0:

@@ -1,0 +1,416 @@
+"""A place for a game: a schema in a PostgreSQL database. See `graphstore.places`.
+
+A build is one transaction: it makes a draft schema, fills it, drops the old one and takes its name.
+Killed at any moment it leaves nothing, and readers see the old game or the new one. Whoever reads
+or writes a game reads its table `game` first, and the swap locks that table before any other, so
+that they never wait for each other in a circle.
+"""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
+from functools import cached_property
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Final
+
+import psycopg
+from sqlalchemy import Connection, Dialect, Engine, Table, create_engine, text
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.pool import NullPool, QueuePool
+from sqlalchemy.schema import AddConstraint, DropConstraint, ForeignKeyConstraint
+
+from graphstore import pgserver, pgsql, schema
+from graphstore.errors import NotAStoreError, StoreError, StoreExistsError, StoreMissingError
+from graphstore.game import Ints
+from graphstore.migrating import migrate
+from graphstore.pgserver import Address, check_name, explained
+from graphstore.places import REPLACE, UNCHANGED, WAIT, Carry
+from graphstore.usersql import Answer, Function
+
+MARK: Final = "graphstore: a solved game"
+"""The comment on a schema that this package made; it replaces no other."""
+
+_OURS = text(
+    "SELECT nspname FROM pg_catalog.pg_namespace "
+    "WHERE pg_catalog.obj_description(oid, 'pg_namespace') = :mark ORDER BY nspname COLLATE \"C\""
+)
+_THERE = text(
+    "SELECT pg_catalog.obj_description(oid, 'pg_namespace') AS mark, "
+    "pg_catalog.pg_has_role(nspowner, 'USAGE') AS mine, "
+    "pg_catalog.pg_get_userbyid(nspowner) AS owner "
+    "FROM pg_catalog.pg_namespace WHERE nspname = :name"
+)
+_BROKEN = """
+SELECT concat('index ', i.indexrelid::regclass, ' is not valid')
+FROM pg_catalog.pg_index AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.indrelid
+WHERE NOT i.indisvalid AND c.relnamespace = current_schema()::regnamespace
+UNION ALL
+SELECT concat('constraint ', conname, ' is not validated') FROM pg_catalog.pg_constraint
+WHERE NOT convalidated AND connamespace = current_schema()::regnamespace
+"""
+_PATIENCE = "200ms"  # how long those who come next wait behind a build that wants the lock
+
+
+class PostgresSchema:
+    """A schema that has a game, or will have.
+
+    Attributes:
+        address: the address, without a password.
+    """
+
+    def __init__(self, at: Address) -> None:
+        self._at = at
+        self.address = str(at)
+
+    @classmethod
+    def of(cls, address: str) -> "PostgresSchema":
+        """Return the place that a ``postgresql://`` address means."""
+        return cls(pgserver.read_address(address))
+
+    @property
+    def path(self) -> Path:
+        """Refuse: a schema is in no file of its own."""
+        raise StoreError(f"{self.address} is no file, and only files are served")
+
+    @cached_property
+    def product(self) -> str:
+        """What manages it, and which version."""
+        with self.explained(), self._driver(reads=True) as connection:
+            return f"PostgreSQL {connection.info.parameter_status('server_version')}"
+
+    @property
+    def name(self) -> str:
+        """The schema, as SQL names it where a % must be doubled."""
+        return quoted(self._schema).replace("%", "%%")
+
+    @property
+    def _schema(self) -> str:
+        assert self._at.schema is not None, "for_game() and located() say which"
+        return self._at.schema
+
+    def for_game(self, name: str) -> "PostgresSchema":
+        """Return the schema of the game's own name, if the address names none."""
+        if self._at.schema is not None:
+            return self
+        return PostgresSchema(self._at._replace(schema=check_name(name, self._at.shown)))
+
+    def located(self) -> "PostgresSchema":
+        """Return the schema that the address names, else the only one with a game."""
+        if self._at.schema is not None:
+            return self
+        with self.explained(), self._session(reads=True) as connection:
+            found = list(connection.scalars(_OURS, {"mark": MARK}))
+        if not found:
+            raise StoreMissingError(
+                f"{self.address} has no game; graphstore build GAME --db {self.address}"
+            )
+        if len(found) > 1:
+            known = [str(self._at._replace(schema=name)) for name in found]
+            raise StoreMissingError(
+                f"{self.address} has {len(found)} games; say which: {' or '.join(known)}"
+            )
+        return PostgresSchema(self._at._replace(schema=found[0]))
+
+    def exists(self) -> bool:
+        """Return whether there is a schema of that name."""
+        with self.explained(), self._session(reads=True) as connection:
+            return self._there(connection) is not None
+
+    def explained(self, consequence: str = "") -> AbstractContextManager[None]:
+        """Turn errors of the server, and of the way to it, into one line about the address."""
+        return explained(self._at, consequence)
+
+    def revision(self) -> str:
+        """Return the schema revision of a game that is there."""
+        with self.explained(), self._session(reads=True) as connection:
+            there = self._there(connection)
+            if there is None:
+                raise StoreMissingError(
+                    f"there is no schema {self.address}; graphstore build GAME --db {self.address}"
+                )
+            if there.mark != MARK:
+                raise NotAStoreError(f"{self.address} is not a graphstore database")
+            rows = connection.exec_driver_sql("SELECT version_num FROM alembic_version").all()
+        if len(rows) != 1:
+            raise NotAStoreError(
+                f"{self.address} is damaged: it records {len(rows)} schema revisions, not one"
+            )
+        return str(rows[0][0])
+
+    def engine(self) -> Engine:
+        """Return an engine whose connections only read."""
+        return create_engine(
+            "postgresql+psycopg://",
+            creator=lambda: pgserver.connect(self._at, reads=True),
+            poolclass=QueuePool,
+            max_overflow=-1,
+            pool_pre_ping=True,  # a server that was started anew has dropped its connections
+            use_native_hstore=False,
+        )
+
+    def check_same(self, connection: Connection, digest: str) -> None:
+        """Refuse to read on where another game has taken the place."""
+        try:
+            rows = connection.exec_driver_sql("SELECT digest FROM game").all()
+        except Exception as error:
+            if isinstance(getattr(error, "orig", None), psycopg.errors.UndefinedTable):
+                raise StoreError(f"{self.address} is gone by now; open it again") from error
+            raise
+        if [(digest,)] != [tuple(row) for row in rows]:
+            raise StoreError(f"{self.address} holds another game by now; open it again")
+
+    def sql(
+        self,
+        statement: str,
+        parameters: Sequence[Any] | Mapping[str, Any],
+        functions: Mapping[str, Function],
+    ) -> Answer:
+        """Return the rows of a person's statement, which can only read."""
+        return pgsql.run(
+            pgserver.connect(self._at, reads=True), statement, parameters, set(functions)
+        )
+
+    @contextmanager
+    def selecting(self, digest: str, chosen: Ints | None) -> Iterator["Selecting"]:
+        """Lend what reads many rows; `chosen` are the ids of states to narrow them to."""
+        with (
+            self.explained(),
+            closing(pgserver.connect(self._at, reads=True, autocommit=True)) as driver,
+        ):
+            if chosen is not None:
+                driver.read_only = False
+                driver.execute(f"CREATE TABLE {Selecting.chosen} (id bigint PRIMARY KEY)")
+                with (
+                    driver.cursor() as cursor,
+                    cursor.copy(f"COPY {Selecting.chosen} FROM STDIN") as copy,
+                ):
+                    copy.write("".join(f"{state}\n" for state in chosen.tolist()))
+                driver.execute(f"ANALYZE {Selecting.chosen}")
+                driver.read_only = True
+            driver.autocommit = False
+            row = driver.execute("SELECT digest FROM game").fetchone()
+            if row != (digest,):
+                raise StoreError(f"{self.address} holds another game by now; open it again")
+            yield Selecting(driver, quoted(self._schema))
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Lend a connection in a transaction that no other writer is in; commit it at the end."""
+        with self._session() as connection:
+            connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT}s'")
+            connection.exec_driver_sql("SELECT digest FROM game").all()  # before any other table
+            connection.exec_driver_sql("LOCK TABLE agent IN EXCLUSIVE MODE")
+            yield connection
+            connection.commit()
+
+    @contextmanager
+    def upgrading(self) -> Iterator[Connection]:
+        """Lend a connection in a transaction in which tables may be changed."""
+        with self._session() as connection:
+            connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT}s'")
+            yield connection
+            connection.commit()
+
+    def agents_in(self) -> tuple[str, list[str]]:
+        """Return the name of the game and of its agents, whatever its version; or nothing."""
+        with self.explained(), self._session(reads=True) as connection:
+            return self._agents_in(connection)
+
+    def integrity(self) -> Iterator[str]:
+        """Yield the indexes and constraints that the server does not vouch for."""
+        with self.explained(), self._session(reads=True) as connection:
+            yield from connection.exec_driver_sql(_BROKEN).scalars()
+
+    @contextmanager
+    def draft(self, *, force: bool) -> Iterator["PostgresDraft"]:
+        """Lend a draft that can take the place; if it does not, nothing is left of it."""
+        # A session's lock: it is gone with the session, however that ends.
+        number = int.from_bytes(
+            blake2b(f"graphstore {self._schema}".encode(), digest_size=8).digest(), signed=True
+        )
+        with self.explained(UNCHANGED), self._session() as connection:
+            self._check_target(connection, force=force)
+            lock = text("SELECT pg_catalog.pg_try_advisory_lock(:number)")
+            if not connection.scalar(lock, {"number": number}):
+                raise StoreError(
+                    f"another build is writing {self.address}; wait for it, or name another schema"
+                )
+            connection.rollback()  # the lock stays, and no transaction idles while it is solved
+            yield PostgresDraft(self, connection)
+
+    def _check_target(self, connection: Connection, *, force: bool) -> None:
+        there = self._there(connection)
+        right = "SELECT pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE')"
+        if there is not None and there.mark != MARK:
+            raise StoreError(
+                f"{self.address} is a schema that graphstore did not make, and does not replace; "
+                "add ?schema=NAME to the address"
+            )
+        if there is not None and not force:
+            raise StoreExistsError(f"{self.address} exists; {REPLACE}")
+        if there is not None and not there.mine:
+            raise StoreError(f"{self.address} belongs to {there.owner}, who alone can replace it")
+        if not connection.exec_driver_sql(right).scalar():
+            raise StoreError(
+                f"{self.address}: you may make no schema there; its owner can: "
+                "GRANT CREATE ON DATABASE"
+            )
+
+    def _there(self, connection: Connection) -> Any:
+        return connection.execute(_THERE, {"name": self._schema}).first()
+
+    def _agents_in(self, connection: Connection) -> tuple[str, list[str]]:
+        there = self._there(connection)
+        if there is None or there.mark != MARK:
+            return "", []
+        game = connection.exec_driver_sql(f"SELECT name FROM {self.name}.game").scalar()
+        known = text("SELECT pg_catalog.to_regclass(:name) IS NOT NULL")
+        if not connection.scalar(known, {"name": f"{quoted(self._schema)}.agent"}):
+            return str(game), []
+        rows = connection.exec_driver_sql(f"SELECT name FROM {self.name}.agent ORDER BY name")
+        return str(game), list(rows.scalars())
+
+    def _driver(self, *, reads: bool) -> AbstractContextManager[psycopg.Connection[Any]]:
+        return closing(pgserver.connect(self._at, reads=reads))
+
+    @contextmanager
+    def _session(self, *, reads: bool = False) -> Iterator[Connection]:
+        """Lend a connection of its own."""
+        engine = create_engine(
+            "postgresql+psycopg://",
+            creator=lambda: pgserver.connect(self._at, reads=reads),
+            poolclass=NullPool,
+            use_native_hstore=False,
+        )
+        with engine.connect() as connection:
+            yield connection
+
+
+class PostgresDraft:
+    """A schema that no other session sees yet; all of it is one transaction."""
+
+    def __init__(self, place: PostgresSchema, connection: Connection) -> None:
+        self._place = place
+        self._connection = connection
+        self._run = connection.exec_driver_sql
+        self._name = ""
+
+    def check_space(self, needed: int) -> None:
+        """Do nothing: the server knows its disk, and does not tell."""
+
+    @contextmanager
+    def filling(self) -> Iterator[Connection]:
+        """Lend a connection to empty tables without keys and an index."""
+        backend = self._run("SELECT pg_catalog.pg_backend_pid()").scalar_one()
+        self._name = f"graphstore_draft_{backend}"
+        self._run(f"CREATE SCHEMA {self._name}")
+        self._run(f"SET LOCAL search_path TO {self._name}")
+        self._run("SET LOCAL maintenance_work_mem = '128MB'")
+        migrate(self._connection)
+        for constraint in reversed(_constraints()):
+            self._connection.execute(DropConstraint(constraint))
+        schema.edge_child.drop(self._connection)
+        yield self._connection
+
+    def index(self, connection: Connection) -> None:
+        """Make the keys and the index, and tell the planner what is there."""
+        for constraint in _constraints():
+            connection.execute(AddConstraint(constraint))
+        schema.edge_child.create(connection)
+        connection.exec_driver_sql("ANALYZE state, edge")
+
+    def put(self, carry: Carry | None) -> None:
+        """Give the draft the name of the old schema, which is dropped; and commit."""
+        place = self._place
+        if place._there(self._connection) is not None:
+            self._lock()
+            if carry is not None and place._agents_in(self._connection)[1]:
+                carry(self._connection, place.name, self._name)
+            self._drop()
+        self._run(f"ALTER SCHEMA {self._name} RENAME TO {place.name}")
+        self._run(f"COMMENT ON SCHEMA {place.name} IS '{MARK}'")
+        self._connection.commit()
+
+    def _lock(self) -> None:
+        """Wait until nobody reads or writes the old game; let those who come pass meanwhile."""
+        until = time.monotonic() + WAIT
+        while True:
+            try:
+                with self._connection.begin_nested():
+                    self._run(f"SET LOCAL lock_timeout = '{_PATIENCE}'")
+                    self._run(f"LOCK TABLE {self._place.name}.game IN ACCESS EXCLUSIVE MODE")
+                break
+            except OperationalError as error:
+                late = time.monotonic() > until
+                if late or not isinstance(error.orig, psycopg.errors.LockNotAvailable):
+                    raise
+            time.sleep(0.05)
+        self._run(f"SET LOCAL lock_timeout = '{WAIT}s'")
+
+    def _drop(self) -> None:
+        """Drop the old game: what this package made, and only if nothing else hangs on it."""
+        old = self._place.name
+        views = ", ".join(f"{old}.{name}" for name in schema.VIEWS)
+        tables = ", ".join(f"{old}.{name}" for name in (*schema.metadata.tables, "alembic_version"))
+        try:
+            self._run(f"DROP VIEW IF EXISTS {views}")
+            self._run(f"DROP TABLE IF EXISTS {tables}")
+            self._run(f"DROP SCHEMA {old}")
+        except Exception as error:
+            reason = getattr(error, "orig", None)
+            if isinstance(reason, psycopg.errors.DependentObjectsStillExist):
+                what = (reason.diag.message_detail or "").splitlines()[:1]
+                raise StoreError(
+                    f"{self._place.address} has what graphstore did not make ({''.join(what)}); "
+                    f"drop that first; {UNCHANGED}"
+                ) from error
+            raise
+
+
+class Selecting:
+    """Reads many rows of a schema, over a connection of its own, in one transaction.
+
+    Attributes:
+        main: how the tables of the game are qualified.
+        chosen: the table of the chosen ids.
+        dialect: of the SQL.
+    """
+
+    chosen = "pg_temp.graphstore_chosen"
+
+    def __init__(self, driver: psycopg.Connection[Any], main: str) -> None:
+        self.main = main
+        self.dialect: Dialect = _DIALECT
+        self._driver = driver
+
+    @contextmanager
+    def cursor(self) -> Iterator[Any]:
+        """Lend a cursor that the server keeps."""
+        with self._driver.cursor("graphstore_rows") as cursor:
+            yield cursor
+
+
+_DIALECT = create_engine("postgresql+psycopg://", creator=lambda: None).dialect
+
+
+def quoted(name: str) -> str:
+    """Return a name as SQL has it.
+
+    >>> quoted('mnk(4,4,4)')
+    '"mnk(4,4,4)"'
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _constraints() -> list[Any]:
+    """Return the keys of the tables that are loaded, before what refers to them."""
+    loaded: tuple[Table, ...] = (schema.state, schema.edge)
+    keys = [table.primary_key for table in loaded]
+    foreign = [
+        constraint
+        for table in (schema.edge, schema.bead)
+        for constraint in table.constraints
+        if isinstance(constraint, ForeignKeyConstraint) and constraint.referred_table in loaded
+    ]
+    return [*keys, *sorted(foreign, key=lambda each: str(each.name))]

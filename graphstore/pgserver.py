@@ -1,0 +1,208 @@
+"""PostgreSQL servers: what an address means, connections, the values they give, their errors."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+from urllib.parse import quote, unquote
+
+import psycopg
+from psycopg import adapters, errors, sql
+from psycopg.abc import AdaptContext
+from psycopg.adapt import AdaptersMap, Loader
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.types.string import StrDumper, TextLoader
+from sqlalchemy.exc import DBAPIError
+
+from graphstore.errors import NotAStoreError, StoreError
+
+LONGEST = 63  # bytes of a name in PostgreSQL
+_DEFAULTS: dict[str, str | int | None] = {
+    "client_encoding": "utf8",
+    "connect_timeout": 10,
+    "application_name": "graphstore",
+}
+_SECRETS = ("password", "sslpassword", "passfile", "sslkey", "oauth_client_secret")
+
+
+class Address(NamedTuple):
+    """Where a database is, and which of its schemas is meant.
+
+    Attributes:
+        conninfo: what libpq takes; with the password, if there is one.
+        shown: the address without passwords and without the schema.
+        schema: its name; None: the only one, or that of the game.
+    """
+
+    conninfo: str
+    shown: str
+    schema: str | None
+
+    def __str__(self) -> str:
+        if self.schema is None:
+            return self.shown
+        return f"{self.shown}{'&' if '?' in self.shown else '?'}schema={quote(self.schema, '(),')}"
+
+
+def read_address(text: str) -> Address:
+    """Return what a ``postgresql://`` address means; ``schema=NAME`` in it is ours, not libpq's.
+
+    Raises:
+        StoreError: libpq cannot read it, or the name of the schema is too long.
+
+    >>> str(read_address("postgresql://me:secret@host/games?schema=mnk(4,4,4)"))
+    'postgresql://me@host/games?schema=mnk(4,4,4)'
+    """
+    base, _, query = text.partition("?")
+    given = [part.partition("=") for part in query.split("&") if part]
+    names = [unquote(value) for key, _, value in given if key == "schema"]
+    rest = [(key, value) for key, _, value in given if key != "schema"]
+    open_to_all = [f"{key}={value}" for key, value in rest if unquote(key) not in _SECRETS]
+    # Whatever is wrong with an address, its password is not shown.
+    shown = re.sub(r"^(\w+://[^/@:]*):.*@", r"\1@", base) + "?" * bool(open_to_all)
+    shown += "&".join(open_to_all)
+    whole = base + "?" * bool(rest) + "&".join(f"{key}={value}" for key, value in rest)
+    try:
+        settings = conninfo_to_dict(whole)
+    except (psycopg.Error, UnicodeError) as error:
+        what = " ".join(str(error).split())
+        hidden = "it is no address that libpq reads" if "@" in base else what
+        raise StoreError(f"{shown}: {hidden}") from error
+    settings = {**_DEFAULTS, **settings}
+    return Address(
+        make_conninfo("", **settings), shown, check_name(names[-1], shown) if names else None
+    )
+
+
+def check_name(name: str, shown: str) -> str:
+    """Return the name of a schema that PostgreSQL can hold."""
+    try:
+        size = len(name.encode())
+    except UnicodeEncodeError:
+        size = 0
+    if not 0 < size <= LONGEST or "\0" in name:
+        raise StoreError(
+            f"{shown}: a schema cannot be called {name!r:.100}: names have 1 to {LONGEST} bytes; "
+            f"add ?schema=NAME to the address"
+        )
+    return name
+
+
+def connect(address: Address, *, reads: bool, autocommit: bool = False) -> psycopg.Connection[Any]:
+    """Return a connection to whose statements the tables of the schema are known by name.
+
+    Args:
+        address: where.
+        reads: whether it reads only: every transaction then sees one state of the database.
+        autocommit: whether every statement is a transaction.
+    """
+    connection = psycopg.connect(address.conninfo, context=_VALUES, autocommit=True)
+    try:
+        if address.schema is not None:
+            connection.execute(
+                sql.SQL("SET search_path TO {}").format(sql.Identifier(address.schema))
+            )
+        if reads:
+            connection.read_only = True
+            connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        connection.autocommit = autocommit
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+class _Truth(Loader):
+    """A truth as SQLite has it: 1 or 0."""
+
+    def load(self, data: Any) -> int:
+        return int(bytes(data) == b"t")
+
+
+class _BinaryTruth(_Truth):
+    format = psycopg.pq.Format.BINARY
+
+    def load(self, data: Any) -> int:
+        return bytes(data)[0]
+
+
+class _Number(Loader):
+    """A sum or a mean as SQLite has it: an integer if it is one, else a double."""
+
+    def load(self, data: Any) -> int | float:
+        text = bytes(data).decode()
+        return int(text) if text.lstrip("-").isdecimal() else float(text)
+
+
+class _Text(StrDumper):
+    """A text that a database can hold; PostgreSQL's have no zero character."""
+
+    def dump(self, obj: str) -> Any:
+        at = obj.find("\0")
+        if at >= 0:
+            raise UnicodeEncodeError("utf-8", obj, at, at + 1, "PostgreSQL has no such character")
+        return super().dump(obj)
+
+
+class _Values(AdaptContext):
+    """How values come out of every database alike: integers, doubles, texts, bytes and None."""
+
+    connection = None
+
+    def __init__(self) -> None:
+        self._adapters = AdaptersMap(adapters)
+        kept = {"int2", "int4", "int8", "oid", "float4", "float8", "bytea"}
+        for kind in adapters.types:
+            if kind.name not in kept:
+                self._adapters.register_loader(kind.oid, TextLoader)
+            if kind.array_oid:
+                self._adapters.register_loader(kind.array_oid, TextLoader)
+        self._adapters.register_loader("bool", _Truth)
+        self._adapters.register_loader("bool", _BinaryTruth)
+        self._adapters.register_loader("numeric", _Number)
+        self._adapters.register_dumper(str, _Text)
+
+    @property
+    def adapters(self) -> AdaptersMap:
+        return self._adapters
+
+
+_VALUES = _Values()
+
+_CHANGED = (
+    errors.UndefinedTable,
+    errors.UndefinedColumn,
+    errors.InvalidSchemaName,
+)
+
+
+@contextmanager
+def explained(address: Address, consequence: str = "") -> Iterator[None]:
+    """Turn errors of the server, and of the way to it, into one line about the address."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except (DBAPIError, psycopg.Error, OSError, UnicodeError) as error:
+        reason = getattr(error, "orig", None) or error
+        if isinstance(reason, errors.QueryCanceled) and "user request" in str(reason):
+            raise KeyboardInterrupt from None  # Ctrl-C, of which the server was told
+        then = f"{'; ' * bool(consequence)}{consequence}"
+        what = said(reason)
+        if isinstance(reason, _CHANGED):
+            raise NotAStoreError(f"{address} is damaged, or changed just now: {what}{then}") from (
+                error
+            )
+        if isinstance(reason, errors.LockNotAvailable | errors.DeadlockDetected):
+            what = "another program is writing to it or reading it; try again when it is done"
+        raise StoreError(f"{address}: {what}{then}") from error
+
+
+def said(reason: BaseException) -> str:
+    """Return what the driver or the server says, as one line."""
+    told = getattr(getattr(reason, "diag", None), "message_primary", None)
+    if told is None:
+        told = str(reason) or type(reason).__name__
+        if isinstance(reason, psycopg.OperationalError) and not reason.sqlstate:
+            told = told.partition("Multiple connection attempts failed")[0]
+    return " ".join(told.split()).rstrip(".:")

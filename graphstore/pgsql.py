@@ -1,0 +1,190 @@
+"""SQL that a person typed, run by a PostgreSQL server so that it can only read.
+
+It is declared as a cursor, which takes one SELECT or VALUES and nothing else, in a read-only
+transaction that has begun to read, which cannot be turned into one that writes, and that is never
+committed.
+"""
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+import psycopg
+from psycopg import RawServerCursor, errors
+
+from graphstore.errors import QueryError
+from graphstore.pgserver import said
+from graphstore.usersql import Answer
+
+_TOKEN = re.compile(
+    r"""
+    (?P<other>
+        '(?:[^']|'')*' | "(?:[^"]|"")*" | --[^\n]* | /\*.*?\*/
+        | \$(?P<tag>\w*)\$.*?\$(?P=tag)\$ | :: | :=
+    )
+    | (?P<mark>\?)
+    | :(?P<name>[A-Za-z_]\w*)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_PAGE = 1000  # rows fetched at once
+
+
+class Rows(Answer):
+    """The rows of a statement: iterate once."""
+
+    def __init__(
+        self,
+        connection: psycopg.Connection[Any],
+        cursor: RawServerCursor[Any],
+        functions: set[str],
+        until: float | None,
+    ) -> None:
+        self._server = connection
+        self._rows = cursor
+        self._functions = functions
+        self._until = until
+        self.columns = tuple(column.name for column in cursor.description or ())
+        self._first = self._fetch()
+
+    def close(self) -> None:
+        """End it, and close the connection."""
+        with suppress(psycopg.Error):
+            self._rows.close()
+        self._server.close()
+
+    def _fetch(self) -> list[tuple[Any, ...]]:
+        try:
+            limit(self._server, self._until)
+            return self._rows.fetchmany(_PAGE)
+        except (psycopg.Error, UnicodeError) as error:
+            self.close()
+            raise wrong(error, self._functions) from error
+        except BaseException:
+            self.close()
+            raise
+
+
+def run(
+    connection: psycopg.Connection[Any],
+    statement: str,
+    parameters: Sequence[Any] | Mapping[str, Any],
+    functions: set[str],
+    *,
+    seconds: float | None = None,
+) -> Rows:
+    """Return the rows of one reading statement, and close the connection after the last.
+
+    Args:
+        connection: in no transaction; the transactions that it begins are read-only.
+        statement: what a person typed.
+        parameters: for each ``?``, or for each ``:name``.
+        functions: those that only files have.
+        seconds: how long it may take in all.
+
+    Raises:
+        QueryError: the SQL is wrong, or would do more than read.
+    """
+    until = None if seconds is None else time.monotonic() + seconds
+    try:
+        if not statement.strip(" \t\r\n;"):
+            raise QueryError("there is nothing to run; write a SELECT")
+        typed, bound = numbered(statement, parameters)
+        connection.execute("SELECT 1 FROM game")  # now nothing makes this transaction write
+        limit(connection, until)
+        cursor = RawServerCursor(connection, "graphstore_asked")
+        try:
+            cursor.execute(typed, bound)
+        except BaseException:
+            with suppress(psycopg.Error):
+                cursor.close()
+            raise
+        return Rows(connection, cursor, functions, until)
+    except (psycopg.Error, UnicodeError) as error:
+        connection.close()
+        raise wrong(error, functions) from error
+    except BaseException:
+        connection.close()
+        raise
+
+
+def limit(connection: psycopg.Connection[Any], until: float | None) -> None:
+    """Let the next statement take no longer than until then.
+
+    It is said before each, since what was typed can call set_config().
+    """
+    if until is not None:
+        left = max(int((until - time.monotonic()) * 1000), 1)
+        connection.execute(f"SET LOCAL statement_timeout = {left}")
+
+
+def numbered(
+    statement: str, parameters: Sequence[Any] | Mapping[str, Any]
+) -> tuple[str, list[Any] | None]:
+    """Return a statement with ``$1`` for each ``?`` or ``:name``, and what to bind.
+
+    Without parameters nothing is changed.
+
+    >>> numbered("SELECT ':x', ply::text FROM state WHERE ply = :x OR value = :x", {"x": 1})
+    ("SELECT ':x', ply::text FROM state WHERE ply = $1 OR value = $1", [1])
+    """
+    if not parameters:
+        return statement, None
+    bound: list[Any] = []
+    places: dict[str, int] = {}
+
+    def put(found: re.Match[str]) -> str:
+        name = found["name"]
+        if name is not None and isinstance(parameters, Mapping):
+            if name not in parameters:
+                raise QueryError(f"SQL: there is no parameter for :{name}")
+            if name not in places:
+                bound.append(parameters[name])
+                places[name] = len(bound)
+            return f"${places[name]}"
+        if found["mark"] and not isinstance(parameters, Mapping):
+            if len(bound) == len(parameters):
+                raise QueryError(f"SQL: there are more ? than the {len(parameters)} parameters")
+            bound.append(parameters[len(bound)])
+            return f"${len(bound)}"
+        return found[0]
+
+    typed = _TOKEN.sub(put, statement)
+    if not isinstance(parameters, Mapping) and len(bound) != len(parameters):
+        raise QueryError(f"SQL: there are {len(bound)} ? for {len(parameters)} parameters")
+    return typed, bound
+
+
+def wrong(error: Exception, functions: set[str]) -> BaseException:
+    """Return what to raise for what the driver raised."""
+    what = said(error)
+    if isinstance(error, errors.QueryCanceled):
+        if "statement timeout" in what:
+            return QueryError("this statement took too long, and was stopped")
+        return KeyboardInterrupt()
+    if isinstance(error, errors.UndefinedFunction):
+        for name in functions:
+            if what.startswith(f"function {name}("):
+                return QueryError(
+                    f"{name}() is called by files only, a PostgreSQL server cannot: write the id "
+                    f"of a state, or its column position; graphstore show ADDRESS ID draws it"
+                )
+    if isinstance(error, errors.ReadOnlySqlTransaction) or (
+        isinstance(error, errors.ActiveSqlTransaction | errors.FeatureNotSupported)
+        and "WITH" in what
+    ):
+        return QueryError("this statement would do more than read; only SELECT and the like run")
+    if isinstance(error, errors.SyntaxError):
+        if "multiple commands" in what:
+            return QueryError("this is more than one statement; write one SELECT")
+        if getattr(error.diag, "statement_position", None) == _BEGIN:
+            return QueryError(
+                f"this statement would do more than read, or is none; only SELECT and the like "
+                f"run ({what})"
+            )
+    return QueryError(f"SQL: {what}")
+
+
+_BEGIN = str(len('DECLARE "graphstore_asked" CURSOR FOR ') + 1)
