@@ -7,7 +7,7 @@ that they never wait for each other in a circle.
 """
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from functools import cached_property
 from hashlib import blake2b
@@ -145,7 +145,6 @@ class PostgresSchema:
             creator=lambda: pgserver.connect(self._at, reads=True),
             poolclass=QueuePool,
             max_overflow=-1,
-            pool_pre_ping=True,  # a server that was started anew has dropped its connections
             use_native_hstore=False,
         )
 
@@ -389,6 +388,13 @@ class Selecting:
         """Lend a cursor that the server keeps."""
         with self._driver.cursor("graphstore_rows") as cursor:
             yield cursor
+
+    def edges(self, rows: int) -> Generator[list[Sequence[int]], None, None]:
+        """Yield the columns of all edges in the order of their key, so many rows at a time."""
+        with self.cursor() as cursor:
+            cursor.execute("SELECT parent, move, child FROM edge ORDER BY parent, move")
+            while page := cursor.fetchmany(rows):
+                yield list(zip(*page, strict=True))
 
 
 _DIALECT = create_engine("postgresql+psycopg://", creator=lambda: None).dialect

@@ -29,6 +29,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_NOTHING = re.compile(r"(?>\s|;|--[^\n]*|/\*.*?\*/|/\*.*)*+", re.DOTALL)
 _PAGE = 1000  # rows fetched at once
 
 
@@ -89,7 +90,7 @@ def run(
     """
     until = None if seconds is None else time.monotonic() + seconds
     try:
-        if not statement.strip(" \t\r\n;"):
+        if _NOTHING.fullmatch(statement):
             raise QueryError("there is nothing to run; write a SELECT")
         typed, bound = numbered(statement, parameters)
         connection.execute("SELECT 1 FROM game")  # now nothing makes this transaction write

@@ -5,7 +5,7 @@ rest of the package asks a place, and speaks SQL that both understand. An *addre
 types to name a place.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias
@@ -58,6 +58,9 @@ class Selecting(Protocol):
 
     def cursor(self) -> AbstractContextManager[Any]:
         """Lend the driver's cursor, which streams the rows, and in which Ctrl-C is seen."""
+
+    def edges(self, rows: int) -> Generator[list[Sequence[int]], None, None]:
+        """Yield the columns of all edges in the order of their key, so many rows at a time."""
 
 
 class Place(Protocol):

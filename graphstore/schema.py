@@ -244,7 +244,7 @@ def _q_table() -> Select[tuple[object, ...]]:
             edge.c.move,
             edge.c.child,
             (-child.c.value).label("optimal"),
-            (literal_column("0") - child.c.random_value).label("random"),  # never -0.0
+            (literal_column("0", Real) - child.c.random_value).label("random"),  # never -0.0
             child.c.best_response,
             child.c.winner,
             parent.c.orbit,

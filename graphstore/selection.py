@@ -1,10 +1,8 @@
 """Which part of a solved game is meant, and its rows, read in order through the driver."""
 
-import json
 import re
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import reduce
 from itertools import chain, islice
 from typing import Any, Final, TypeAlias
@@ -43,10 +41,6 @@ _MADE_OF = {
 _MOVES = """
 SELECT parent, move, child, value, score, win_depth, lose_depth, {kept}
 FROM edge JOIN state ON state.id = child {some} ORDER BY parent, move
-"""
-_PAGE = """
-SELECT json_group_array(parent), json_group_array(move), json_group_array(child)
-FROM (SELECT * FROM edge WHERE (parent, move) > (?, ?) ORDER BY parent, move LIMIT ?)
 """
 _ENDLESS = 2**62  # plies: islice() takes no more, and no database has as many
 _NO_SQL = re.compile(
@@ -139,37 +133,14 @@ class Part:
                 progress(f"export {what}", done, total)
 
     def _pages(self, progress: Progress) -> Iterator[list[Sequence[int]]]:
-        """Yield the columns of all edges.
-
-        SQLite makes one text of each, as the driver takes twice as long for that many rows; and a
-        thread of its own fetches the next while the last is made use of.
-        """
+        """Yield the columns of all edges."""
         done, total = 0, self._total("edge")
-        with (
-            self._place.explained(),
-            self._selecting.cursor() as cursor,
-            ThreadPoolExecutor(max_workers=1) as ahead,
-        ):
-
-            def page(parent: int, move: int) -> tuple[str, ...]:
-                texts: tuple[str, ...] = cursor.execute(_PAGE, (parent, move, CHUNK)).fetchone()
-                return texts
-
-            coming = ahead.submit(page, -1, 0)  # no id is negative
-            while True:
-                progress("export edge", done, total)
-                texts = coming.result()
-                if texts[0] == "[]":
-                    return
-                coming = ahead.submit(page, _last(texts[0]), _last(texts[1]))
-                columns = [json.loads(text) for text in texts]
+        progress("export edge", done, total)
+        with self._place.explained(), closing(self._selecting.edges(CHUNK)) as pages:
+            for columns in pages:
                 yield columns
                 done += len(columns[0])
-
-
-def _last(numbers: str) -> int:
-    """Return the last of a JSON list of numbers."""
-    return int(numbers[max(numbers.rfind(","), 0) + 1 : -1])
+                progress("export edge", done, total)
 
 
 def names(table: str) -> list[str]:

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import postgresql
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -20,6 +21,7 @@ from graphstore.cli import main
 
 DATA = Path(__file__).parent / "data"
 SCRIPTS = Path(__file__).parents[1] / "scripts"
+DATABASES = ("sqlite", "postgresql")
 GRAPHSTORE = (sys.executable, "-m", "graphstore")
 
 settings.register_profile("unhurried", deadline=None)  # machines that run tests are shared
@@ -117,8 +119,44 @@ def tictactoe_db(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def store(tictactoe_db):
-    """The database of tic-tac-toe, open."""
+def server() -> Iterator[str]:
+    """The address of an empty database on a throw-away PostgreSQL server."""
+    with postgresql.server() as address:
+        yield address
+
+
+@pytest.fixture(scope="session", params=DATABASES)
+def built(request, tictactoe_db) -> str:
+    """The address of tic-tac-toe in a database of either kind; no test may change it."""
+    if request.param == "sqlite":
+        return str(tictactoe_db)
+    return build("tictactoe", request.getfixturevalue("server")).file
+
+
+@pytest.fixture(params=DATABASES)
+def place(request, tmp_path) -> str:
+    """The address of a place for a game in a database of either kind; there is nothing yet."""
+    if request.param == "sqlite":
+        return str(tmp_path / "place.db")
+    return postgresql.place(request.getfixturevalue("server"))
+
+
+@pytest.fixture
+def spoilt(place) -> str:
+    """The address of tic-tac-toe in a database of either kind, that a test may change."""
+    return build("tictactoe", place).file
+
+
+@pytest.fixture(scope="session")
+def store(built):
+    """The database of tic-tac-toe, open, in a database of either kind."""
+    with Store.open(built) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def file_store(tictactoe_db):
+    """The file of tic-tac-toe, open."""
     with Store.open(tictactoe_db) as opened:
         yield opened
 

@@ -74,8 +74,6 @@ def test_where_play_goes_round_the_nearest_way_counts(tmp_path, start, plies):
         ("ply = 9 OR ended", lambda of: of["ply"] == 9 or of["ended"]),
         ("win_depth IS NULL -- and so on", lambda of: of["win_depth"] is None),
         ("position LIKE 'X%' /* ) */", lambda of: of["position"].startswith("X")),
-        ("board(id) LIKE 'O%'", lambda of: of["position"].startswith("O")),
-        ("id = canonical('..X/.O./X..')", lambda of: of["position"] == "..X/.O./X.."),
         ("id IN (SELECT parent FROM edge)", lambda of: not of["ended"]),
         ("position <> ') OR (' AND (ply) > (7)", lambda of: of["ply"] > 7),
     ],
@@ -96,19 +94,29 @@ def test_where_is_a_condition_over_the_columns_of_state(store, condition, right)
 
 
 @pytest.mark.parametrize(
+    ("condition", "start"),
+    [("board(id) LIKE 'O%'", "O"), ("id = canonical('..X/.O./X..')", "..X/.O./X..")],
+)
+def test_of_a_file_a_condition_may_call_functions(file_store, condition, start):
+    nodes = file_store.graph().nodes
+    right = {n for n, of in nodes.items() if of["position"].startswith(start)}
+    assert part_of(file_store, where=condition) == induced(file_store.graph(), right)
+
+
+@pytest.mark.parametrize(
     ("condition", "message"),
     [
         ("", "the condition is empty"),
-        ("nope = 1", "no such column: nope"),
+        ("nope = 1", "no such column: nope|column .nope. does not exist"),
         ("1) OR (1", "a [)] too many"),
         ("1) UNION SELECT 77 WHERE (1", "a [)] too many"),
         ("(1", "incomplete|syntax error"),
-        ("1 /*", "incomplete"),
+        ("1 /*", "incomplete|unterminated"),
         ("1; DELETE FROM state", "syntax error"),
         ("ply < 3 LIMIT 1", "syntax error"),
-        ("max(ply) = 9", "misuse of aggregate"),
-        ("load_extension('x')", "do more than read"),
-        ("canonical(1.5)", "board.. and canonical.. take"),
+        ("max(ply) = 9", "misuse of aggregate|aggregate functions are not allowed"),
+        ("load_extension('x')", "do more than read|does not exist"),
+        ("canonical(1.5)", "board.. and canonical.. take|called by files only"),
     ],
 )
 def test_what_is_no_condition_is_refused(store, condition, message):

@@ -447,9 +447,9 @@ def test_the_openings_are_the_moves_of_the_start(site):
     ]
 
 
-def test_a_position_is_looked_up_in_any_orientation(site, store):
+def test_a_position_is_looked_up_in_any_orientation(site, file_store):
     (row,) = site.rows("/tictactoe/position", position="X../.O./..X")
-    probe = store.probe("X../.O./..X")
+    probe = file_store.probe("X../.O./..X")
     assert (row["id"], row["ply"], row["value"]) == (probe.state, probe.ply, probe.value)
     moves = site.rows("/tictactoe/moves", position="X../.O./..X")
     assert sorted(ids(moves, "child")) == sorted(move.state for move in probe.moves)
@@ -553,13 +553,13 @@ def test_moves_that_have_names_are_shown_with_them(named):
 @pytest.mark.parametrize(
     "change", [{}, {"cyclic": 1}, {"extent": STRATEGY}], ids=["all", "cycles", "strategy"]
 )
-def test_random_play_is_asked_of_where_it_has_an_expected_result(store, change):
-    asked = queries({**store.info, **change})
+def test_random_play_is_asked_of_where_it_has_an_expected_result(file_store, change):
+    asked = queries({**file_store.info, **change})
     texts = " ".join(each["sql"] + each["description"] for each in asked.values())
     assert ("random" in texts, "best_response" in texts) == (not change, not change)
     assert ("disagreements" in asked, "openings" in asked) == (not change, True)
     assert not re.search(r"[][{}]", texts)
-    with closing(sqlite3.connect(store.path)) as connection:
+    with closing(sqlite3.connect(file_store.path)) as connection:
         connection.create_function("canonical", 1, lambda text: None)
         for each in asked.values():
             wanted = dict.fromkeys(("position", "value", "ply", "agent"), "")

@@ -175,21 +175,21 @@ def test_the_list_of_attempts_is_a_long_one():
 
 
 @pytest.mark.parametrize("statement", READS)
-def test_what_reads_is_answered(store, statement):
-    assert list(store.sql(statement)) == READS[statement]
+def test_what_reads_is_answered(file_store, statement):
+    assert list(file_store.sql(statement)) == READS[statement]
 
 
 @pytest.mark.parametrize(
     "statement",
     ["EXPLAIN SELECT * FROM state", "EXPLAIN QUERY PLAN SELECT * FROM state", "PRAGMA table_list"],
 )
-def test_sqlite_may_be_asked_about_itself(store, statement):
-    assert list(store.sql(statement))
+def test_sqlite_may_be_asked_about_itself(file_store, statement):
+    assert list(file_store.sql(statement))
 
 
 def test_the_columns_are_known_without_any_row(store):
-    answer = store.sql("SELECT id AS state, ply + 1, NULL AS state FROM state WHERE 0")
-    assert answer.columns == ("state", "ply + 1", "state")
+    answer = store.sql("SELECT id AS state, ply + 1 AS next, NULL AS state FROM state WHERE false")
+    assert answer.columns == ("state", "next", "state")
     assert list(answer) == []
 
 
@@ -236,9 +236,9 @@ def test_parameters_are_bound_by_order_or_by_name(store):
         ("SELECT id, board(id + 1) FROM state", (), NotInStoreError, "no state has the id"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(store, statement, parameters, error, message):
+def test_what_is_wrong_is_said_in_one_line(file_store, statement, parameters, error, message):
     with pytest.raises(error, match=message) as caught:
-        list(store.sql(statement, parameters))
+        list(file_store.sql(statement, parameters))
     assert "\n" not in str(caught.value)
     assert isinstance(caught.value, GraphstoreError)
 

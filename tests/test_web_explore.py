@@ -173,11 +173,11 @@ def test_what_an_address_asks_is_written_so_that_it_is_read_again(query):
     assert read == (asked if asked.against else asked._replace(side=0, turn=1))
 
 
-def test_every_twentieth_state_has_its_moves_on_its_cells_and_its_marks_labelled(read, store):
-    rows = list(store.sql("SELECT position FROM state ORDER BY id"))[::20]
+def test_every_twentieth_state_has_its_moves_on_its_cells_and_its_marks_labelled(read, file_store):
+    rows = list(file_store.sql("SELECT position FROM state ORDER BY id"))[::20]
     words = {-1: "win", 0: "draw", 1: "loss"}
     for (text,) in rows:
-        page, probe = read(at("tictactoe", text)), store.probe(text)
+        page, probe = read(at("tictactoe", text)), file_store.probe(text)
         assert {
             cell: (position_of(href), label.split(", depth")[0])
             for cell, (href, label) in page.cells.items()
@@ -191,8 +191,8 @@ def test_every_twentieth_state_has_its_moves_on_its_cells_and_its_marks_labelled
         assert list(page.moves) == [str(move.move) for move in probe.moves]
 
 
-def test_any_orientation_is_kept_and_leads_to_the_row_of_its_state(read, store, site):
-    for text in images(store.game, "XO./.X./...").values():
+def test_any_orientation_is_kept_and_leads_to_the_row_of_its_state(read, file_store, site):
+    for text in images(file_store.game, "XO./.X./...").values():
         page = read(at("tictactoe", text))
         assert page.by_id["announcement"] == "O to move: X wins in 2 moves (4 plies)."
         assert f"tictactoe {text}" in page.text
@@ -211,9 +211,9 @@ def test_any_orientation_is_kept_and_leads_to_the_row_of_its_state(read, store, 
         "XO\r\n X\r\n   ",
     ],
 )
-def test_any_spelling_leads_to_the_one_address_of_the_position(get, store, typed):
-    typed = str(store.probe("XO./.X./...").state) if typed.isdigit() else typed
-    wanted = store.probe(typed).position
+def test_any_spelling_leads_to_the_one_address_of_the_position(get, file_store, typed):
+    typed = str(file_store.probe("XO./.X./...").state) if typed.isdigit() else typed
+    wanted = file_store.probe(typed).position
     asked_for = [f"/-/explore/tictactoe?position={quote(typed)}"]
     if "\n" not in typed:
         asked_for.append(at("tictactoe", typed))

@@ -1,0 +1,116 @@
+"""A throw-away PostgreSQL server, which listens at a unix socket only, for as long as tests run."""
+
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+
+import psycopg
+import pytest
+
+OWNER = "me"
+_numbers = count(1)
+
+
+def programs() -> Path | None:
+    """Return the folder of the newest server that is installed."""
+    found = [Path(path).resolve().parent for path in [shutil.which("initdb")] if path]
+    found += Path("/usr/lib/postgresql").glob("*/bin")
+    whole = [folder for folder in found if (folder / "initdb").exists()]
+    return max(
+        whole, key=lambda folder: [int(n) for n in folder.parts if n.isdigit()], default=None
+    )
+
+
+def user() -> str | None:
+    """Return the unprivileged user that must run the server: it refuses to run as root."""
+    if os.geteuid() != 0:
+        return None
+    known = {entry.pw_name for entry in pwd.getpwall()}
+    return next(name for name in ("postgres", "nobody") if name in known)
+
+
+@contextmanager
+def server() -> Iterator[str]:
+    """Run a server, and stop it at the end whatever happens; lend the address of its database."""
+    folder = programs()
+    if folder is None:
+        reason = "no PostgreSQL server is installed"
+        if os.environ.get("GRAPHSTORE_POSTGRES") == "required":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    home = Path(tempfile.mkdtemp(prefix="pg"))  # a socket's path is short
+    who = user()
+    if who is not None:
+        shutil.chown(home, who)
+    home.chmod(0o755)
+    data, log = home / "data", home / "log"
+    run = {"user": who, "cwd": home, "stdout": subprocess.DEVNULL}
+    process = None
+    try:
+        subprocess.run(
+            [
+                *(folder / "initdb", "-D", data, "-U", OWNER, "-A", "trust", "-E", "UTF8"),
+                *("--locale=C", "--no-sync", "--no-instructions"),
+            ],
+            check=True,
+            **run,
+        )
+        settings = {"fsync": "off", "listen_addresses": "", "unix_socket_directories": home}
+        options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+        with log.open("wb") as said:
+            process = subprocess.Popen(
+                [folder / "postgres", "-D", data, *options], stderr=said, **run
+            )
+        address = f"postgresql://{OWNER}@/games?host={home}"
+        started(process, f"postgresql://{OWNER}@/postgres?host={home}", log)
+        yield address
+    finally:
+        if process is not None:
+            if process.poll() is None and not stopped(process):
+                process.kill()
+            process.wait(10)
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def started(process: subprocess.Popen, address: str, log: Path) -> None:
+    """Wait until a server answers, and make its database."""
+    while True:
+        try:
+            with psycopg.connect(address, autocommit=True) as connection:
+                connection.execute("CREATE DATABASE games")
+                return
+        except psycopg.OperationalError:
+            assert process.poll() is None, log.read_text()
+            try:
+                process.wait(0.02)
+            except subprocess.TimeoutExpired:
+                continue
+
+
+def stopped(process: subprocess.Popen) -> bool:
+    """Tell a server to stop at once, without its clients; return whether it did."""
+    process.send_signal(signal.SIGINT)
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def place(address: str) -> str:
+    """Return the address of a schema that there is not yet."""
+    return f"{address}&schema=place{next(_numbers)}"
+
+
+def ask(address: str, statement: str) -> list:
+    """Return the rows of a statement, past all of graphstore."""
+    with psycopg.connect(address.partition("&schema=")[0], autocommit=True) as connection:
+        cursor = connection.execute(statement)
+        return cursor.fetchall() if cursor.description else []
