@@ -59,3 +59,10 @@ def test_every_link_leads_somewhere() -> None:
         for target in re.findall(r"\]\(([^)#]+)\)", document.read_text()):
             if not target.startswith("https://"):
                 assert (document.parent / target).exists(), (document.name, target)
+
+
+def test_every_test_that_a_document_names_is_there() -> None:
+    for document in DOCUMENTS:
+        for file, name in re.findall(r"`(test_\w+)(?:\.py)?::(test_\w+)`", document.read_text()):
+            source = (ROOT / "tests" / f"{file}.py").read_text()
+            assert f"\ndef {name}(" in source, (document.name, file, name)

@@ -1,0 +1,78 @@
+"""The same game gives the same content, whatever the machine, the Python, numpy or the run."""
+
+import json
+import os
+import subprocess
+import sys
+from itertools import chain
+
+import numpy as np
+import pytest
+from conftest import DATA
+
+from graphstore import Solution, digests, explore, find_game, solve, tables
+from graphstore.games import FAMILIES
+
+KNOWN = json.loads((DATA / "digests.json").read_text())
+SMALL = [name for name in KNOWN if name != "mnk(4,4,4)"]
+
+ALL = """
+import json, sys
+from test_determinism import SMALL, content_digest
+print(json.dumps({name: content_digest(name) for name in SMALL}))
+"""
+
+
+def content_digest(name):
+    """Return the digest of a game's content, as a build stores it."""
+    graph = explore(find_game(name))
+    solution = solve(graph)
+    hashes = digests.ColumnDigests()
+    parts = {"state": tables.state_parts(graph, solution), "edge": tables.edge_parts(graph)}
+    for table, some in parts.items():
+        for _, _, columns in some:
+            for column, cells in columns.items():
+                hashes.update(f"{table}.{column}", cells)
+    return digests.of_content(hashes.of_columns())
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_a_game_has_the_content_that_it_had_elsewhere(name):
+    assert content_digest(name) == KNOWN[name]
+
+
+def test_every_builtin_game_is_known():
+    assert sorted(KNOWN) == sorted(chain.from_iterable(family.examples for family in FAMILIES))
+
+
+@pytest.mark.parametrize("seed", ["1", "2"])
+def test_neither_the_seed_of_hashes_nor_the_processor_changes_the_content(seed):
+    # The sets of instructions that numpy may use beyond those that every machine has.
+    features = " ".join(np._core._multiarray_umath.__cpu_dispatch__)
+    environment = os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": os.path.dirname(__file__)}
+    if seed == "2":
+        environment |= {"NPY_DISABLE_CPU_FEATURES": features}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", ALL],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {name: KNOWN[name] for name in SMALL}
+
+
+def test_sums_of_random_play_follow_the_order_of_the_moves():
+    """Nothing else than the order of adding could make a real number depend on the machine."""
+    graph = explore(find_game("nim(1,3,5,7,misere)"))
+    solution: Solution = solve(graph)
+    for row in range(len(graph.states.id)):
+        children = graph.edges_by_move.child[
+            graph.edges_by_move.offset[row] : graph.edges_by_move.offset[row + 1]
+        ]
+        if 0 < len(children) < 8:  # from eight on numpy adds in pairs
+            total = 0.0
+            for child in children.tolist():
+                total += solution.random_value[child]
+            assert solution.random_value[row] == 0.0 - total / len(children)
