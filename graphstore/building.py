@@ -29,6 +29,7 @@ from graphstore.games import find_game
 from graphstore.graph import GameGraph
 from graphstore.growth import file_bytes, sized
 from graphstore.inserting import insert_rows
+from graphstore.interrupts import held_back
 from graphstore.solution import solve
 from graphstore.store import Store, explained, local_path, migrate
 from graphstore.tables import Part, edge_parts, state_parts
@@ -213,8 +214,10 @@ def _draft(target: Path, *, force: bool, kept: list[str] | None) -> Iterator[Pat
     with explained(target, agents.UNCHANGED):
         _check_target(target, force=force)
         draft = target.with_name(f".{target.name}.building")
-        lock = _take_over(draft)
+        lock = None
         try:
+            with held_back():
+                lock = _take_over(draft)
             yield draft
             with ExitStack() as stack:
                 if kept is not None and target.exists():
@@ -224,10 +227,12 @@ def _draft(target: Path, *, force: bool, kept: list[str] | None) -> Iterator[Pat
                 draft.replace(target)
             _sync_folder(target.absolute().parent)
         except BaseException:
-            draft.unlink(missing_ok=True)
+            if lock is not None:  # else it is another build's
+                draft.unlink(missing_ok=True)
             raise
         finally:
-            os.close(lock)
+            if lock is not None:
+                os.close(lock)
 
 
 def _check_target(target: Path, *, force: bool) -> None:

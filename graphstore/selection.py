@@ -5,7 +5,7 @@ import re
 import sqlite3
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import reduce
 from itertools import chain, islice
 from typing import Any, Final, TypeAlias
@@ -178,13 +178,16 @@ class Part:
     @contextmanager
     def _interruptible(self) -> Iterator[sqlite3.Cursor]:
         """Lend a cursor in whose long steps Ctrl-C is seen."""
-        with closing(self._connection.cursor()) as cursor:
-            try:
-                yield cursor
-            except sqlite3.OperationalError as error:
-                if str(error) == "interrupted":
-                    raise KeyboardInterrupt from None
-                raise
+        cursor = self._connection.cursor()
+        try:
+            yield cursor
+        except sqlite3.OperationalError as error:
+            if str(error) == "interrupted":
+                raise KeyboardInterrupt from None
+            raise
+        finally:
+            with suppress(sqlite3.ProgrammingError):  # rows read half may outlive the connection
+                cursor.close()
 
 
 def _last(numbers: str) -> int:

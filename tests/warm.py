@@ -205,7 +205,8 @@ def warm_up():
     import pyarrow.parquet  # noqa: F401
 
     from graphstore import Store, build, console, export, train, verify  # noqa: F401
-    from graphstore.cli import main
+    from graphstore.__main__ import run
+    from graphstore.cli import main  # noqa: F401
 
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         path = f"{folder}/t.db"
@@ -216,11 +217,11 @@ def warm_up():
         export(store, f"{folder}/t", "parquet")
         export(store, f"{folder}/t.gexf", "gexf")
         list(store.sql("SELECT board(id) FROM state"))
-    return main
+    return run
 
 
 if __name__ == "__main__":
-    main = warm_up()
+    run = warm_up()
     gc.freeze()  # what is here is left alone by the children, whose ends are quicker so
     become(*serve(socket.socket(fileno=int(sys.argv[1]))))
-    main()
+    run()
