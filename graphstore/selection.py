@@ -17,6 +17,7 @@ from sqlalchemy.dialects import sqlite
 from graphstore import query, schema
 from graphstore.errors import QueryError, SelectionError, shown
 from graphstore.game import Ints, Progress, quiet
+from graphstore.interrupts import held_back
 from graphstore.store import Store, connect, explained
 
 CHUNK = 5_000  # rows held as Python objects at once: more than the processor caches is slower
@@ -164,7 +165,8 @@ class Part:
                 texts: tuple[str, ...] = cursor.execute(_PAGE, (parent, move, CHUNK)).fetchone()
                 return texts
 
-            coming = ahead.submit(page, -1, 0)  # no id is negative
+            with held_back():  # a thread whose start is interrupted may never end
+                coming = ahead.submit(page, -1, 0)  # no id is negative
             while True:
                 progress("export edge", done, total)
                 texts = coming.result()
