@@ -333,6 +333,8 @@ def carried_over(old: Path, draft: Path) -> Iterator[list[str]]:
             held.execute("PRAGMA journal_mode = DELETE").fetchall()
             held.execute("BEGIN IMMEDIATE")
             copy = stack.enter_context(closing(sqlite3.connect(draft, isolation_level=None)))
+            # A killed build would leave a journal, and the draft, like its first pages, needs none.
+            copy.execute("PRAGMA journal_mode = OFF").fetchall()
             copy.execute("ATTACH ? AS old", (f"{old.absolute().as_uri()}?mode=ro",))
             if copy.execute(_OTHER_STATES).fetchone() is not None:
                 raise StoreError(

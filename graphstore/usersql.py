@@ -96,7 +96,7 @@ class Watch:
         if isinstance(self.raised, GraphstoreError | KeyboardInterrupt):
             return self.raised
         unseen = self.raised is None and "user-defined function raised" in str(error)
-        denied = str(error) == "not authorized" or " is prohibited" in str(error)
+        denied = str(error).startswith("not authorized") or str(error).endswith(" is prohibited")
         # Ctrl-C, also just before the first line of a function or of the authorizer
         if unseen or str(error) == "interrupted" or (denied and not self.denied):
             return KeyboardInterrupt()

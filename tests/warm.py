@@ -85,7 +85,7 @@ class Warm:
 class Running:
     """A command that runs.
 
-    Its events are the phases of its progress, and the connections, renames and syncs that it makes.
+    Its events are its progress, and the connections, renames and syncs that it is about to make.
     """
 
     def __init__(self, warm, words, pid, out, err, events, go):
@@ -179,7 +179,7 @@ def tell_events(tell, wait):
 
     class Shown:
         def __enter__(self):
-            return lambda phase, *_: event(phase)
+            return lambda phase, done, _: event(f"{phase} {done}")
 
         def __exit__(self, *_):
             pass
