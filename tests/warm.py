@@ -5,6 +5,7 @@ dozens of processes can be killed, starved and locked out in a test. Run as a sc
 process that forks.
 """
 
+import fcntl
 import gc
 import json
 import os
@@ -51,15 +52,15 @@ class Warm:
             "before": before,
             "cwd": str(cwd),
         }
-        out, err = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115  # Running's
-        events, tell = os.pipe()
-        wait, go = os.pipe()
-        given = [out.fileno() if stdout is None else stdout, err.fileno(), tell, wait]
+        (out, printed), (err, said), (events, tell), (wait, go) = (os.pipe() for _ in range(4))
+        for each in (out, err):  # is read at the end, so all of it must fit in
+            fcntl.fcntl(each, fcntl.F_SETPIPE_SZ, 2**20)
+        given = [printed if stdout is None else stdout, said, tell, wait]
         socket.send_fds(self._socket, [json.dumps(request).encode()], given)
         pid = self._answer()
-        os.close(tell)
-        os.close(wait)
-        running = Running(self, words, pid, out, err, open(events, "rb", 0), go)
+        for each in (printed, said, tell, wait):
+            os.close(each)
+        running = Running(self, words, pid, *(open(each, "rb") for each in (out, err, events)), go)
         if not hold:
             running.release()
         return running
@@ -116,10 +117,7 @@ class Running:
         code = self._warm.wait(self._pid)
         self._events.close()
         with self._out, self._err:
-            said = []
-            for file in (self._out, self._err):
-                file.seek(0)
-                said.append(file.read().decode())
+            said = [file.read().decode() for file in (self._out, self._err)]
         return subprocess.CompletedProcess(self._words, code, *said)
 
 
