@@ -317,7 +317,8 @@ def test_what_a_killed_writer_left_is_no_wrong_answer_to_one_who_may_only_read(
             assert f"killed while it wrote; run: graphstore upgrade {path}" in error_line(done)
         elif done.returncode:
             assert str(path) in error_line(done)
-    assert str(path) in error_line(warm.run("upgrade", path, user=user))
+    done = warm.run("upgrade", path, user=user)  # of a log that can be read there is none to do
+    assert mode == "wal" or str(path) in error_line(done)
     assert names(open_folder) == left
     open_folder.chmod(0o755)
     for each in open_folder.iterdir():
@@ -337,7 +338,7 @@ def ask(store):
         "census": lambda: store.census(),
         "lookup": lambda: [each.tolist() for each in store.lookup(range(0, 70_000, 7))],
         "rows": lambda: list(store.sql("SELECT * FROM state JOIN edge ON parent = id")),
-        "graph": lambda: sorted(store.graph().nodes.items(), key=str),
+        "graph": lambda: len(store.graph()),
         "q_table": lambda: store.q_table().tolist(),
     }
     answers = {}
@@ -385,9 +386,9 @@ def test_a_flipped_bit_is_harmless_or_an_error_or_found_by_verify(warm, tictacto
     with Store.open(tictactoe_db) as store:
         right = ask(store)
     outcomes = set()
-    for number in range(40):
+    for number in range(24):
         flipped = bytearray(whole)
-        flipped[chance.randrange(100 if number < 10 else len(whole))] ^= 1 << chance.randrange(8)
+        flipped[chance.randrange(100 if number < 6 else len(whole))] ^= 1 << chance.randrange(8)
         copy.write_bytes(whole)
         try:
             with Store.open(copy) as store:
@@ -406,3 +407,218 @@ def test_a_flipped_bit_is_harmless_or_an_error_or_found_by_verify(warm, tictacto
         if found and number % 8 == 0:
             assert warm.run("verify", copy).returncode == 1
     assert {(False, False), (True, True)} <= outcomes
+
+
+# Many at once
+
+READER = """
+import sys
+from graphstore import Store
+seen, total = set(), 0
+for line in sys.stdin:
+    with Store.open(sys.argv[1]) as store:
+        rows = list(store.sql("SELECT * FROM state"))
+        moves = list(store.sql("SELECT * FROM edge"))
+        here = store.probe(store.info["start"])
+        print(store.info["name"], len(rows), hash(tuple(rows)), hash(tuple(moves)),
+              here.value, len(here.moves), flush=True)
+"""
+
+
+def test_while_a_file_is_replaced_8_readers_see_the_old_game_or_the_new_one(warm, tmp_path):
+    target = tmp_path / "t.db"
+    games = ("tictactoe", "mnk(3,3,2)")
+    right = set()
+    environment = os.environ | {"PYTHONHASHSEED": "0"}
+    for game in games:
+        build(game, tmp_path / "one.db", force=True)
+        line = subprocess.run(
+            [sys.executable, "-c", READER, tmp_path / "one.db"],
+            input="\n", capture_output=True, text=True, env=environment, check=True, timeout=60,
+        ).stdout  # fmt: skip
+        right.add(line)
+    build(games[0], target)
+    with ExitStack() as stack:
+        readers = [
+            stack.enter_context(
+                subprocess.Popen(
+                    [sys.executable, "-c", READER, target],
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                    text=True, env=environment,
+                )
+            )
+            for _ in range(8)
+        ]  # fmt: skip
+        for reader in readers:
+            reader.stdin.write("\n" * 25)
+            reader.stdin.close()
+        number = 0
+        while any(reader.poll() is None for reader in readers):
+            number += 1
+            build(games[number % 2], target, force=True)
+        for reader in readers:
+            lines = reader.stdout.readlines()
+            assert reader.stderr.read() == ""
+            assert (len(lines), reader.returncode) == (25, 0)
+            assert {*lines} <= right
+    assert number > 2
+    assert_whole(target)
+
+
+def test_a_reader_that_opens_a_file_lets_go_of_no_lock_of_its_process(warm, trained_db, tmp_path):
+    """POSIX drops all of a process's locks on a file when it closes any descriptor of it."""
+    path = tmp_path / "t.db"
+    shutil.copy(trained_db, path)
+    with closing(sqlite3.connect(path, isolation_level=None)) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        Store.open(path).close()
+        done = warm.run("train", path, "--games", "10", before=AGENTS)
+        assert "another program is writing to it" in error_line(done)
+        holder.execute("ROLLBACK")
+    assert warm.run("train", path, "--games", "10").returncode == 0
+
+
+# Signals
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("build", "tictactoe", "--db", "new", "--force"),
+        ("train", "t.db", "--games", "20000", "--seed", "1"),
+        ("export", "t.db", "--format", "csv", "--output", "new"),
+        ("export", "t.db", "--format", "parquet", "--output", "new"),
+        ("export", "t.db", "--format", "gexf", "--output", "new"),
+        ("verify", "t.db"),
+        ("sql", "t.db", "SELECT count(board(id)) FROM state"),
+    ],
+    ids=lambda words: f"{words[0]} {words[3]}".split("_")[0],
+)
+def test_a_signal_at_any_moment_is_one_line_and_exit_130_and_leaves_nothing(
+    warm, trained_db, tmp_path, words
+):
+    chance = random.Random(str(words))
+    shutil.copy(trained_db, tmp_path / "t.db")
+    events, gaps = course(warm, *words, cwd=tmp_path)
+    for number in range(6):
+        new = tmp_path / "new"
+        shutil.rmtree(new) if new.is_dir() else new.unlink(missing_ok=True)
+        running = warm.start(*words, cwd=tmp_path, hold=True)
+        place = chance.randrange(len(events))
+        for _ in proceed(running, place):
+            running.event()
+        running.event()
+        if number % 2:
+            running.release()
+            time.sleep(chance.random() * gaps[place])
+        running.send(chance.choice((signal.SIGINT, signal.SIGTERM)))
+        done = running.end()
+        if done.returncode == 0:  # it had just ended
+            assert done.stderr == ""
+        else:
+            assert (done.returncode, done.stderr.count("\n")) == (130, 1), done.stderr
+            assert done.stderr.startswith("graphstore: interrupted")
+        assert set(names(tmp_path)) <= {"t.db", "new"}
+    assert_whole(tmp_path / "t.db")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_all_is_imported_is_one_line_too(number):
+    code = "import os, signal, sys\nfrom graphstore.__main__ import run\n"
+    code += "class Finder:\n    def find_spec(self, name, *_):\n"
+    code += f"        name == 'click' and signal.raise_signal({int(number)})\n"
+    code += "sys.meta_path.insert(0, Finder())\nrun()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "games"], capture_output=True, text=True, timeout=60
+    )
+    assert error_line(done, 130) == "interrupted"
+
+
+# Everything else that can run out or go away
+
+
+def test_a_build_whose_folder_is_removed_midway_is_one_line(warm, tmp_path):
+    folder = tmp_path / "gone"
+    for phase in ("explore", "load states", "fsync", "os.rename"):
+        folder.mkdir()
+        running = warm.start("build", "tictactoe", "--db", folder / "t.db", hold=True)
+        while phase_of(running.event()) != phase:
+            running.go()
+        shutil.rmtree(folder)
+        done = running.end()
+        assert error_line(done).startswith(f"{folder}")
+        assert not folder.exists()
+
+
+@pytest.mark.parametrize("most", range(5, 14))
+@pytest.mark.parametrize("words", [("build", "tictactoe", "--db", "new"), ("verify", "t.db")])
+def test_where_too_few_files_can_be_opened_a_command_says_so_in_one_line(
+    warm, copy, most, words
+):
+    copy.rename(copy.with_name("t.db"))
+    done = warm.run(*words, cwd=copy.parent, limits={"NOFILE": most})
+    if done.returncode:
+        error_line(done)
+        assert names(copy.parent) == ["t.db"]
+    else:
+        assert done.stderr == ""
+        assert most > 8
+
+
+@pytest.mark.parametrize("megabytes", [1, 5, 20, 40])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("build", "mnk(4,3,3)", "--db", "new"),
+        ("export", "t.db", "--format", "gexf", "--output", "new"),
+        ("sql", "t.db", "SELECT length(zeroblob(900000000))"),
+        ("verify", "t.db"),
+    ],
+)
+def test_where_memory_is_short_a_command_says_so_in_one_line(warm, copy, megabytes, words):
+    copy.rename(copy.with_name("t.db"))
+    done = warm.run(*words, cwd=copy.parent, limits={"AS": megabytes * 2**20})
+    if done.returncode:
+        assert "memory" in error_line(done)
+        assert names(copy.parent) == ["t.db"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("games",),
+        ("show", "t.db"),
+        ("sql", "t.db", "SELECT * FROM state"),
+        ("export", "t.db", "--format", "csv"),
+        ("export", "t.db", "--format", "gmap"),
+        ("verify", "t.db", "--json"),
+        ("build", "mnk(2,2,2)", "--db", "new", "--json"),
+        ("train", "t.db", "--games", "10"),
+    ],
+)
+def test_an_output_that_is_full_or_closed_is_told(warm, copy, words):
+    copy.rename(copy.with_name("t.db"))
+    with open("/dev/full", "w") as full:
+        done = warm.run(*words, cwd=copy.parent, stdout=full.fileno())
+    assert "No space left on device" in error_line(done)
+    (copy.parent / "new").unlink(missing_ok=True)
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = warm.run(*words, cwd=copy.parent, stdout=writing)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_a_clock_that_goes_back_matters_to_nothing(warm, trained_db, tmp_path):
+    path = tmp_path / "t.db"
+    shutil.copy(trained_db, path)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE agent SET name = 'of the future'")
+    (tmp_path / ".t.db.building").touch()
+    for name in names(tmp_path):
+        os.utime(tmp_path / name, (2**33, 2**33))
+    back = "import time; now = time.time(); time.time = lambda: now - 10**6 * time.perf_counter()"
+    for words in (("build", "tictactoe", "--db", path, "--force"), ("train", path, "--games", 9)):
+        assert warm.run(*words, before=back).returncode == 0
+    assert names(tmp_path) == ["t.db"]
+    assert_whole(path)
