@@ -18,7 +18,7 @@ from graphstore import query, schema
 from graphstore.errors import QueryError, SelectionError, shown
 from graphstore.game import Ints, Progress, quiet
 from graphstore.interrupts import held_back
-from graphstore.store import Store, connect, explained
+from graphstore.store import Store, explained
 
 CHUNK = 5_000  # rows held as Python objects at once: more than the processor caches is slower
 
@@ -243,7 +243,7 @@ def selected(
             )
         )
     with explained(store.path):
-        connection = connect(store.path)
+        connection = store.driver()
     with closing(connection):
         connection.set_progress_handler(lambda: 0, _STEPS)  # where Python sees to signals
         yield Part(store, connection, chosen)

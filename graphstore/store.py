@@ -1,5 +1,6 @@
 """The database of a solved game, opened for reading; and its upgrade to a newer schema."""
 
+import errno
 import os
 import sqlite3
 import warnings
@@ -28,6 +29,7 @@ from graphstore.errors import (
     RulesMissingError,
     StoreError,
     StoreMissingError,
+    StoreReplacedError,
 )
 from graphstore.game import Game, Ints
 from graphstore.games import find_builtin
@@ -50,12 +52,16 @@ class Store:
     5478
     """
 
-    def __init__(self, path: Path, rules: Game | None = None) -> None:
+    def __init__(
+        self, path: Path, rules: Game | None = None, file: os.stat_result | None = None
+    ) -> None:
         self.path = path
         self._rules = rules
+        self.driver = partial(_connect_to, path, file or path.stat())
+        """Returns a new connection of the standard library's driver, to the file first opened."""
         self._engine = create_engine(
             "sqlite://",
-            creator=partial(connect, path),
+            creator=self.driver,
             poolclass=QueuePool,
             max_overflow=-1,
             pool_reset_on_return=None,
@@ -93,7 +99,7 @@ class Store:
             OlderStoreError, NewerStoreError: its schema is not this version's.
         """
         path = local_path(path_or_url)
-        revision = _revision(path)
+        file, revision = _revision(path)
         if revision not in schema.REVISIONS:
             raise _newer(path, revision)
         if revision != schema.REVISIONS[-1]:
@@ -101,7 +107,10 @@ class Store:
                 f"{path} has schema {revision}, this graphstore reads {schema.REVISIONS[-1]}; "
                 f"run: graphstore upgrade {path}"
             )
-        return cls(path, rules)
+        try:
+            return cls(path, rules, file)
+        except StoreReplacedError:
+            return cls.open(path, rules=rules)
 
     def __enter__(self) -> "Store":
         return self
@@ -253,7 +262,7 @@ class Store:
             QueryError: the SQL is wrong, or would do more than read.
         """
         with explained(self.path):
-            return run(connect(self.path), statement, parameters, self.functions())
+            return run(self.driver(), statement, parameters, self.functions())
 
     def graph(self, *, below: str | int | None = None) -> "GameGraph":
         """Return the solved graph, whole or what play from one position can reach.
@@ -317,7 +326,7 @@ def upgrade(path_or_url: str | os.PathLike[str]) -> str:
     with explained(path, "nothing was changed"):
         with closing(sqlite3.connect(path)) as connection:
             connection.execute("PRAGMA schema_version").fetchall()
-        before = _revision(path)
+        before = _revision(path)[1]
         if before not in schema.REVISIONS:
             raise _newer(path, before)
         if before != schema.REVISIONS[-1]:
@@ -351,9 +360,9 @@ def migrations() -> str:
     return str(inside if inside.is_dir() else package.parent / "migrations")
 
 
-def connect(path: Path) -> sqlite3.Connection:
+def connect(path: Path, how: str = "") -> sqlite3.Connection:
     """Return a read-only connection of the standard library's driver."""
-    uri = f"{path.absolute().as_uri()}?mode=ro"
+    uri = f"{path.absolute().as_uri()}?mode=ro{how}"
     return sqlite3.connect(uri, uri=True, check_same_thread=False)
 
 
@@ -372,36 +381,65 @@ def local_path(path_or_url: str | os.PathLike[str]) -> Path:
     raise StoreError(f"{text}: only files and sqlite:/// addresses will do")
 
 
-def _check_header(path: Path) -> bytes:
-    """Return the header of a file that graphstore wrote; refuse any other."""
+def _connect_to(path: Path, file: os.stat_result) -> sqlite3.Connection:
+    """Return a read-only connection to a file that was at a path, if it still is.
+
+    Raises:
+        StoreReplacedError: there is another by now.
+    """
+    connection = connect(path)
+    if os.path.samestat(path.stat(), file):
+        return connection
+    connection.close()
+    raise StoreReplacedError(f"{path} was replaced by another build meanwhile; open it anew")
+
+
+def _check_header(path: Path) -> None:
+    """Refuse a file that graphstore did not write.
+
+    SQLite reads it, since a process that closes any descriptor of a file of its own drops all its
+    locks on it; and without journals, which another program may have left.
+    """
     with explained(path):
         if not path.exists():
             raise StoreMissingError(f"there is no file {path}; graphstore build GAME --db {path}")
         if not path.is_file():
             kind = "folder" if path.is_dir() else "pipe or device"
             raise NotAStoreError(f"{path} is a {kind}, not a graphstore database")
-        with path.open("rb") as file:
-            header = file.read(100)
-        ours = header[:16] == b"SQLite format 3\0" and header[68:72] == (
-            schema.APPLICATION_ID.to_bytes(4, "big")
-        )
-        if not ours:
+        if not os.access(path, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        with closing(connect(path, "&immutable=1")) as connection:
+            try:
+                (found,) = connection.execute("PRAGMA application_id").fetchone()
+            except sqlite3.DatabaseError as error:
+                if error.sqlite_errorname != "SQLITE_NOTADB":
+                    raise
+                found = None
+        if found != schema.APPLICATION_ID:
             raise NotAStoreError(f"{path} is not a graphstore database")
-        return header
 
 
-def _revision(path: Path) -> str:
-    """Return the schema revision of a file that is ours."""
-    header = _check_header(path)
+def _revision(path: Path) -> tuple[os.stat_result, str]:
+    """Return a file that is ours, and its schema revision."""
+    _check_header(path)
+    with explained(path):
+        file = path.stat()
     with explained(path), closing(connect(path)) as connection:
+        connection.execute("BEGIN")
         rows = connection.execute("SELECT version_num FROM alembic_version").fetchall()
-        (page_size,) = connection.execute("PRAGMA page_size").fetchone()
-        size, whole = path.stat().st_size, page_size * int.from_bytes(header[28:32])
-    if size < whole:  # SQLite itself does not mind if the last page is there in part
-        raise NotAStoreError(f"{path} is damaged: it has {size:,} bytes of {whole:,}")
+        pragmas = ("page_size", "page_count", "journal_mode")
+        page, count, mode = (connection.execute(f"PRAGMA {each}").fetchone()[0] for each in pragmas)
+        before, file = file, path.stat()
+    if not os.path.samestat(before, file):  # a build has just replaced it
+        return _revision(path)
+    if mode != "wal" and file.st_size < page * count:
+        # SQLite itself does not mind if the last page is there in part
+        raise NotAStoreError(
+            f"{path} is damaged: it has {file.st_size:,} bytes of {page * count:,}"
+        )
     if len(rows) != 1:
         raise NotAStoreError(f"{path} is damaged: it records {len(rows)} schema revisions, not one")
-    return str(rows[0][0])
+    return file, str(rows[0][0])
 
 
 def _newer(path: Path, revision: str) -> NewerStoreError:

@@ -23,7 +23,7 @@ from graphstore.graph import GameGraph
 from graphstore.menace import checkpoints
 from graphstore.opponents import agent_name
 from graphstore.solution import random_play
-from graphstore.store import Store, connect, explained
+from graphstore.store import Store, explained
 from graphstore.tables import CHUNK
 
 SHOWN = 20  # problems of a kind that are listed; all are counted
@@ -204,7 +204,7 @@ def _writes_only(game: Game | None) -> bool:
 
 
 def _rows(store: Store, query: str) -> Iterator[dict[str, Any]]:
-    with closing(connect(store.path)) as connection:
+    with closing(store.driver()) as connection:
         connection.row_factory = Row
         for row in connection.execute(query):
             yield dict(row)
@@ -322,7 +322,7 @@ def _digests(store: Store) -> Iterator[Problem]:
         query = (
             f"SELECT {', '.join(column.name for column in columns)} FROM {table} ORDER BY {keys}"
         )
-        with closing(connect(store.path)) as connection:
+        with closing(store.driver()) as connection:
             cursor = connection.execute(query)
             while rows := cursor.fetchmany(CHUNK):
                 for column, cells in zip(columns, zip(*rows, strict=True), strict=True):

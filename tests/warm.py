@@ -99,7 +99,8 @@ class Running:
 
     def go(self):
         """Let it go on from an event at which it waits."""
-        os.write(self._go, b".")
+        with suppress(BrokenPipeError):  # it has ended
+            os.write(self._go, b".")
 
     def release(self):
         """Let it go on, and not wait any more."""
