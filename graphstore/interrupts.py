@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM held back for a moment, where half of what is done would be left lying about."""
+"""Ctrl-C and SIGTERM held back for a moment, where what is half done would be left behind."""
 
 import signal
 import threading
@@ -32,5 +32,5 @@ def held_back() -> Iterator[None]:
     finally:
         for number, handler in ours.items():
             signal.signal(number, handler)
-        for number in came[:1]:
-            signal.raise_signal(number)
+        if came:
+            signal.raise_signal(came[0])

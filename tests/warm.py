@@ -60,7 +60,7 @@ class Warm:
         pid = self._answer()
         for each in (printed, said, tell, wait):
             os.close(each)
-        running = Running(self, words, pid, *(open(each, "rb") for each in (out, err, events)), go)
+        running = Running(self, words, pid, out, err, events, go)
         if not hold:
             running.release()
         return running
@@ -91,7 +91,8 @@ class Running:
 
     def __init__(self, warm, words, pid, out, err, events, go):
         self._warm, self._words, self._pid = warm, words, pid
-        self._out, self._err, self._events, self._go = out, err, events, go
+        self._out, self._err, self._events = (os.fdopen(each, "rb") for each in (out, err, events))
+        self._go = go
 
     def event(self) -> str:
         """Return the next event, when it comes; nothing once the process has ended."""
