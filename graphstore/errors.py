@@ -105,6 +105,10 @@ class StoreExistsError(StoreError, FileExistsError):
     """A file that would have been overwritten."""
 
 
+class StoreReplacedError(StoreError):
+    """A file that another build has replaced since it was opened."""
+
+
 class NotAStoreError(StoreError):
     """A file that graphstore did not write, or that is damaged."""
 

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple, TextIO
 from graphstore.errors import FormatError, StoreError, StoreExistsError
 from graphstore.game import Progress, quiet
 from graphstore.graphformats import FORMATS, write_graph
+from graphstore.interrupts import held_back
 from graphstore.selection import TABLES, Part, selected
 from graphstore.sqlitefile import explained
 from graphstore.store import Store
@@ -175,15 +176,19 @@ def _draft(target: Path) -> Iterator[Path]:
     with explained(target):
         _check_new(target)
         folder = target.with_name(f".{target.name}.exporting")
-        lock = _take_over(folder)
+        lock = None
         try:
+            with held_back():
+                lock = _take_over(folder)
             draft = folder / "draft"
             yield draft
             _check_new(target)
             draft.rename(target)
         finally:
-            _remove(folder)
-            os.close(lock)
+            if lock is not None:
+                with held_back():
+                    _remove(folder)
+                    os.close(lock)
 
 
 def _take_over(folder: Path) -> int:

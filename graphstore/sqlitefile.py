@@ -4,6 +4,7 @@ A build writes a draft beside its target and renames it at the end, so that, kil
 it leaves the old file or none.
 """
 
+import errno
 import json
 import os
 import shutil
@@ -21,9 +22,16 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool, QueuePool
 
 from graphstore import schema, usersql
-from graphstore.errors import NotAStoreError, StoreError, StoreExistsError, StoreMissingError
+from graphstore.errors import (
+    NotAStoreError,
+    StoreError,
+    StoreExistsError,
+    StoreMissingError,
+    StoreReplacedError,
+)
 from graphstore.game import Ints
 from graphstore.growth import sized
+from graphstore.interrupts import held_back
 from graphstore.migrating import migrate
 from graphstore.places import REPLACE, UNCHANGED, WAIT, Carry
 
@@ -37,6 +45,8 @@ FROM (SELECT * FROM edge WHERE (parent, move) > (?, ?) ORDER BY parent, move LIM
 class SqliteFile:
     """A file that has a game, or will have.
 
+    Once its revision was asked, it is that file alone that is read, and none that takes its place.
+
     Attributes:
         path: where it is.
         address: the same as text.
@@ -48,14 +58,15 @@ class SqliteFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.address = str(path)
+        self._file: os.stat_result | None = None
 
     def for_game(self, name: str) -> "SqliteFile":
         """Return the place itself: a file may have any name."""
         return self
 
     def located(self) -> "SqliteFile":
-        """Return the place itself: a file holds one game."""
-        return self
+        """Return the place of the file that is there by now: it holds one game."""
+        return SqliteFile(self.path)
 
     def exists(self) -> bool:
         """Return whether something is there."""
@@ -73,24 +84,51 @@ class SqliteFile:
         Raises:
             StoreMissingError, NotAStoreError: there is none, or it is damaged.
         """
-        path, header = self.path, _header(self.path)
-        with explained(path), closing(connect(path)) as connection:
-            rows = connection.execute("SELECT version_num FROM alembic_version").fetchall()
-            (page_size,) = connection.execute("PRAGMA page_size").fetchone()
-            size, whole = path.stat().st_size, page_size * int.from_bytes(header[28:32])
-        if size < whole:  # SQLite itself does not mind if the last page is there in part
-            raise NotAStoreError(f"{path} is damaged: it has {size:,} bytes of {whole:,}")
+        path = self.path
+        _check_header(path)
+        with explained(path):
+            before = path.stat()
+            with closing(connect(path)) as connection:
+                connection.execute("BEGIN")
+                rows = connection.execute("SELECT version_num FROM alembic_version").fetchall()
+                page, count, mode = (
+                    connection.execute(f"PRAGMA {each}").fetchone()[0]
+                    for each in ("page_size", "page_count", "journal_mode")
+                )
+                file = path.stat()
+        if not os.path.samestat(before, file):  # a build has just replaced it
+            return self.revision()
+        if mode != "wal" and file.st_size < page * count:
+            # SQLite itself does not mind if the last page is there in part
+            raise NotAStoreError(
+                f"{path} is damaged: it has {file.st_size:,} bytes of {page * count:,}"
+            )
         if len(rows) != 1:
             raise NotAStoreError(
                 f"{path} is damaged: it records {len(rows)} schema revisions, not one"
             )
+        self._file = file
         return str(rows[0][0])
+
+    def connect(self) -> sqlite3.Connection:
+        """Return a read-only connection of the standard library's driver.
+
+        Raises:
+            StoreReplacedError: another file has taken the place of the one that was opened.
+        """
+        connection = connect(self.path)
+        if self._file is None or os.path.samestat(self.path.stat(), self._file):
+            return connection
+        connection.close()
+        raise StoreReplacedError(
+            f"{self.path} was replaced by another build meanwhile; open it anew"
+        )
 
     def engine(self) -> Engine:
         """Return an engine whose connections only read."""
         return create_engine(
             "sqlite://",
-            creator=partial(connect, self.path),
+            creator=self.connect,
             poolclass=QueuePool,
             max_overflow=-1,
             pool_reset_on_return=None,
@@ -106,13 +144,13 @@ class SqliteFile:
         functions: Mapping[str, usersql.Function],
     ) -> usersql.Answer:
         """Return the rows of a person's statement, which can only read."""
-        return usersql.run(connect(self.path), statement, parameters, functions)
+        return usersql.run(self.connect(), statement, parameters, functions)
 
     @contextmanager
     def selecting(self, digest: str, chosen: Ints | None) -> Iterator["Selecting"]:
         """Lend what reads many rows; `chosen` are the ids of states to narrow them to."""
         with explained(self.path):
-            connection = connect(self.path)
+            connection = self.connect()
         with closing(connection):
             connection.set_progress_handler(lambda: 0, _STEPS)  # where Python sees to signals
             if chosen is not None:
@@ -153,7 +191,7 @@ class SqliteFile:
 
         A write that another program was killed in is rolled back first.
         """
-        _header(self.path)
+        _check_header(self.path)
         with closing(sqlite3.connect(self.path)) as connection:
             connection.execute("PRAGMA schema_version").fetchall()
         # The driver itself would begin a transaction only at the first INSERT or the like.
@@ -180,7 +218,7 @@ class SqliteFile:
 
     def integrity(self) -> Iterator[str]:
         """Yield what the database manager itself finds wrong, a line each."""
-        with closing(connect(self.path)) as connection:
+        with closing(self.connect()) as connection:
             for (found,) in connection.execute("PRAGMA integrity_check"):
                 for line in found.split("\n"):
                     if line != "ok" and not line.startswith("***"):
@@ -196,14 +234,18 @@ class SqliteFile:
         with explained(self.path, UNCHANGED):
             _check_target(self.path, force=force)
             path = self.path.with_name(f".{self.path.name}.building")
-            lock = _take_over(path)
+            lock = None
             try:
+                with held_back():
+                    lock = _take_over(path)
                 yield SqliteDraft(self, path, lock)
             except BaseException:
-                path.unlink(missing_ok=True)
+                if lock is not None:  # else it is another build's
+                    path.unlink(missing_ok=True)
                 raise
             finally:
-                os.close(lock)
+                if lock is not None:
+                    os.close(lock)
 
 
 class SqliteDraft:
@@ -262,6 +304,9 @@ class SqliteDraft:
                 engine = create_engine("sqlite://", creator=driver, poolclass=NullPool)
                 with engine.connect() as copy:
                     old = f"{target.absolute().as_uri()}?mode=ro"
+                    # A killed build would leave a journal, and the draft, like its first pages,
+                    # needs none.
+                    copy.exec_driver_sql("PRAGMA journal_mode = OFF")
                     copy.exec_driver_sql("ATTACH ? AS old", (old,))
                     copy.exec_driver_sql("BEGIN")
                     carry(copy, "old", "main")
@@ -291,13 +336,16 @@ class Selecting:
     @contextmanager
     def cursor(self) -> Iterator[sqlite3.Cursor]:
         """Lend a cursor in whose long steps Ctrl-C is seen."""
-        with closing(self._connection.cursor()) as cursor:
-            try:
-                yield cursor
-            except sqlite3.OperationalError as error:
-                if str(error) == "interrupted":
-                    raise KeyboardInterrupt from None
-                raise
+        cursor = self._connection.cursor()
+        try:
+            yield cursor
+        except sqlite3.OperationalError as error:
+            if str(error) == "interrupted":
+                raise KeyboardInterrupt from None
+            raise
+        finally:
+            with suppress(sqlite3.ProgrammingError):  # rows read half may outlive the connection
+                cursor.close()
 
     def edges(self, rows: int) -> Generator[list[Sequence[int]], None, None]:
         """Yield the columns of all edges in the order of their key, so many rows at a time.
@@ -311,7 +359,8 @@ class Selecting:
                 texts: tuple[str, ...] = cursor.execute(_PAGE, (parent, move, rows)).fetchone()
                 return texts
 
-            coming = ahead.submit(page, -1, 0)  # no id is negative
+            with held_back():  # a thread whose start is interrupted may never end
+                coming = ahead.submit(page, -1, 0)  # no id is negative
             while (texts := coming.result())[0] != "[]":
                 coming = ahead.submit(page, _last(texts[0]), _last(texts[1]))
                 yield [json.loads(text) for text in texts]
@@ -322,9 +371,9 @@ def _last(numbers: str) -> int:
     return int(numbers[max(numbers.rfind(","), 0) + 1 : -1])
 
 
-def connect(path: Path) -> sqlite3.Connection:
+def connect(path: Path, how: str = "") -> sqlite3.Connection:
     """Return a read-only connection of the standard library's driver."""
-    uri = f"{path.absolute().as_uri()}?mode=ro"
+    uri = f"{path.absolute().as_uri()}?mode=ro{how}"
     return sqlite3.connect(uri, uri=True, check_same_thread=False)
 
 
@@ -352,22 +401,29 @@ def explained(path: str | os.PathLike[str], consequence: str = "") -> Iterator[N
         raise StoreError(f"{path}: {what}{then}") from error
 
 
-def _header(path: Path) -> bytes:
-    """Return the header of a file that graphstore wrote; refuse any other."""
+def _check_header(path: Path) -> None:
+    """Refuse a file that graphstore did not write.
+
+    SQLite reads it, since a process that closes any descriptor of a file of its own drops all its
+    locks on it; and without journals, which another program may have left.
+    """
     with explained(path):
         if not path.exists():
             raise StoreMissingError(f"there is no file {path}; graphstore build GAME --db {path}")
         if not path.is_file():
             kind = "folder" if path.is_dir() else "pipe or device"
             raise NotAStoreError(f"{path} is a {kind}, not a graphstore database")
-        with path.open("rb") as file:
-            header = file.read(100)
-        ours = header[:16] == b"SQLite format 3\0" and header[68:72] == (
-            schema.APPLICATION_ID.to_bytes(4, "big")
-        )
-        if not ours:
+        if not os.access(path, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        with closing(connect(path, "&immutable=1")) as connection:
+            try:
+                (found,) = connection.execute("PRAGMA application_id").fetchone()
+            except sqlite3.DatabaseError as error:
+                if error.sqlite_errorname != "SQLITE_NOTADB":
+                    raise
+                found = None
+        if found != schema.APPLICATION_ID:
             raise NotAStoreError(f"{path} is not a graphstore database")
-        return header
 
 
 def _check_target(target: Path, *, force: bool) -> None:

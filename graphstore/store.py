@@ -23,6 +23,7 @@ from graphstore.errors import (
     RulesDifferWarning,
     RulesMissingError,
     StoreError,
+    StoreReplacedError,
 )
 from graphstore.game import Game, Ints
 from graphstore.games import find_builtin
@@ -99,7 +100,10 @@ class Store:
                 f"{place.address} has schema {revision}, this graphstore reads "
                 f"{schema.REVISIONS[-1]}; run: graphstore upgrade {place.address}"
             )
-        return cls(place, rules)
+        try:
+            return cls(place, rules)
+        except StoreReplacedError:  # between the two questions
+            return cls.at(place.located(), rules=rules)
 
     def __enter__(self) -> "Store":
         return self

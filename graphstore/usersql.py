@@ -81,6 +81,7 @@ class Watch:
 
     def __init__(self) -> None:
         self.raised: BaseException | None = None
+        self.denied = False
 
     def watched(self, function: Function) -> Function:
         """Return a function of one argument that leaves here what it raises."""
@@ -99,9 +100,9 @@ class Watch:
         if isinstance(self.raised, GraphstoreError | KeyboardInterrupt):
             return self.raised
         unseen = self.raised is None and "user-defined function raised" in str(error)
-        if (
-            unseen or str(error) == "interrupted"
-        ):  # Ctrl-C, also just before a function's first line
+        denied = str(error).startswith("not authorized") or str(error).endswith(" is prohibited")
+        # Ctrl-C, also just before the first line of a function or of the authorizer
+        if unseen or str(error) == "interrupted" or (denied and not self.denied):
             return KeyboardInterrupt()
         if "authoriz" in str(error) or "prohibited" in str(error):
             return QueryError(
@@ -146,12 +147,16 @@ def guard(connection: sqlite3.Connection, functions: Mapping[str, Function], wat
     for name, function in functions.items():
         connection.create_function(name, 1, watch.watched(function), deterministic=True)
     connection.execute("PRAGMA query_only = ON")
-    connection.set_authorizer(_authorize)
+
+    def authorize(action: int, first: str | None, second: str | None, *_: str | None) -> int:
+        answer = _authorize(action, first, second)
+        watch.denied |= answer == sqlite3.SQLITE_DENY
+        return answer
+
+    connection.set_authorizer(authorize)
 
 
-def _authorize(
-    action: int, first: str | None, second: str | None, _database: str | None, _by: str | None
-) -> int:
+def _authorize(action: int, first: str | None, second: str | None) -> int:
     if action in _ACTIONS and second != "load_extension":
         return sqlite3.SQLITE_OK
     if action == sqlite3.SQLITE_PRAGMA and str(first).lower() in _PRAGMAS:

@@ -1,30 +1,21 @@
 """A build is all or nothing, whatever happens to it, and the same every time."""
 
 import os
-import random
-import resource
 import signal
 import sqlite3
 import subprocess
 import sys
 import threading
-import time
 from contextlib import closing
 
 import pytest
-from conftest import GRAPHSTORE, TableGame, error_line, graphstore
+from conftest import TableGame, error_line, graphstore
 
 from graphstore import Store, build
 from graphstore.errors import RulesError, StoreError, StoreExistsError, TooLargeError
 from graphstore.verification import verify
 
 GAME, STATES = "mnk(4,3,3)", 28_275  # takes a second or so; the number is mnk.jsonl's
-LOUD = """
-import sys, graphstore
-def say(*progress):
-    print(*progress, flush=True)
-graphstore.build(sys.argv[1], sys.argv[2], force=True, progress=say)
-"""
 
 
 def names(folder):
@@ -184,33 +175,6 @@ def test_a_folder_that_cannot_be_written_is_named(open_folder):
     assert names(open_folder) == ["first.db"]
 
 
-@pytest.mark.parametrize("old", [True, False])
-def test_killed_at_any_moment_a_build_leaves_the_old_file_or_none(tictactoe_db, tmp_path, old):
-    target = tmp_path / "t.db"
-    before = tictactoe_db.read_bytes() if old else None
-    chance = random.Random(old)
-    for _ in range(3):
-        if old:
-            target.write_bytes(before)
-        process = subprocess.Popen(
-            [sys.executable, "-c", LOUD, GAME, target], stdout=subprocess.PIPE, text=True
-        )
-        for _ in range(chance.randrange(1, 20)):
-            process.stdout.readline()
-        time.sleep(chance.random() * 0.2)
-        process.kill()
-        process.communicate(timeout=60)
-        found = target.read_bytes() if target.exists() else None
-        if process.returncode == 0 or found != before:  # it had just ended
-            assert Store.open(target).info["states"] == STATES
-            target.unlink()
-        assert set(names(tmp_path)) <= {"t.db", ".t.db.building"}
-    build("mnk(2,2,2)", target, force=True)
-    assert names(tmp_path) == ["t.db"]
-    with Store.open(target) as store:
-        assert verify(store).ok
-
-
 LOUD_COMMAND = """
 import contextlib, graphstore.cli, graphstore.console
 @contextlib.contextmanager
@@ -317,26 +281,6 @@ def test_an_error_raised_by_the_progress_callback_leaves_nothing(tmp_path):
         with pytest.raises(ZeroDivisionError, match=phase):
             build("tictactoe", tmp_path / "t.db", progress=fail)
         assert names(tmp_path) == []
-
-
-def limit(size):
-    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-
-
-@pytest.mark.parametrize("size", [0, 100_000])
-def test_a_full_disk_is_an_error_in_one_line_and_leaves_the_old_file(copy, size):
-    before = copy.read_bytes()
-    done = subprocess.run(
-        [*GRAPHSTORE, "build", "tictactoe", "--db", copy, "--force"],
-        capture_output=True,
-        text=True,
-        preexec_fn=limit(size),
-        timeout=60,
-    )
-    assert error_line(done).startswith(f"{copy}: ")
-    assert error_line(done).endswith("; nothing was changed")
-    assert names(copy.parent) == [copy.name]
-    assert copy.read_bytes() == before
 
 
 CRASH = """

@@ -1,15 +1,10 @@
 """An agent is a function of its seed and its games, however they were played and saved."""
 
-import signal
 import sqlite3
-import subprocess
-import sys
 import threading
-import time
 from contextlib import closing
 
 import pytest
-from conftest import graphstore
 
 from graphstore import Match, Store, agents, build, sqlitefile, standings, train, training, verify
 from graphstore.errors import (
@@ -257,27 +252,6 @@ def test_two_programs_that_train_one_agent_do_not_overwrite_each_other(copy):
         with agents.writing(store) as connection, pytest.raises(StoreError, match="meanwhile"):
             agents.save(connection, known, arena, boxes, known.generator(), new, [])
     assert verify_ok(copy)
-
-
-def test_killed_at_any_moment_an_agent_is_as_it_was_last_saved(copy, tmp_path):
-    command = [sys.executable, "-c", "import sys; from graphstore import train, training\n"
-               "training.SAVE_EVERY = 0.0; training.BATCH = 50\n"
-               "train(sys.argv[1], games=10**7, seed=1)"]  # fmt: skip
-    for pause in (0.02, 0.1, 0.2, 0.3):
-        process = subprocess.Popen([*command, copy])
-        while process.poll() is None and games_of(copy) < 100:
-            time.sleep(0.01)
-        time.sleep(pause)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    graphstore("upgrade", copy)  # rolls back what was being written
-    games = games_of(copy)
-    assert games >= 100
-    assert verify_ok(copy)
-    again = tmp_path / "again.db"
-    build("tictactoe", again)
-    train(again, games=games, seed=1)
-    assert all_rows(again) == all_rows(copy)
 
 
 def games_of(path):
