@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, create_engine
+from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool, QueuePool
 
 from graphstore import qtable, query, schema
+from graphstore.batches import Lookup, Many, ids_or_texts, lookup
+from graphstore.connections import Connections
 from graphstore.errors import (
     NewerStoreError,
     NotAStoreError,
@@ -29,13 +31,16 @@ from graphstore.errors import (
     StoreError,
     StoreMissingError,
 )
-from graphstore.game import Game, Ints
+from graphstore.game import Game
 from graphstore.games import find_builtin
 from graphstore.notebook import facts, or_none
+from graphstore.snapshot import Snapshot, pinned
 from graphstore.usersql import Answer, run
 
 if TYPE_CHECKING:
     from graphstore.graph import GameGraph  # and with it networkx: only graph() needs it
+
+CACHE = 64 * 2**20  # bytes of a file, at most, that a connection keeps in memory
 
 
 class Store:
@@ -53,13 +58,7 @@ class Store:
     def __init__(self, path: Path, rules: Game | None = None) -> None:
         self.path = path
         self._rules = rules
-        self._engine = create_engine(
-            "sqlite://",
-            creator=partial(connect, path),
-            poolclass=QueuePool,
-            max_overflow=-1,
-            pool_reset_on_return=None,
-        )
+        self._connections = Connections(partial(_engine, path))
         try:
             with self.connect() as connection:
                 self.info: dict[str, Any] = _game_row(connection, path)
@@ -120,7 +119,7 @@ class Store:
 
     def close(self) -> None:
         """Close all connections."""
-        self._engine.dispose()
+        self._connections.close()
 
     @property
     def address(self) -> str:
@@ -161,16 +160,7 @@ class Store:
             NotInStoreError: the database does not hold it.
         """
         with self.connect() as connection:
-            if not self.has_rules:
-                return query.probe_as_stored(connection, position)
-            try:
-                here = query.read_position(connection, self.game, position)
-            except PositionError as error:
-                # Rules that write texts but cannot read them: what is stored can still be found.
-                with suppress(NotInStoreError):
-                    return query.probe_as_stored(connection, position)
-                raise error from None
-            return query.probe(connection, self.game, here, extent=self.info["extent"])
+            return self._probe(connection, position)
 
     def get(self, position: str | int) -> query.Probe | None:
         """Return what `probe` does, or None where that raises for want of such a position."""
@@ -179,22 +169,55 @@ class Store:
         except (PositionError, NotInStoreError):
             return None
 
-    def lookup(self, positions: Sequence[str] | Sequence[int] | Ints) -> query.Lookup:
+    def lookup(self, positions: Many) -> Lookup:
         """Return the values of many positions at once, as arrays, without their moves.
 
         Args:
             positions: texts in any orientation, or ids of states: a list, an array, a column.
 
         Raises:
-            PositionError: a text is no position.
+            PositionError: a text is no position, or there are other things among them.
+            NotInStoreError: an integer is too large for an id; others are masked if missing.
         """
-        array = np.asarray(positions)
-        if array.dtype.kind in "iu":
-            states = array.astype(np.int64)
-        else:
-            states = self.game.canonical(self.game.read_many([str(each) for each in positions]))
         with self.connect() as connection:
-            return query.lookup(connection, states)
+            return self._lookup(connection, positions)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Snapshot]:
+        """Lend look-ups in one state of the database: for one thread, and many look-ups.
+
+        >>> import tempfile, graphstore
+        >>> path = tempfile.mkdtemp() + "/tictactoe.db"
+        >>> graphstore.build("tictactoe", path).states
+        765
+        >>> with graphstore.Store.open(path) as store, store.snapshot() as snapshot:
+        ...     [snapshot.values(state) for state in (34832, 77)]
+        [Values(value=0, remoteness=6, score=0.5, win_depth=None, lose_depth=None), None]
+        """
+        with self.connect() as connection, pinned(connection):
+            snapshot = Snapshot(connection, self._probe, self._lookup)
+            try:
+                yield snapshot
+            finally:
+                snapshot.end()
+
+    def _probe(self, connection: Connection, position: str | int) -> query.Probe:
+        if not self.has_rules:
+            return query.probe_as_stored(connection, position)
+        try:
+            here = query.read_position(connection, self.game, position)
+        except PositionError as error:
+            # Rules that write texts but cannot read them: what is stored can still be found.
+            with suppress(NotInStoreError):
+                return query.probe_as_stored(connection, position)
+            raise error from None
+        return query.probe(connection, self.game, here, extent=self.info["extent"])
+
+    def _lookup(self, connection: Connection, positions: Many) -> Lookup:
+        asked = ids_or_texts(positions)
+        if isinstance(asked, list):
+            asked = self.game.canonical(self.game.read_many(asked))
+        return lookup(connection, asked)
 
     def q_table(self, position: str | int | None = None) -> NDArray[np.void]:
         """Return what moves are worth to the player who chooses them, one row a legal move.
@@ -297,7 +320,7 @@ class Store:
     @contextmanager
     def connect(self) -> Iterator[Connection]:
         """Lend a read-only connection; database errors come out as one clear line."""
-        with explained(self.path), self._engine.connect() as connection:
+        with explained(self.path), self._connections.engine.connect() as connection:
             yield connection
 
 
@@ -355,6 +378,25 @@ def connect(path: Path) -> sqlite3.Connection:
     """Return a read-only connection of the standard library's driver."""
     uri = f"{path.absolute().as_uri()}?mode=ro"
     return sqlite3.connect(uri, uri=True, check_same_thread=False)
+
+
+def _engine(path: Path) -> Engine:
+    """Return an engine whose connections only read, and keep in memory what they have read."""
+
+    def remembering() -> sqlite3.Connection:
+        connection = connect(path)
+        connection.execute(f"PRAGMA cache_size = -{CACHE // 1024}")
+        return connection
+
+    return create_engine(
+        "sqlite://",
+        creator=remembering,
+        poolclass=QueuePool,
+        pool_size=8,
+        max_overflow=-1,
+        pool_use_lifo=True,
+        pool_reset_on_return=None,
+    )
 
 
 def local_path(path_or_url: str | os.PathLike[str]) -> Path:
