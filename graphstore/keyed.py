@@ -4,8 +4,9 @@ SQLAlchemy writes the text of a statement once for each kind of database and num
 that only the driver is at work.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
+from itertools import chain
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Dialect, Select, bindparam, select
@@ -22,28 +23,34 @@ class Keyed:
         self._query = select(*columns).where(key.in_(bindparam("keys", expanding=True)))
         self._query = self._query.order_by(key)
 
-    def rows(self, connection: Connection, keys: Sequence[int]) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows as plain tuples.
+    def rows(self, connection: Connection, keys: Sequence[int]) -> Iterable[tuple[Any, ...]]:
+        """Return the rows as plain tuples, read as they are wanted if there are many.
 
         Args:
             connection: to the database.
             keys: distinct; ascending, or the rows ascend only by the `MOST`.
         """
-        for begin in range(0, len(keys), MOST):
-            some = keys[begin : begin + MOST]
-            marks = len(some)
-            if marks > _EXACT:  # a key more than once in a statement is a key
-                marks = 1 << (marks - 1).bit_length()
-                some = [*some, *[some[-1]] * (marks - len(some))]
-            cursor: Any = connection.connection.cursor()
-            try:
-                yield from cursor.execute(self.text(connection.dialect, marks), some)
-            finally:
-                cursor.close()
+        if len(keys) <= MOST:
+            return self._some(connection, keys)
+        parts = (keys[begin : begin + MOST] for begin in range(0, len(keys), MOST))
+        return chain.from_iterable(self._some(connection, part) for part in parts)
+
+    def _some(self, connection: Connection, keys: Sequence[int]) -> list[tuple[Any, ...]]:
+        marks = len(keys)
+        if marks > _EXACT:
+            marks = 1 << (marks - 1).bit_length()
+            keys = [*keys, *[keys[-1]] * (marks - len(keys))]  # again, which finds no more rows
+        cursor: Any = connection.connection.cursor()
+        rows: list[tuple[Any, ...]] = (
+            cursor.execute(self.text(connection.dialect, marks), keys).fetchall() if marks else []
+        )
+        cursor.close()
+        return rows
 
     def text(self, dialect: Dialect, marks: int) -> str:
         """Return the statement for so many keys, which are bound by place."""
-        return _text(self._query, dialect.__class__, dialect.paramstyle, marks)
+        kind: Any = type(dialect)
+        return _text(self._query, kind, dialect.paramstyle, marks)
 
 
 @cache
