@@ -102,7 +102,7 @@ def _checked(ids: Iterable[Any]) -> Ints:
         return np.array(ids, dtype=np.int64)
     except OverflowError:
         wrong = next(each for each in ids if not -(2**63) <= each < 2**63)
-    raise NotInStoreError(f"no state has the id {shown(str(wrong))}: all are below 2**63")
+    raise NotInStoreError(f"no state has the id {shown(wrong)}: all are below 2**63")
 
 
 def _masked(cells: NDArray[np.float64], missing: NDArray[np.bool_], dtype: type[np.generic]) -> Any:

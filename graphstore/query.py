@@ -181,7 +181,7 @@ def read_position(connection: Connection, game: Game, position: str | int) -> in
                 raise
     row = _by_id(connection, int(position))
     if row is None:
-        raise NotInStoreError(f"no state has the id {shown(str(position))}")
+        raise NotInStoreError(f"no state has the id {shown(position)}")
     return game.read(row.position)
 
 
@@ -234,7 +234,7 @@ def probe_as_stored(connection: Connection, position: str | int) -> Probe:
     row = _as_stored(connection, position)
     if row is None:
         raise NotInStoreError(
-            f"{shown(str(position))} is no position as stored; to read others the rules are needed"
+            f"{shown(position)} is no position as stored; to read others the rules are needed"
         )
     moves = [Move(*cells) for cells in connection.execute(_MOVES, {"state": row.id})]
     return _answer(row, row.position, moves)

@@ -108,6 +108,11 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def __reduce__(self) -> str:
+        raise StoreError(
+            f"a store cannot be pickled; in another process open it there: {self.address}"
+        )
+
     def __repr__(self) -> str:
         return f"<Store {self.path}: {self.info['name']}, {self.info['states']} states>"
 
