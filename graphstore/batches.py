@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
-from graphstore.arrays import distinct
+from graphstore.arrays import numbered
 from graphstore.errors import NotAStoreError, NotInStoreError, PositionError, shown
 from graphstore.game import Ints
 from graphstore.keyed import Keyed
@@ -51,17 +51,17 @@ _ROW = np.dtype([("id", np.int64), *((name, np.float64) for name in _TYPES)])  #
 
 def lookup(connection: Connection, states: Ints) -> Lookup:
     """Return the values of many states, of which there may be some in the database."""
-    rows = _ROWS.rows(connection, distinct(states).tolist())
-    table = np.fromiter(rows, _ROW)  # ascending, as the keys
-    found = np.zeros(len(states), dtype=np.bool_)
-    cells = np.zeros(len(states), dtype=_ROW)
-    if len(table):
-        at = np.searchsorted(table["id"], states)
-        at[at == len(table)] = 0
-        cells = table[at]
-        found = cells["id"] == states
-    missing = ~found
-    return Lookup(states, found, *(_masked(cells[name], missing, _TYPES[name]) for name in _TYPES))
+    keys, which = numbered(states)
+    table = np.fromiter(_ROWS.rows(connection, keys.tolist()), _ROW)
+    at = np.searchsorted(keys, table["id"])
+    found = np.zeros(len(keys), dtype=np.bool_)
+    found[at] = True
+    cells = np.full((len(_TYPES), len(keys)), np.nan)
+    cells[:, at] = table.view(np.float64).reshape(-1, 1 + len(_TYPES))[:, 1:].T
+    cells = cells[:, which]
+    mask = np.isnan(cells)
+    np.copyto(cells, 0, where=mask)
+    return Lookup(states, found[which], *map(_masked, cells, mask, _TYPES.values()))
 
 
 def ids_or_texts(positions: Many) -> Ints | list[str]:
@@ -105,11 +105,10 @@ def _checked(ids: Iterable[Any]) -> Ints:
     raise NotInStoreError(f"no state has the id {shown(wrong)}: all are below 2**63")
 
 
-def _masked(cells: NDArray[np.float64], missing: NDArray[np.bool_], dtype: type[np.generic]) -> Any:
-    mask = missing | np.isnan(cells)
-    whole = np.where(mask, 0, cells)
+def _masked(cells: NDArray[np.float64], mask: NDArray[np.bool_], dtype: type[np.generic]) -> Any:
     with np.errstate(invalid="ignore"):
-        exact = whole.astype(dtype)
-    if not np.array_equal(exact, whole):
-        raise NotAStoreError(f"the database is damaged: {whole[exact != whole][0]:g} is no value")
-    return np.ma.array(exact, mask=mask)
+        exact = cells.astype(dtype)
+    wrong = exact != cells
+    if wrong.any():
+        raise NotAStoreError(f"the database is damaged: {cells[wrong][0]:g} is no value of a state")
+    return np.ma.MaskedArray(exact, mask)

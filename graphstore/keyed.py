@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Dialect, Select, bindparam, select
 
-MOST: Final = 1_024  # keys of one statement; SQLite takes 32,766 at most
+MOST: Final = 1_000  # keys of one statement; SQLite takes 32,766 at most
 _EXACT = 32  # up to so many keys a statement has as many marks, beyond a power of two
 _POSITIONAL = {"pyformat": "format", "named": "qmark", "numeric": "qmark"}
 
@@ -38,7 +38,7 @@ class Keyed:
     def _some(self, connection: Connection, keys: Sequence[int]) -> list[tuple[Any, ...]]:
         marks = len(keys)
         if marks > _EXACT:
-            marks = 1 << (marks - 1).bit_length()
+            marks = min(1 << (marks - 1).bit_length(), MOST)
             keys = [*keys, *[keys[-1]] * (marks - len(keys))]  # again, which finds no more rows
         cursor: Any = connection.connection.cursor()
         rows: list[tuple[Any, ...]] = (
