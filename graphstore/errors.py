@@ -145,12 +145,14 @@ class FormatError(GraphstoreError, ValueError):
     """A format that there is not, or that cannot hold what was asked for."""
 
 
-def shown(text: str) -> str:
-    """Return what a person typed, quoted, and cut where it is too long for a message.
+def shown(text: str | int) -> str:
+    """Return what a person typed, or an id, quoted, and cut where it is too long for a message.
 
     >>> shown("XO."), len(shown("X" * 1000))
     ("'XO.'", 60)
     """
+    if not isinstance(text, str):  # Python writes no number of 5,000 digits in decimal
+        text = str(text) if abs(text) < 1 << 1000 else hex(text)
     return _SHORT.repr(text)
 
 

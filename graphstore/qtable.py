@@ -76,8 +76,8 @@ def of_position(connection: Connection, probe: Probe) -> NDArray[np.void]:
             move.move,
             move.state,
             -move.value,
-            children[move.state]["random_value"],
-            children[move.state]["best_response"],
+            children[move.state].random_value,
+            children[move.state].best_response,
         )
         for move in sorted(probe.moves, key=lambda move: move.move)
     ]

@@ -9,26 +9,17 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from sqlalchemy import Connection, RowMapping, Select, bindparam, select
+from sqlalchemy import Connection, bindparam, select
 
 from graphstore.boards import WORDS, Choice, choices
 from graphstore.errors import NotAStoreError, NotInStoreError, PositionError, shown
-from graphstore.game import IN_PLAY, Game, Ints, best_first
+from graphstore.game import IN_PLAY, Game, best_first
+from graphstore.keyed import Keyed
 from graphstore.notebook import or_none, picture, row, table
 from graphstore.schema import STRATEGY, WHOLE, edge, state
 
 BATCH = 10_000  # ids bound to one statement; SQLite takes 32,766 at most
 
-_BY_ID = select(state).where(state.c.id.in_(bindparam("ids", expanding=True)))
-_VALUES = select(
-    state.c.id,
-    state.c.value,
-    state.c.remoteness,
-    state.c.score,
-    state.c.win_depth,
-    state.c.lose_depth,
-).where(state.c.id.in_(bindparam("ids", expanding=True)))
 _MOVES = (
     select(
         edge.c.move,
@@ -43,7 +34,7 @@ _MOVES = (
     .join(state, state.c.id == edge.c.child)
     .where(edge.c.parent == bindparam("state"))
 )
-_CHILDREN = select(edge.c.child).where(edge.c.parent.in_(bindparam("ids", expanding=True)))
+_CHILDREN = Keyed(edge.c.parent, edge.c.child)
 
 _NOT_THERE = {
     WHOLE: "database: no play from its starts leads there",
@@ -118,28 +109,6 @@ class Probe(NamedTuple):
         return row([(picture(self.position, shown=self.choices()), _caption(self))]) + moves
 
 
-class Lookup(NamedTuple):
-    """What the database says of many positions, in the order asked; masked where NULL or missing.
-
-    Attributes:
-        state: int64[k].
-        found: bool[k], whether the database holds the state.
-        value: int8[k], for the player to move.
-        remoteness: int32[k].
-        score: float64[k], for the player who just moved.
-        win_depth: int32[k], likewise.
-        lose_depth: int32[k], likewise.
-    """
-
-    state: Ints
-    found: NDArray[np.bool_]
-    value: "np.ma.MaskedArray[Any, np.dtype[np.int8]]"
-    remoteness: "np.ma.MaskedArray[Any, np.dtype[np.int32]]"
-    score: "np.ma.MaskedArray[Any, np.dtype[np.float64]]"
-    win_depth: "np.ma.MaskedArray[Any, np.dtype[np.int32]]"
-    lose_depth: "np.ma.MaskedArray[Any, np.dtype[np.int32]]"
-
-
 class Line(NamedTuple):
     """A line of best play: the positions met, each with the move that led to it.
 
@@ -171,6 +140,32 @@ class Line(NamedTuple):
         )
 
 
+class State(NamedTuple):
+    """A row of the table `state`, as it is."""
+
+    id: int
+    position: str
+    ply: int
+    to_move: int | None
+    ended: bool
+    value: int
+    remoteness: int | None
+    score: float
+    win_depth: int | None
+    lose_depth: int | None
+    orbit: int
+    random_value: float | None
+    winner: int | None
+    best_response: float | None
+
+
+_BY_ID = Keyed(state.c.id, *(state.c[name] for name in State._fields))
+_WORTH = slice(State._fields.index("value"), State._fields.index("lose_depth") + 1)  # of a Move
+_BY_TEXT = select(*(state.c[name] for name in State._fields)).where(
+    state.c.position == bindparam("text")
+)
+
+
 def read_position(connection: Connection, game: Game, position: str | int) -> int:
     """Return the packed position that a text or a state id means.
 
@@ -186,13 +181,13 @@ def read_position(connection: Connection, game: Game, position: str | int) -> in
                 raise
     row = _by_id(connection, int(position))
     if row is None:
-        raise NotInStoreError(f"no state has the id {shown(str(position))}")
-    return game.read(row["position"])
+        raise NotInStoreError(f"no state has the id {shown(position)}")
+    return game.read(row.position)
 
 
-def states_by_id(connection: Connection, ids: Sequence[int]) -> dict[int, RowMapping]:
+def states_by_id(connection: Connection, ids: Sequence[int]) -> dict[int, State]:
     """Return the rows of the states that the database holds, by id."""
-    return {row["id"]: row for row in _rows(connection, _BY_ID, ids)}
+    return {row[0]: State._make(row) for row in _BY_ID.rows(connection, ids)}
 
 
 def probe(connection: Connection, game: Game, position: int, *, extent: str = WHOLE) -> Probe:
@@ -215,32 +210,19 @@ def probe(connection: Connection, game: Game, position: int, *, extent: str = WH
     family = np.concatenate((here, children))
     text, *texts = game.texts(family)
     ids = game.canonical(family).tolist()
-    rows = states_by_id(connection, ids)
+    rows = {row[0]: row for row in _BY_ID.rows(connection, ids)}
     row = rows.get(ids[0])
     if row is None:
         why = _NOT_THERE.get(extent, _NOT_THERE[WHOLE]).format(player=game.players[0])
         raise NotInStoreError(f"{text} is not in this {why}")
     kept = set(ids)
-    if extent == STRATEGY and row["to_move"] == 1:
-        kept = {child for (child,) in _rows(connection, _CHILDREN, ids[:1], plain=True)}
+    stored = State._make(row)
+    if extent == STRATEGY and stored.to_move == 1:
+        kept = {child for (child,) in _CHILDREN.rows(connection, ids[:1])}
     legal = [each for each in zip(played.tolist(), ids[1:], texts, strict=True) if each[1] in kept]
     if not kept <= rows.keys() or bool(legal) != bool(texts):
         raise NotAStoreError(f"the database is damaged: a move of {text} leads to no state")
-    moves = [Move(*each, *(rows[each[1]][name] for name in Move._fields[3:])) for each in legal]
-    return _answer(row, text, moves)
-
-
-def lookup(connection: Connection, states: Ints) -> Lookup:
-    """Return the values of many canonical states."""
-    wanted = states.tolist()
-    known = {row[0]: row[1:] for row in _rows(connection, _VALUES, list(set(wanted)), plain=True)}
-    nothing = (None,) * 5
-    columns = list(zip(*(known.get(each, nothing) for each in wanted), strict=True)) or [()] * 5
-    types = (np.int8, np.int32, np.float64, np.int32, np.int32)
-    found = np.array([each in known for each in wanted], dtype=np.bool_)
-    return Lookup(
-        states, found, *(_masked(cells, t) for cells, t in zip(columns, types, strict=True))
-    )
+    return _answer(stored, text, [Move(*each, *rows[each[1]][_WORTH]) for each in legal])
 
 
 def probe_as_stored(connection: Connection, position: str | int) -> Probe:
@@ -252,10 +234,10 @@ def probe_as_stored(connection: Connection, position: str | int) -> Probe:
     row = _as_stored(connection, position)
     if row is None:
         raise NotInStoreError(
-            f"{shown(str(position))} is no position as stored; to read others the rules are needed"
+            f"{shown(position)} is no position as stored; to read others the rules are needed"
         )
-    moves = [Move(*cells) for cells in connection.execute(_MOVES, {"state": row["id"]})]
-    return _answer(row, row["position"], moves)
+    moves = [Move(*cells) for cells in connection.execute(_MOVES, {"state": row.id})]
+    return _answer(row, row.position, moves)
 
 
 def line(
@@ -286,7 +268,7 @@ def below(connection: Connection, start: int) -> Iterator[list[int]]:
     wave = [start]
     while wave:
         yield wave
-        children = _rows(connection, _CHILDREN, wave, plain=True)
+        children = _CHILDREN.rows(connection, wave)
         wave = list({child for (child,) in children} - met)
         met.update(wave)
 
@@ -301,15 +283,15 @@ def _caption(probe: Probe) -> str:
     return f"{worth} for {mover}: {end}"
 
 
-def _as_stored(connection: Connection, position: str | int) -> RowMapping | None:
-    by_text = select(state).where(state.c.position == position)
-    row = None
+def _as_stored(connection: Connection, position: str | int) -> State | None:
     if isinstance(position, str):
         with suppress(UnicodeEncodeError):  # of half a character, which SQLite cannot hold
-            row = connection.execute(by_text).mappings().first()
-    if row is None and (not isinstance(position, str) or _is_number(position)):
-        row = _by_id(connection, int(position))
-    return row
+            row = connection.execute(_BY_TEXT, {"text": position}).first()
+            if row is not None:
+                return State._make(row)
+        if not _is_number(position):
+            return None
+    return _by_id(connection, int(position))
 
 
 def _is_number(text: str) -> bool:
@@ -317,30 +299,15 @@ def _is_number(text: str) -> bool:
     return text.isdecimal() and len(text) < 20
 
 
-def _by_id(connection: Connection, state: int) -> RowMapping | None:
+def _by_id(connection: Connection, state: int) -> State | None:
     """Return the row of a state, None for want of one, however large the number."""
     return states_by_id(connection, [state]).get(state) if 0 <= state < 2**63 else None
 
 
-def _answer(row: RowMapping, text: str, moves: list[Move]) -> Probe:
-    columns = {name: row[name] for name in Probe._fields if name in row}
-    columns |= {"state": row["id"], "position": text, "ended": bool(row["ended"])}
+def _answer(row: State, text: str, moves: list[Move]) -> Probe:
     ordered = sorted(moves, key=lambda move: (_rank(move), move.move))
-    return Probe(**columns, moves=tuple(ordered))
+    return Probe(row.id, text, row.ply, row.to_move, bool(row.ended), *row[5:], tuple(ordered))
 
 
 def _rank(move: Move) -> tuple[float, int, int]:
     return best_first(move.score, move.win_depth, move.lose_depth)
-
-
-def _masked(cells: Sequence[Any], dtype: Any) -> Any:
-    mask = [cell is None for cell in cells]
-    return np.ma.array([0 if cell is None else cell for cell in cells], dtype=dtype, mask=mask)
-
-
-def _rows(
-    connection: Connection, query: Select[Any], ids: Sequence[int], *, plain: bool = False
-) -> Iterator[Any]:
-    for begin in range(0, len(ids), BATCH):
-        result = connection.execute(query, {"ids": ids[begin : begin + BATCH]})
-        yield from result if plain else result.mappings()

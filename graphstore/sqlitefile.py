@@ -35,6 +35,7 @@ from graphstore.interrupts import held_back
 from graphstore.migrating import migrate
 from graphstore.places import REPLACE, UNCHANGED, WAIT, Carry
 
+CACHE = 64 * 2**20  # bytes of a file, at most, that a connection keeps in memory
 _STEPS = 100_000  # of SQLite's virtual machine between two chances to interrupt it
 _PAGE = """
 SELECT json_group_array(parent), json_group_array(move), json_group_array(child)
@@ -125,12 +126,20 @@ class SqliteFile:
         )
 
     def engine(self) -> Engine:
-        """Return an engine whose connections only read."""
+        """Return an engine whose connections only read, and keep in memory what they have read."""
+
+        def remembering() -> sqlite3.Connection:
+            connection = self.connect()
+            connection.execute(f"PRAGMA cache_size = -{CACHE // 1024}")
+            return connection
+
         return create_engine(
             "sqlite://",
-            creator=self.connect,
+            creator=remembering,
             poolclass=QueuePool,
+            pool_size=8,
             max_overflow=-1,
+            pool_use_lifo=True,
             pool_reset_on_return=None,
         )
 

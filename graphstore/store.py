@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from graphstore import qtable, query, schema
+from graphstore.batches import Lookup, Many, ids_or_texts, lookup
+from graphstore.connections import Connections
 from graphstore.errors import (
     MissingExtraError,
     NewerStoreError,
@@ -25,11 +27,12 @@ from graphstore.errors import (
     StoreError,
     StoreReplacedError,
 )
-from graphstore.game import Game, Ints
+from graphstore.game import Game
 from graphstore.games import find_builtin
 from graphstore.migrating import migrate
 from graphstore.notebook import facts, or_none
 from graphstore.places import Place
+from graphstore.snapshot import Snapshot, pinned
 from graphstore.sqlitefile import SqliteFile
 from graphstore.usersql import Answer
 
@@ -52,9 +55,9 @@ class Store:
     def __init__(self, place: Place, rules: Game | None = None) -> None:
         self.place = place
         self._rules = rules
-        self._engine = place.engine()
+        self._connections = Connections(place.engine)
         try:
-            with place.explained(), self._engine.connect() as connection:
+            with place.explained(), self._connections.engine.connect() as connection:
                 self.info: dict[str, Any] = _game_row(connection, place)
         except BaseException:
             self.close()
@@ -111,6 +114,11 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def __reduce__(self) -> str:
+        raise StoreError(
+            f"a store cannot be pickled; in another process open it there: {self.address}"
+        )
+
     def __repr__(self) -> str:
         return f"<Store {self.address}: {self.info['name']}, {self.info['states']} states>"
 
@@ -122,7 +130,7 @@ class Store:
 
     def close(self) -> None:
         """Close all connections."""
-        self._engine.dispose()
+        self._connections.close()
 
     @property
     def address(self) -> str:
@@ -172,16 +180,7 @@ class Store:
             NotInStoreError: the database does not hold it.
         """
         with self.connect() as connection:
-            if not self.has_rules:
-                return query.probe_as_stored(connection, position)
-            try:
-                here = query.read_position(connection, self.game, position)
-            except PositionError as error:
-                # Rules that write texts but cannot read them: what is stored can still be found.
-                with suppress(NotInStoreError):
-                    return query.probe_as_stored(connection, position)
-                raise error from None
-            return query.probe(connection, self.game, here, extent=self.info["extent"])
+            return self._probe(connection, position)
 
     def get(self, position: str | int) -> query.Probe | None:
         """Return what `probe` does, or None where that raises for want of such a position."""
@@ -190,22 +189,55 @@ class Store:
         except (PositionError, NotInStoreError):
             return None
 
-    def lookup(self, positions: Sequence[str] | Sequence[int] | Ints) -> query.Lookup:
+    def lookup(self, positions: Many) -> Lookup:
         """Return the values of many positions at once, as arrays, without their moves.
 
         Args:
             positions: texts in any orientation, or ids of states: a list, an array, a column.
 
         Raises:
-            PositionError: a text is no position.
+            PositionError: a text is no position, or there are other things among them.
+            NotInStoreError: an integer is too large for an id; others are masked if missing.
         """
-        array = np.asarray(positions)
-        if array.dtype.kind in "iu":
-            states = array.astype(np.int64)
-        else:
-            states = self.game.canonical(self.game.read_many([str(each) for each in positions]))
         with self.connect() as connection:
-            return query.lookup(connection, states)
+            return self._lookup(connection, positions)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Snapshot]:
+        """Lend look-ups in one state of the database: for one thread, and many look-ups.
+
+        >>> import tempfile, graphstore
+        >>> path = tempfile.mkdtemp() + "/tictactoe.db"
+        >>> graphstore.build("tictactoe", path).states
+        765
+        >>> with graphstore.Store.open(path) as store, store.snapshot() as snapshot:
+        ...     [snapshot.values(state) for state in (34832, 77)]
+        [Values(value=0, remoteness=6, score=0.5, win_depth=None, lose_depth=None), None]
+        """
+        with self.connect() as connection, pinned(connection):
+            snapshot = Snapshot(connection, self._probe, self._lookup)
+            try:
+                yield snapshot
+            finally:
+                snapshot.end()
+
+    def _probe(self, connection: Connection, position: str | int) -> query.Probe:
+        if not self.has_rules:
+            return query.probe_as_stored(connection, position)
+        try:
+            here = query.read_position(connection, self.game, position)
+        except PositionError as error:
+            # Rules that write texts but cannot read them: what is stored can still be found.
+            with suppress(NotInStoreError):
+                return query.probe_as_stored(connection, position)
+            raise error from None
+        return query.probe(connection, self.game, here, extent=self.info["extent"])
+
+    def _lookup(self, connection: Connection, positions: Many) -> Lookup:
+        asked = ids_or_texts(positions)
+        if isinstance(asked, list):
+            asked = self.game.canonical(self.game.read_many(asked))
+        return lookup(connection, asked)
 
     def q_table(self, position: str | int | None = None) -> NDArray[np.void]:
         """Return what moves are worth to the player who chooses them, one row a legal move.
@@ -312,7 +344,7 @@ class Store:
         Raises:
             StoreError: the place holds another game by now, or cannot be read.
         """
-        with self.place.explained(), self._engine.connect() as connection:
+        with self.place.explained(), self._connections.engine.connect() as connection:
             self.place.check_same(connection, self.info["digest"])
             yield connection
 

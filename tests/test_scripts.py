@@ -153,7 +153,10 @@ FIGURES = {
     "copy": "states edges index total",
     "plain_game": "explore states moves states_per_s",
     "commands": "help show",
-    "lookups": "probe_by_id probe_typed lookup_ids lookup_typed raw_by_id raw_json_each",
+    "lookups": (
+        "by_id probe_by_id probe_typed probe_typed_snapshot lookup_ids lookup_typed "
+        "raw_by_id raw_by_id_cached raw_ids raw_ids_cached"
+    ),
 }
 
 

@@ -146,6 +146,7 @@ def test_a_state_is_found_by_its_id_as_an_integer_or_as_text(store, oracle):
         (-1, NotInStoreError, "-1"),
         (2**63, NotInStoreError, str(2**63)),
         (10**30, NotInStoreError, "10000"),
+        pytest.param(10**5000, NotInStoreError, "0x", id="5,001 digits"),
         ("77", NotInStoreError, "77"),
         ("9" * 19, NotInStoreError, "9999"),
         ("9" * 5000, PositionError, "not a cell"),

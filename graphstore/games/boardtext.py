@@ -82,9 +82,8 @@ def write_cells(cells: Codes, *, rows: int, columns: int, marks: str) -> list[st
     text.reshape(len(cells), rows, columns + 1)[:, :, :columns] = letters[cells].reshape(
         len(cells), rows, columns
     )
-    lines = np.ascontiguousarray(text[:, :width]).view(f"S{width}").ravel()
-    joined: list[str] = lines.astype(f"U{width}").tolist()
-    return joined
+    joined = text.tobytes().decode("ascii")
+    return [joined[begin : begin + width] for begin in range(0, len(joined), width + 1)]
 
 
 _DOTS = str.maketrans(dict.fromkeys(" " + SIGNS, "."))

@@ -6,7 +6,8 @@ Misère: the player who completes a line has lost.
 """
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import and_
 from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -91,10 +92,9 @@ class Grid:
     def expand(self, positions: Ints) -> Moves:
         """See `graphstore.game.Game.expand`: move m marks cell m."""
         x, o = self.symmetry.split(positions)
-        bits = self._bit(np.arange(self.cells, dtype=np.int64))
-        parent, move = np.nonzero(((x | o)[:, np.newaxis] & bits) == 0)
+        parent, move = np.nonzero(((x | o)[:, np.newaxis] & self._bits) == 0)
         shift = np.where(np.bitwise_count(x) == np.bitwise_count(o), self.cells, 0)
-        child = positions[parent] | (bits[move] << shift[parent])
+        child = positions[parent] | (self._bits[move] << shift[parent])
         return Moves(parent, move.astype(np.int32), child)
 
     def outcomes(self, positions: Ints) -> Codes:
@@ -121,16 +121,14 @@ class Grid:
     def texts(self, positions: Ints) -> list[str]:
         """See `graphstore.game.Game.texts`: rows from the top, ``/`` between them."""
         x, o = self.symmetry.split(positions[:, np.newaxis])
-        bits = self._bit(np.arange(self.cells, dtype=np.int64))
-        cells = ((x & bits) != 0).view(np.int8) + 2 * ((o & bits) != 0).view(np.int8)
+        cells = ((x & self._bits) != 0).view(np.int8) + 2 * ((o & self._bits) != 0).view(np.int8)
         return write_cells(cells, rows=self.rows, columns=self.columns, marks="." + MARKS)
 
     def read(self, text: str) -> int:
         """See `graphstore.game.Game.read`; a position must be reachable from the empty board."""
         cells = read_cells(text, rows=self.rows, columns=self.columns, marks=MARKS, game=self.name)
-        x, o = (
-            int(cells.translate({ord(c): "01"[c == mark] for c in ".XO"}), base=2) for mark in MARKS
-        )
+        marks = cells.replace(".", "0")
+        x, o = (int(marks.replace(a, "1").replace(b, "0"), base=2) for a, b in ("XO", "OX"))
         fault = self._fault(x, o)
         if fault is not None:
             raise fault
@@ -139,13 +137,13 @@ class Grid:
     def read_many(self, texts: Sequence[str]) -> Ints:
         """See `graphstore.game.Game.read_many`."""
         width = self.cells + self.rows - 1
-        if not texts or any(len(text) != width or not text.isascii() for text in texts):
+        joined = "".join(texts)
+        if not joined.isascii() or {*map(len, texts)} != {width}:
             return np.array([self.read(text) for text in texts], dtype=np.int64)
-        letters = np.frombuffer("".join(texts).encode(), dtype=np.uint8).reshape(-1, width)
+        letters = np.frombuffer(joined.encode(), dtype=np.uint8).reshape(-1, width)
         edges = letters[:, self.columns :: self.columns + 1]
         cells = np.delete(letters, np.s_[self.columns :: self.columns + 1], axis=1)
-        bits = self._bit(np.arange(self.cells, dtype=np.int64))
-        x, o = ((cells == ord(mark)) @ bits for mark in MARKS)
+        x, o = ((cells == ord(mark)) @ self._bits for mark in MARKS)
         n_x, n_o = np.bitwise_count(x), np.bitwise_count(o)
         plain = (edges == ord("/")).all(axis=1) & (
             n_x + n_o + (cells == ord(".")).sum(axis=1) == self.cells
@@ -183,7 +181,7 @@ class Grid:
     def has_line(self, masks: Ints) -> NDArray[np.bool_]:
         """Return whether each mask holds k cells in a row."""
         if masks.size <= FEW:
-            lines = np.array(self.lines, dtype=np.int64)
+            lines = self._lines
             return np.asarray(((masks[..., np.newaxis] & lines) == lines).any(axis=-1))
         held = np.zeros(masks.shape, dtype=np.bool_)
         for line in self.lines:
@@ -211,12 +209,21 @@ class Grid:
         if (x_lines and n_x == n_o) or (o_lines and n_x > n_o):
             mark, other = ("X", "O") if x_lines else ("O", "X")
             return PlayAfterWinError(f"{mark} has a line, yet {other} played on after it")
-        if np.bitwise_and.reduce(x_lines or o_lines or [self.full]) == 0:
+        if reduce(and_, x_lines or o_lines, self.full) == 0:
             mark = "X" if x_lines else "O"
             return PlayAfterWinError(
                 f"{mark} has lines without a common cell, so play went on after the first"
             )
         return None
+
+    @cached_property
+    def _bits(self) -> Ints:
+        """The mask of every cell."""
+        return self._bit(np.arange(self.cells, dtype=np.int64))
+
+    @cached_property
+    def _lines(self) -> Ints:
+        return np.array(self.lines, dtype=np.int64)
 
     def _bit(self, cell: BitT) -> BitT:
         return 1 << (self.cells - 1 - cell)

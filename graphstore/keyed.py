@@ -1,0 +1,60 @@
+"""Rows by key, through the driver's own cursor: a look-up must not cost much more than its rows.
+
+SQLAlchemy writes the text of a statement once for each kind of database and number of keys; after
+that only the driver is at work.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from itertools import chain
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Connection, Dialect, Select, bindparam, select
+
+MOST: Final = 1_000  # keys of one statement; SQLite takes 32,766 at most
+_EXACT = 32  # up to so many keys a statement has as many marks, beyond a power of two
+_POSITIONAL = {"pyformat": "format", "named": "qmark", "numeric": "qmark"}
+
+
+class Keyed:
+    """A SELECT of the rows that have one of some keys, ascending by key."""
+
+    def __init__(self, key: ColumnElement[Any], *columns: ColumnElement[Any]) -> None:
+        self._query = select(*columns).where(key.in_(bindparam("keys", expanding=True)))
+        self._query = self._query.order_by(key)
+
+    def rows(self, connection: Connection, keys: Sequence[int]) -> Iterable[tuple[Any, ...]]:
+        """Return the rows as plain tuples, read as they are wanted if there are many.
+
+        Args:
+            connection: to the database.
+            keys: distinct; ascending, or the rows ascend only by the `MOST`.
+        """
+        if len(keys) <= MOST:
+            return self._some(connection, keys)
+        parts = (keys[begin : begin + MOST] for begin in range(0, len(keys), MOST))
+        return chain.from_iterable(self._some(connection, part) for part in parts)
+
+    def _some(self, connection: Connection, keys: Sequence[int]) -> list[tuple[Any, ...]]:
+        marks = len(keys)
+        if marks > _EXACT:
+            marks = min(1 << (marks - 1).bit_length(), MOST)
+            keys = [*keys, *[keys[-1]] * (marks - len(keys))]  # again, which finds no more rows
+        cursor: Any = connection.connection.cursor()
+        rows: list[tuple[Any, ...]] = (
+            cursor.execute(self.text(connection.dialect, marks), keys).fetchall() if marks else []
+        )
+        cursor.close()
+        return rows
+
+    def text(self, dialect: Dialect, marks: int) -> str:
+        """Return the statement for so many keys, which are bound by place."""
+        kind: Any = type(dialect)
+        return _text(self._query, kind, dialect.paramstyle, marks)
+
+
+@cache
+def _text(query: Select[Any], kind: Any, paramstyle: str, marks: int) -> str:
+    dialect = kind(paramstyle=_POSITIONAL.get(paramstyle, paramstyle))
+    some = query.params(keys=list(range(marks)))
+    return str(some.compile(dialect=dialect, compile_kwargs={"render_postcompile": True}))
