@@ -56,6 +56,6 @@ def check(store: Store, names: list[str]) -> Iterator[Problem]:
             yield Problem("checkpoint", name, "games", f"wrong at {wrong[0]}", "as they were due")
         # Of a file that has grown since, the boxes are more.
         last = points[-1] if points else None
-        if last and (last.games, last.boxes) == (known.games, len(boxes.rows)):
-            if last.kept != boxes.kept:
-                yield Problem("checkpoint", name, "kept", last.kept, boxes.kept)
+        same = (known.games, len(boxes.rows))
+        if last is not None and (last.games, last.boxes) == same and last.kept != boxes.kept:
+            yield Problem("checkpoint", name, "kept", last.kept, boxes.kept)

@@ -11,8 +11,8 @@ solver, once the rules confirm the ends, the edges and the starts:
   claims that only support each other is impossible, for around it remoteness would have to fall.
 - *Drawn.* A row claims a draw only with a child that claims one, and none that claims a loss. So
   either player can stay among rows that claim draws, and the other can leave them only to rows
-  that are won for the first, as was just shown: neither can be made to lose. Its remoteness falls in
-  the same way down to a tie, and is NULL only if that of all drawn children is.
+  that are won for the first, as was just shown: neither can be made to lose. Its remoteness falls
+  in the same way down to a tie, and is NULL only if that of all drawn children is.
 - *Ply.* It is 0 or one more than the least of the parents', so it falls, parent by parent, down to
   a row of ply 0; and those are the starts.
 - *Random play.* Without a cycle, each number follows from those of the children, which were shown

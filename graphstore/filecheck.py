@@ -43,7 +43,7 @@ def objects(connection: Connection, stored: Mapping[str, str]) -> Iterator[Probl
 def stored_digests(connection: Connection) -> dict[str, str]:
     """Return the digests that the database was built with, by name."""
     names = (schema.digest.c.name, schema.digest.c.blake2b)
-    return {name: blake2b for name, blake2b in connection.execute(select(*names))}
+    return {str(name): str(blake2b) for name, blake2b in connection.execute(select(*names))}
 
 
 def digests_differ(

@@ -24,8 +24,22 @@ AGENTS = "agents"
 RULES = "states and edges from the rules"
 STATE_RULES = "states from the rules"
 PROOF = "the proof"
-ORDER = (STRUCTURE, OBJECTS, DIGESTS, ROW, IDS, CLOSURE, VALUES, PLIES, COUNTS, RANDOM, AGENTS, RULES,
-         STATE_RULES, PROOF)  # fmt: skip
+ORDER = (
+    STRUCTURE,
+    OBJECTS,
+    DIGESTS,
+    ROW,
+    IDS,
+    CLOSURE,
+    VALUES,
+    PLIES,
+    COUNTS,
+    RANDOM,
+    AGENTS,
+    RULES,
+    STATE_RULES,
+    PROOF,
+)
 """What can be checked, in the order in which it is told."""
 
 

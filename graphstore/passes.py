@@ -9,7 +9,7 @@ from sqlalchemy import BigInteger, Connection, Select, cast, func, or_, select
 from graphstore import schema
 from graphstore.digests import NULL, ColumnDigests
 from graphstore.errors import NotAStoreError
-from graphstore.findings import Problem
+from graphstore.findings import Wrong
 from graphstore.game import Ints
 from graphstore.reading import columns
 
@@ -88,7 +88,7 @@ def _together(
     batches = [ids[begin : begin + BATCH] for begin in range(0, len(ids), BATCH)] or [[]]
     found = [read(connection, query.where(key.in_(batch))) for batch in batches]
     return {
-        name: sum((part[name] for part in found), [])
+        name: [text for part in found for text in part[name]]
         if name == "position"
         else np.concatenate([part[name] for part in found])
         for name in found[0]
@@ -116,15 +116,20 @@ def texts(connection: Connection, ids: Sequence[int]) -> dict[int, str]:
     """Return the texts of states by id."""
     state = schema.state.c
     query = select(state.id, state.position).where(state.id.in_(ids))
-    return {key: text for key, text in connection.execute(query)}
+    return {int(key): str(text) for key, text in connection.execute(query)}
 
 
-def false_nulls(connection: Connection) -> Iterator[Problem]:
-    """Yield the cells that are the very number which stands for NULL everywhere else."""
+def false_nulls(connection: Connection, ids: Sequence[int] | None = None) -> Iterator[Wrong]:
+    """Yield the cells that are the very number which stands for NULL everywhere else.
+
+    Args:
+        connection: to the database.
+        ids: of the states to look at; by default all.
+    """
     state = schema.state.c
     cells = [state[name] for name in _NULLABLE]
-    query = select(state.id, state.position, *cells).where(or_(*(cell == _NULL for cell in cells)))
-    for key, text, *row in connection.execute(query):
+    query = select(state.id, *cells).where(or_(*(cell == _NULL for cell in cells)))
+    for key, *row in connection.execute(query if ids is None else query.where(state.id.in_(ids))):
         for name, found in zip(_NULLABLE, row, strict=True):
             if found == NULL:
-                yield Problem("state", f"{key} ({text})", name, found, "NULL or a small number")
+                yield Wrong(np.array([key]), name, [str(found)], "NULL or a small number")

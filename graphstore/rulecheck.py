@@ -51,9 +51,10 @@ def outcomes(rows: Mapping[str, Any]) -> Ints:
 def states(game: Game, rows: Mapping[str, Any]) -> Iterator[Wrong]:
     """Yield what the rules say otherwise of states whose ids and texts are positions."""
     here = rows["id"]
+    turns = game.turns(here).astype(np.int64)
     for name, found, expected in (
         ("id", here, game.canonical(here)),
-        ("to_move", np.where(rows["to_move"] == NULL, 0, rows["to_move"]), game.turns(here)),
+        ("to_move", rows["to_move"], np.where(turns == 0, NULL, turns)),
         ("orbit", rows["orbit"], game.orbits(here)),
         ("ended or value", outcomes(rows), game.outcomes(here)),
     ):
@@ -103,8 +104,8 @@ def edges(game: Game, here: Ints, in_play: NDArray[np.bool_], rows: Any) -> Iter
     parents = here[in_play]
     none = np.empty(0, dtype=np.int64)
     legal = game.expand(parents) if parents.size else Moves(none, none.astype(np.int32), none)
-    expected = [parents[legal.parent], legal.move, game.canonical(legal.child)]
-    if all(map(np.array_equal, found, expected)):
+    expected: list[Any] = [parents[legal.parent], legal.move, game.canonical(legal.child)]
+    if all(np.array_equal(*pair) for pair in zip(found, expected, strict=True)):
         return
     has, must = (
         {(p, m): c for p, m, c in zip(*(column.tolist() for column in columns), strict=True)}

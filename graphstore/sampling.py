@@ -4,19 +4,13 @@ States are drawn uniformly, without repetition, by their rank in the order of th
 gaps, so that an id at random would favour the states after large ones. The table is walked once
 from one rank to the next inside the database, which neither decodes nor hands over what is between.
 
-If the share p of all states is wrong, n drawn ones are all right with probability (1 - p)^n at
-most (drawn without repetition, it is less). So "at most 1 - (1 - confidence)^(1/n)" is true with
-that confidence, about 3/n at 95 %: the rule of three (Hanley & Lippman-Hand, JAMA 249, 1983). Where
-some are wrong, the bounds are those of Clopper & Pearson (Biometrika 26, 1934).
-
-A state is wrong if a cell of its row, or one of its moves, is not what the rules, its children or its
-parents say; so a wrong value may make its parents wrong as well.
+A state is wrong if a cell of its row, or one of its moves, is not what the rules, its children or
+its parents say; so a wrong value may make its parents wrong as well. `graphstore.shares` says what
+the number of wrong ones tells of all.
 """
 
 from collections.abc import Iterable, Iterator
-from math import exp, lgamma, log, log1p
 from random import Random, SystemRandom
-from typing import Any
 
 import numpy as np
 from sqlalchemy import Connection, func, select
@@ -26,10 +20,12 @@ from graphstore import findings as of
 from graphstore import rulecheck as by_rules
 from graphstore.arrays import distinct, member
 from graphstore.consistency import Links, States
+from graphstore.digests import NULL
 from graphstore.errors import NotAStoreError, PositionError, RulesMissingError
 from graphstore.findings import Drawn, Problem, Report, Verdict, Wrong
 from graphstore.game import IN_PLAY, Game, Ints, PlainGame, Progress
 from graphstore.games import find_builtin
+from graphstore.shares import share
 from graphstore.store import Store
 
 CONFIDENCE = 0.95
@@ -129,48 +125,6 @@ def draw(
     return np.array(found, dtype=np.int64), (passed if found else 0) + int(left or 0)
 
 
-def share(wrong: int, drawn: int, confidence: float) -> tuple[float, float]:
-    """Return between which shares of all states are wrong, if so many of those drawn are.
-
-    >>> share(0, 299, 0.95)[1] < 0.01 < share(0, 298, 0.95)[1]
-    True
-    """
-    if drawn == 0:
-        return 0.0, 1.0
-    if wrong == 0:
-        return 0.0, -float(np.expm1(log1p(-confidence) / drawn))
-    doubt = (1 - confidence) / 2
-    low, high = 0.0, wrong / drawn
-    for _ in range(60):
-        middle = (low + high) / 2
-        if _tail(wrong, drawn, middle, +1) < doubt:
-            low = middle
-        else:
-            high = middle
-    at_least = low
-    low, high = wrong / drawn, 1.0
-    for _ in range(60 if wrong < drawn else 0):
-        middle = (low + high) / 2
-        if _tail(wrong, drawn, middle, -1) > doubt:
-            low = middle
-        else:
-            high = middle
-    return at_least, high
-
-
-def _tail(k: int, n: int, p: float, step: int) -> float:
-    """Return the chance of k or more (step 1), or k or fewer (step -1), of n; p beyond k/n."""
-    if not 0 < p < 1:
-        return 0.0
-    term = exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) + k * log(p) + (n - k) * log1p(-p))
-    odds, total = p / (1 - p), 0.0
-    while term > total * 1e-17 and 0 <= k <= n:
-        total += term
-        term *= (n - k) / (k + 1) * odds if step > 0 else k / (n - k + 1) / odds
-        k += step
-    return total
-
-
 def _start(store: Store, connection: Connection, game: Game) -> Iterator[Problem]:
     """Yield what is wrong with the starts, as far as they are known without reading all states."""
     below = store.info["extent"] == schema.BELOW
@@ -231,6 +185,7 @@ def _check(
             note(of.STATE_RULES if is_strategy else of.RULES, by_rules.states(game, legible))
         family, links, nearest, astray = _family(connection, ids)
         note(of.CLOSURE, astray)
+        note(of.VALUES, passes.false_nulls(connection, ids.tolist()))
         if game is not None and not is_strategy:
             in_play = game.outcomes(legible["id"]) == IN_PLAY
             out = passes.edges_from(connection, ids.tolist())
@@ -242,7 +197,7 @@ def _check(
         cyclic = bool(store.info["cyclic"])
         note(of.RANDOM, consistency.random_play(family, links, chooser, rows, cyclic=cyclic))
         progress("verify: check states", begin + len(ids), len(drawn))
-    return len(wrong)
+    return len(wrong.intersection(drawn.tolist()))
 
 
 def _family(connection: Connection, ids: Ints) -> tuple[States, Links, Ints, list[Wrong]]:
@@ -281,7 +236,7 @@ def _family(connection: Connection, ids: Ints) -> tuple[States, Links, Ints, lis
     nearest = np.full(len(states.id), consistency.MOST)
     ply = consistency.widened(states.ply[np.searchsorted(states.id, into["parent"][above])])
     np.minimum.at(nearest, np.searchsorted(states.id, into["child"][above]), ply)
-    nearest = np.where(nearest == consistency.MOST, consistency.NULL, nearest + 1)
+    nearest = np.where(nearest == consistency.MOST, NULL, nearest + 1)
     return states, links, nearest, astray
 
 
@@ -295,9 +250,7 @@ def as_text(sample: Drawn) -> str:
     of_all = (
         f"of {sample.drawn:,} of {sample.states:,} states, drawn at random (seed {sample.seed})"
     )
-    sure = f"with {sample.confidence:.6g} % confidence".replace(
-        f"{sample.confidence:.6g}", f"{100 * sample.confidence:.6g}"
-    )
+    sure = f"with {100 * sample.confidence:.6g} % confidence"
     most = f"{100 * sample.at_most:.3g} % of all are"
     if sample.drawn == sample.states:
         return f"{sample.wrong:,} of all {sample.states:,} states are wrong"

@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, select
 
-from graphstore import agentcheck, agents, consistency, filecheck, passes, proofcheck
+from graphstore import agentcheck, agents, consistency, filecheck, passes, proofcheck, schema
 from graphstore import findings as of
 from graphstore import rulecheck as by_rules
-from graphstore import schema
 from graphstore.arrays import member
 from graphstore.consistency import Links, States
 from graphstore.digests import NULL, ColumnDigests
@@ -24,7 +23,7 @@ from graphstore.errors import NotAStoreError
 from graphstore.findings import Problem as Problem
 from graphstore.findings import Report, Wrong
 from graphstore.findings import Verdict as Verdict
-from graphstore.game import IN_PLAY, Game, Ints, Progress, quiet
+from graphstore.game import IN_PLAY, Game, Progress, quiet
 from graphstore.games import find_builtin
 from graphstore.sampling import CONFIDENCE, rules_for, sampled
 from graphstore.store import Store
@@ -205,9 +204,9 @@ class _Whole:
         return {
             "starts": len(starts),
             "states": len(states.id),
-            "positions": self.positions if len(states.id) else None,
+            "positions": self.positions,
             "moves": self.moves,
-            "edges": edges if self.moves else None,
+            "edges": edges,
             "plies": of.plain(consistency.widened(states.ply).max()) if len(states.id) else None,
             **start,
         }
