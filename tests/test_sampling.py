@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import DATA, error_line, table_games
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from test_verification import change, other_values, redigest
 
@@ -47,7 +47,7 @@ def test_a_sample_of_all_states_of_a_fresh_file_finds_nothing_wrong(tmp_path, na
     assert verdict.sample[:5] == (built.states, built.states, 0, 0.0, 0.0)
 
 
-@settings(max_examples=20)
+@settings(max_examples=20, phases=[Phase.explicit, Phase.generate])
 @given(table_games(cyclic=True) | table_games(cyclic=False), st.randoms(use_true_random=False))
 def test_a_wrong_cell_is_found_in_whole_and_by_a_sample_of_all_states(game, chance):
     """The digests are forged, so that only the rules and the neighbours tell."""
@@ -135,7 +135,7 @@ def test_what_a_sample_cannot_see_it_says(copy):
 
 
 def test_the_same_seed_draws_the_same_states_and_every_state_as_often_as_any_other(store):
-    drawn = 30
+    drawn = 60
     with store.connect() as connection:
         ids, states = draw(connection, 765, drawn, 7, quiet)
         assert states == 765
