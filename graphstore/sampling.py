@@ -224,7 +224,7 @@ def _family(connection: Connection, ids: Ints) -> tuple[States, Links, Ints, lis
     astray = [Wrong(parent[mine], "child", child[mine], "the id of a state", move[mine])]
     parent, child, move = parent[known], child[known], move[known]
     order = np.lexsort((move, parent))
-    offset = np.searchsorted(parent[order], np.append(states.id, consistency.MOST))
+    offset = np.append(np.searchsorted(parent[order], states.id), len(parent))
     links = Links(
         offset.astype(np.int64), np.searchsorted(states.id, child[order]).astype(np.int32)
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import DATA, error_line, table_games
+from conftest import DATA, TableGame, error_line, table_games
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from test_verification import change, other_values, redigest
@@ -217,3 +217,12 @@ def test_seeds_are_told_and_differ(store):
     seeds = {verify(store, sample=1).sample.seed for _ in range(3)}
     assert len(seeds) == 3
     assert verify(store).sample is None
+
+
+def test_the_largest_id_of_all_keeps_its_moves(tmp_path):
+    last = 2**63 - 1
+    game = TableGame({0: {1: last}, last: {1: 5, 2: 6}, 5: -1, 6: 0}, 0)
+    build(game, tmp_path / "t.db")
+    with Store.open(tmp_path / "t.db", rules=game) as store:
+        assert [verify(store).problems, verify(store, sample=ALL).problems] == [(), ()]
+        assert sorted(store.graph().successors(last)) == [5, 6]
