@@ -78,7 +78,7 @@ def _graph(name: str, states: dict[str, Any], edges: dict[str, Any]) -> GameGrap
         raise NotAStoreError(f"damaged: move {move} of state {parent} does not join two states")
 
     outcome = np.where(states["ended"] != 0, states["value"], IN_PLAY)
-    offset = np.searchsorted(edges["parent"], np.append(ids, np.iinfo(np.int64).max))
+    offset = np.append(np.searchsorted(edges["parent"], ids), len(edges["parent"]))
     return GameGraph(
         name,
         States(

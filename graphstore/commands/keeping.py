@@ -21,19 +21,56 @@ from graphstore.commands.options import (
 
 @click.command()
 @FILE
+@click.option(
+    "--sample",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Check only N states, drawn at random, and say what that tells of all.",
+)
+@click.option(
+    "--confidence",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    metavar="C",
+    help="With --sample, how sure to be of what it tells  [default: 0.95]",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    metavar="S",
+    help="With --sample, draw the same states as with this seed before.",
+)
 @RULES
 @json_option
-def verify(file: str, rules: str | None, as_json: bool) -> None:
+def verify(
+    file: str,
+    sample: int | None,
+    confidence: float | None,
+    seed: int | None,
+    rules: str | None,
+    as_json: bool,
+) -> None:
     """Derive every edge and value of FILE anew; exit with 1 if anything is wrong."""
+    if sample is None and (confidence, seed) != (None, None):
+        which = "--seed" if confidence is None else "--confidence"
+        raise click.UsageError(f"{which} is of a sample: add --sample N")
     from graphstore import console
+    from graphstore.sampling import CONFIDENCE, as_text
     from graphstore.schema import AGENT_TABLES
     from graphstore.verification import verify as verify_store
 
     with opened(file, rules) as store, console.progress_shown() as progress:
-        verdict = verify_store(store, progress=progress)
+        verdict = verify_store(
+            store,
+            sample=sample,
+            confidence=CONFIDENCE if confidence is None else confidence,
+            seed=seed,
+            progress=progress,
+        )
+    drawn = verdict.sample
     if as_json:
         problems = [problem._asdict() for problem in verdict.problems]
-        console.print_json({"ok": verdict.ok, **verdict._asdict(), "problems": problems})
+        told = {"problems": problems, "sample": None if drawn is None else drawn._asdict()}
+        console.print_json({"ok": verdict.ok, **verdict._asdict(), **told})
     else:
         for problem in verdict.problems:
             print(problem)
@@ -41,7 +78,11 @@ def verify(file: str, rules: str | None, as_json: bool) -> None:
             print(f"and {verdict.more:,} more problems")
         for what in verdict.skipped:
             print(f"not checked: {what}")
-        if verdict.ok:
+        if drawn is not None:
+            print(as_text(drawn))
+        if verdict.ok and drawn is not None:
+            print(f"derived anew: {', '.join(verdict.checked)}")
+        elif verdict.ok:
             print(f"{file} holds: {store.info['states']:,} states, {store.info['moves']:,} moves")
             print(f"derived anew: {', '.join(verdict.checked)}")
             if is_strategy(store):
@@ -55,6 +96,8 @@ def verify(file: str, rules: str | None, as_json: bool) -> None:
         mend = "build it anew"
         if all(problem.table in of_agents for problem in verdict.problems):
             mend = f"graphstore agents {file} AGENT --remove deletes what is wrong"
+        if drawn is not None:
+            mend += "; without --sample all that is wrong is told"
         fail(f"{file} is wrong in {len(verdict.problems) + verdict.more:,} places; {mend}")
 
 
