@@ -298,7 +298,7 @@ def ask_at_once(
     begun = threading.Barrier(clients)
 
     def ask(number: int) -> list[Answered]:
-        found = []
+        found: list[Answered] = []
         begun.wait()
         end = time.perf_counter() + seconds
         with closing(HTTPConnection(host, timeout=PATIENCE)) as connection:
@@ -428,7 +428,7 @@ def look_up(file: str, known: Sequence[Known], number: int, seconds: float, begu
             end = begin + seconds * (way + 1) / 3
             while time.perf_counter() < end:
                 done[way] += look()
-        return Looked(*done, time.perf_counter() - begin, wrong)
+        return Looked(done[0], done[1], done[2], time.perf_counter() - begin, wrong)
 
 
 def report_lookups(looked: Sequence[Looked]) -> list[dict[str, Any]]:

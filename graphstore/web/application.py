@@ -14,6 +14,7 @@ from graphstore.store import Store
 from graphstore.web import addresses, hooks
 from graphstore.web.databases import AS_CSV, LARGE, GameFile
 from graphstore.web.descriptions import tables
+from graphstore.web.statements import WRITTEN, Threads, written
 
 # Importing Datasette turns them on for the whole process; pages and commands tell what it was.
 sqlite3.enable_callback_tracebacks(False)
@@ -49,6 +50,8 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
     def __init__(self, stores: Iterable[Store]) -> None:
         named = by_name(stores)
         self.stopping = False
+        self.statements = Threads()
+        self._schemas_of: object = None
         super().__init__(
             template_dir=str(HERE / "templates"),
             static_mounts=[("-/graphstore", str(HERE / "static"))],
@@ -89,10 +92,18 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
             for file in self.files_served.values():
                 file.refresh()
             AS_CSV.set(scope["path"].endswith(".csv"))
+            WRITTEN.set(written(scope["query_string"]))
             headers = [header for header in scope["headers"] if header[0] != b"cookie"]  # of no use
             await inner({**scope, "headers": headers}, receive, send_with_policy)
 
         return application
+
+    async def refresh_schemas(self) -> None:
+        """Let Datasette see to its list of tables when a file has changed, not at every page."""
+        now = [file.stamp for file in self.files_served.values()]
+        if now != self._schemas_of:
+            await super().refresh_schemas()
+            self._schemas_of = now
 
     async def warm(self) -> None:
         """Do what the first of all requests would have to wait for, and the slowest pages."""
@@ -115,6 +126,7 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
     def close(self) -> None:
         """End the threads, and close all files."""
         self.stop()
+        self.statements.close()
         self.executor.shutdown(cancel_futures=True)
         for database in self.databases.values():
             database.close()
