@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterable
+from copy import copy
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +23,8 @@ sqlite3.enable_callback_tracebacks(False)
 HERE = Path(__file__).parent
 TAKEN: Final = ("_internal", "_memory", "-", ".", "..")
 READ_ONLY: Final = "games are only read here: GET and HEAD, no other method\n"
+READING: Final = {"view-instance", "view-database", "view-table", "view-query", "execute-sql"}
+MOST_TOLD: Final = 1000  # of tables, some of which there are not
 SETTINGS: Final = {
     "allow_download": False,  # a file into which an agent is being trained would arrive torn
     "default_cache_ttl": 0,
@@ -52,6 +55,7 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
         self.stopping = False
         self.statements = Threads()
         self._schemas_of: object = None
+        self._told: dict[tuple[Any, ...], Any] = {}
         super().__init__(
             template_dir=str(HERE / "templates"),
             static_mounts=[("-/graphstore", str(HERE / "static"))],
@@ -97,6 +101,28 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
             await inner({**scope, "headers": headers}, receive, send_with_policy)
 
         return application
+
+    async def permission_allowed(
+        self, actor: Any, action: str, resource: Any = None, default: bool = False
+    ) -> bool:
+        """Return whether something is allowed: to all, all reading of the games, and no more."""
+        database = resource[0] if isinstance(resource, tuple) else resource
+        return action in READING and database != "_internal"
+
+    def metadata(
+        self,
+        key: str | None = None,
+        database: str | None = None,
+        table: str | None = None,
+        fallback: bool = True,
+    ) -> Any:
+        """Return what is told of tables and columns, put together but once."""
+        asked = (key, database, table, fallback)
+        if asked not in self._told:
+            if len(self._told) >= MOST_TOLD:
+                self._told.clear()
+            self._told[asked] = super().metadata(key, database, table, fallback)
+        return copy(self._told[asked])
 
     async def refresh_schemas(self) -> None:
         """Let Datasette see to its list of tables when a file has changed, not at every page."""
