@@ -133,6 +133,7 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
 
     async def warm(self) -> None:
         """Do what the first of all requests would have to wait for, and the slowest pages."""
+        await self.refresh_schemas()
         pages = [self.urls.path("/")]
         for name, file in self.files_served.items():
             pages.append(self.urls.path(addresses.write(name)))
