@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Iterable
 from copy import copy
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, Final
 
 from datasette.app import Datasette
@@ -12,7 +13,7 @@ from datasette.utils.asgi import asgi_send
 
 from graphstore.errors import StoreError
 from graphstore.store import Store
-from graphstore.web import addresses, hooks
+from graphstore.web import addresses, caching, hooks
 from graphstore.web.databases import AS_CSV, LARGE, GameFile
 from graphstore.web.descriptions import tables
 from graphstore.web.statements import WRITTEN, Threads, written
@@ -54,6 +55,7 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
         named = by_name(stores)
         self.stopping = False
         self.statements = Threads()
+        self._started = token_hex()
         self._schemas_of: object = None
         self._told: dict[tuple[Any, ...], Any] = {}
         super().__init__(
@@ -80,11 +82,16 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
         inner = super().app()
 
         async def application(scope: Any, receive: Any, send: Any) -> None:
+            current = b""
+
             async def send_with_policy(message: Any) -> None:
                 if message["type"] == "http.response.start":
                     given = dict(message.get("headers", []))  # a page may be stricter
                     more = [each for each in HEADERS if each[0] not in given]
-                    message = {**message, "headers": [*message.get("headers", []), *more]}
+                    headers = [*message.get("headers", []), *more]
+                    if current and message["status"] == 200:
+                        headers = caching.tagged(headers, current)
+                    message = {**message, "headers": headers}
                 await send(message)
 
             if scope["type"] != "http":
@@ -97,6 +104,14 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
                 file.refresh()
             AS_CSV.set(scope["path"].endswith(".csv"))
             WRITTEN.set(written(scope["query_string"]))
+            if caching.lasting(scope["path"]) and not WRITTEN.get():
+                stamps = [file.stamp for file in self.files_served.values()]
+                current = caching.tag(self._started, stamps)
+                if caching.known(scope["headers"], current):
+                    same = [(caching.NAME, current), (b"cache-control", b"no-cache")]
+                    await send({"type": "http.response.start", "status": 304, "headers": same})
+                    await send({"type": "http.response.body"})
+                    return
             headers = [header for header in scope["headers"] if header[0] != b"cookie"]  # of no use
             await inner({**scope, "headers": headers}, receive, send_with_policy)
 
