@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterable
+from contextlib import suppress
 from copy import copy
 from pathlib import Path
 from secrets import token_hex
@@ -10,8 +11,9 @@ from typing import Any, Final
 from datasette.app import Datasette
 from datasette.plugins import pm
 from datasette.utils.asgi import asgi_send
+from datasette.views.base import DatasetteError
 
-from graphstore.errors import StoreError
+from graphstore.errors import GraphstoreError, StoreError
 from graphstore.store import Store
 from graphstore.web import addresses, caching, hooks
 from graphstore.web.databases import AS_CSV, LARGE, GameFile
@@ -148,7 +150,8 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
 
     async def warm(self) -> None:
         """Do what the first of all requests would have to wait for, and the slowest pages."""
-        await self.refresh_schemas()
+        with suppress(DatasetteError, sqlite3.Error, GraphstoreError):  # pages will say it
+            await self.refresh_schemas()
         pages = [self.urls.path("/")]
         for name, file in self.files_served.items():
             pages.append(self.urls.path(addresses.write(name)))
