@@ -14,7 +14,13 @@ SIZE = 170  # pixels of a board
 
 
 async def page(datasette: Any, request: Any) -> Any:
-    """Return the first page, without the counts of all tables that Datasette's own makes."""
+    """Return the first page, without the counts of all tables that Datasette's own makes.
+
+    Raises:
+        OSError: a file is gone.
+    """
+    for file in datasette.files_served.values():
+        file.store.path.stat()  # one that is gone is said to be so, though it is still open here
     body = await datasette.render_template(
         "index.html", {"metadata": datasette.metadata()}, request=request
     )
