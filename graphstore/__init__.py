@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from graphstore.building import build as build
+    from graphstore.comparison import compare as compare
     from graphstore.drawing import draw as draw
     from graphstore.errors import GraphstoreError as GraphstoreError
     from graphstore.errors import MoveError as MoveError
@@ -51,6 +52,7 @@ _ROOMS = {
     "Store": "store",
     "StoreError": "errors",
     "build": "building",
+    "compare": "comparison",
     "draw": "drawing",
     "explore": "exploration",
     "export": "exporting",

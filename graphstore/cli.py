@@ -11,7 +11,7 @@ import click
 
 from graphstore.commands.asking import line, show, sql, stats
 from graphstore.commands.drawing import draw
-from graphstore.commands.keeping import export, upgrade, verify
+from graphstore.commands.keeping import diff, export, upgrade, verify
 from graphstore.commands.making import build, check, estimate, games, prove, solve
 from graphstore.commands.options import fail
 from graphstore.commands.playing import agents, play, train
@@ -97,6 +97,6 @@ for command in (
     *(games, build, prove, estimate, check, solve),
     *(show, line, draw, serve, sql, stats),
     *(play, train, agents),
-    *(verify, upgrade, export),
+    *(verify, diff, upgrade, export),
 ):
     cli.add_command(command)

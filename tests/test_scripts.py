@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import re
+import runpy
 import shutil
 import sqlite3
 import subprocess
@@ -536,3 +537,29 @@ def test_pictures_need_a_browser(tmp_path):
         "screenshots.py: chromium and chromedriver are needed; install them and run this again\n"
     )
     assert done.returncode == 1
+
+
+def test_many_readers_at_once_get_right_answers_and_no_error():
+    told = printed("load.py", "--quick", "--json")
+    assert (told["errors"], told["wrong"], told["clients"]) == (0, [], 64)
+    by_kind = {each["kind"]: each for each in told["pages"]}
+    kinds = {"index", "position", "row", "table", "row json", "table json", "sql"}
+    assert kinds | {"all but slow sql"} <= by_kind.keys()
+    assert all(each["requests"] and not each["errors"] for each in told["pages"])
+    assert not any(by_kind[kind]["busy"] for kind in kinds - {"sql"})
+    assert by_kind["all but slow sql"]["requests"] >= 64
+    ways = {each["lookups"]: each for each in told["lookups"]}
+    assert ways.keys() == {"probe", "lookup", "sql"}
+    assert all(each["processes"] == 8 and each["least"] > 0 for each in ways.values())
+
+
+def test_a_wrong_answer_is_an_error_of_the_load(tmp_path):
+    build("tictactoe", tmp_path / "tictactoe.db")
+    load = runpy.run_path(str(SCRIPTS / "load.py"))
+    first, *others = load["read"](str(tmp_path / "tictactoe.db"), seed=0)
+    assert first.row["position"] == ".../.../..."
+    right, wrong = json.dumps([first.row]), json.dumps([others[0].row])
+    asked = load["row_as_json"](first)
+    assert asked.right(200, right)
+    assert not asked.right(200, wrong)
+    assert not asked.right(500, right)

@@ -1,4 +1,4 @@
-"""The commands that look after a file: verify, upgrade and export."""
+"""The commands that look after a file: verify, diff, upgrade and export."""
 
 import sys
 from contextlib import nullcontext
@@ -99,6 +99,71 @@ def verify(
         if drawn is not None:
             mend += "; without --sample all that is wrong is told"
         fail(f"{file} is wrong in {len(verdict.problems) + verdict.more:,} places; {mend}")
+
+
+@click.command()
+@click.argument("first", metavar="A", type=click.Path())
+@click.argument("second", metavar="B", type=click.Path())
+@click.option("--rows", is_flag=True, help="Read all rows, also where the digests are the same.")
+@click.option("--agents", is_flag=True, help="Compare the agents too, by name.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="How many differences to list; all are counted.",
+)
+@json_option
+def diff(first: str, second: str, rows: bool, agents: bool, limit: int, as_json: bool) -> None:
+    """Compare the games in A and B: exit with 0 if they are the same, with 1 if not.
+
+    Digests are believed as they were stored when the files were built: rows are read only of tables
+    in which one differs. When, by what and in which time a file was built is not compared.
+    """
+    from graphstore import console
+    from graphstore.comparison import compare
+
+    with opened(first) as one, opened(second) as other, console.progress_shown() as progress:
+        found = compare(one, other, rows=rows, agents=agents, most=limit, progress=progress)
+    if as_json:
+        tables = {name: counts._asdict() for name, counts in found.tables.items()}
+        listed = [each._asdict() for each in found.differences]
+        told = {**found._asdict(), "tables": tables, "differences": listed}
+        console.print_json({"same": found.same, "first": first, "second": second, **told})
+    else:
+        print_comparison(found, one, other)
+    if not found.same:
+        sys.exit(1)
+
+
+def print_comparison(found: Any, first: Any, second: Any) -> None:
+    """Say what differs between two databases, and list the first differences."""
+    if found.same:
+        how = f"all rows of {', '.join(found.read)}" if found.read else "by the digests"
+        size = f"{first.info['states']:,} states, {first.info['moves']:,} moves"
+        print(f"{first.address} and {second.address} hold the same game: {size} ({how})")
+    if found.names[0] != found.names[1]:
+        print(f"different games: {found.names[0]}, in the second {found.names[1]}")
+    if found.digests:
+        print(f"other digests: {', '.join(found.digests)}")
+    for table, counts in found.tables.items():
+        parts = [
+            f"{number:,} {what}"
+            for number, what in (
+                (counts.only_first, "only in the first"),
+                (counts.only_second, "only in the second"),
+                (counts.differ, "with other cells"),
+            )
+            if number
+        ]
+        cells = ", ".join(f"{name} {number:,}" for name, number in counts.cells.items())
+        print(f"{table}: {', '.join(parts)}{cells and f' ({cells})'}")
+    for difference in found.differences:
+        print(difference)
+    if found.more:
+        print(f"and {found.more:,} more")
+    if not found.digests_tell:
+        print("the digests say otherwise: one file was changed; graphstore verify tells which")
 
 
 @click.command()

@@ -2,18 +2,23 @@
 
 import sqlite3
 from collections.abc import Iterable
+from contextlib import suppress
+from copy import copy
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, Final
 
 from datasette.app import Datasette
 from datasette.plugins import pm
 from datasette.utils.asgi import asgi_send
+from datasette.views.base import DatasetteError
 
-from graphstore.errors import StoreError
+from graphstore.errors import GraphstoreError, StoreError
 from graphstore.store import Store
-from graphstore.web import addresses, hooks
+from graphstore.web import addresses, caching, hooks
 from graphstore.web.databases import AS_CSV, LARGE, GameFile
 from graphstore.web.descriptions import tables
+from graphstore.web.statements import WRITTEN, Threads, written
 
 # Importing Datasette turns them on for the whole process; pages and commands tell what it was.
 sqlite3.enable_callback_tracebacks(False)
@@ -21,6 +26,8 @@ sqlite3.enable_callback_tracebacks(False)
 HERE = Path(__file__).parent
 TAKEN: Final = ("_internal", "_memory", "-", ".", "..")
 READ_ONLY: Final = "games are only read here: GET and HEAD, no other method\n"
+READING: Final = {"view-instance", "view-database", "view-table", "view-query", "execute-sql"}
+MOST_TOLD: Final = 1000  # of tables, some of which there are not
 SETTINGS: Final = {
     "allow_download": False,  # a file into which an agent is being trained would arrive torn
     "default_cache_ttl": 0,
@@ -49,6 +56,10 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
     def __init__(self, stores: Iterable[Store]) -> None:
         named = by_name(stores)
         self.stopping = False
+        self.statements = Threads()
+        self._started = token_hex()
+        self._schemas_of: object = None
+        self._told: dict[tuple[Any, ...], Any] = {}
         super().__init__(
             template_dir=str(HERE / "templates"),
             static_mounts=[("-/graphstore", str(HERE / "static"))],
@@ -73,11 +84,16 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
         inner = super().app()
 
         async def application(scope: Any, receive: Any, send: Any) -> None:
+            current = b""
+
             async def send_with_policy(message: Any) -> None:
                 if message["type"] == "http.response.start":
                     given = dict(message.get("headers", []))  # a page may be stricter
                     more = [each for each in HEADERS if each[0] not in given]
-                    message = {**message, "headers": [*message.get("headers", []), *more]}
+                    headers = [*message.get("headers", []), *more]
+                    if current and message["status"] == 200:
+                        headers = caching.tagged(headers, current)
+                    message = {**message, "headers": headers}
                 await send(message)
 
             if scope["type"] != "http":
@@ -89,13 +105,53 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
             for file in self.files_served.values():
                 file.refresh()
             AS_CSV.set(scope["path"].endswith(".csv"))
+            WRITTEN.set(written(scope["query_string"]))
+            if caching.lasting(scope["path"]) and not WRITTEN.get():
+                stamps = [file.stamp for file in self.files_served.values()]
+                current = caching.tag(self._started, stamps)
+                if caching.known(scope["headers"], current):
+                    same = [(caching.NAME, current), (b"cache-control", b"no-cache")]
+                    await send({"type": "http.response.start", "status": 304, "headers": same})
+                    await send({"type": "http.response.body"})
+                    return
             headers = [header for header in scope["headers"] if header[0] != b"cookie"]  # of no use
             await inner({**scope, "headers": headers}, receive, send_with_policy)
 
         return application
 
+    async def permission_allowed(
+        self, actor: Any, action: str, resource: Any = None, default: bool = False
+    ) -> bool:
+        """Return whether something is allowed: to all, all reading of the games, and no more."""
+        database = resource[0] if isinstance(resource, tuple) else resource
+        return action in READING and database != "_internal"
+
+    def metadata(
+        self,
+        key: str | None = None,
+        database: str | None = None,
+        table: str | None = None,
+        fallback: bool = True,
+    ) -> Any:
+        """Return what is told of tables and columns, put together but once."""
+        asked = (key, database, table, fallback)
+        if asked not in self._told:
+            if len(self._told) >= MOST_TOLD:
+                self._told.clear()
+            self._told[asked] = super().metadata(key, database, table, fallback)
+        return copy(self._told[asked])
+
+    async def refresh_schemas(self) -> None:
+        """Let Datasette see to its list of tables when a file has changed, not at every page."""
+        now = [file.stamp for file in self.files_served.values()]
+        if now != self._schemas_of:
+            await super().refresh_schemas()
+            self._schemas_of = now
+
     async def warm(self) -> None:
         """Do what the first of all requests would have to wait for, and the slowest pages."""
+        with suppress(DatasetteError, sqlite3.Error, GraphstoreError):  # pages will say it
+            await self.refresh_schemas()
         pages = [self.urls.path("/")]
         for name, file in self.files_served.items():
             pages.append(self.urls.path(addresses.write(name)))
@@ -115,6 +171,7 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
     def close(self) -> None:
         """End the threads, and close all files."""
         self.stop()
+        self.statements.close()
         self.executor.shutdown(cancel_futures=True)
         for database in self.databases.values():
             database.close()

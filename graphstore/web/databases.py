@@ -1,22 +1,24 @@
 """A solved game as one of Datasette's databases: it is only read, and knows its own counts."""
 
-import asyncio
 import re
 import sqlite3
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable
+from concurrent.futures import Executor
 from contextlib import suppress
 from contextvars import ContextVar
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from datasette.database import Database, QueryInterrupted, Results
+from datasette.database import QueryInterrupted, Results
 from datasette.views.base import DatasetteError
 
 from graphstore import usersql
 from graphstore.errors import GraphstoreError, QueryError
 from graphstore.sqlitefile import connect, explained
 from graphstore.store import Store
+from graphstore.web.schemas import KnownSchema
+from graphstore.web.statements import WRITTEN, in_thread, limited
 
 T = TypeVar("T")
 
@@ -32,7 +34,7 @@ LIMITS: Final = {
 """Texts and patterns so short that no one function fills the memory, or runs for long: between
 the steps of a statement its time is looked at, within one it is not."""
 LARGEST: Final = 10_000_000  # bytes of the cells of an answer
-KEPT: Final = 200  # answers
+KEPT: Final = 400  # answers
 
 _COUNT = re.compile(r'select count\(\*\) from (?:\[(\w+)\]|"?(\w+)"?) *(where )?')
 
@@ -53,7 +55,7 @@ CREATE TEMP VIEW best_move AS SELECT state, move, child, score, win_depth, lose_
 order, so that the first hundred rows take a millisecond and not the time for all six million."""
 
 
-class GameFile(Database):  # type: ignore[misc]  # it ships no types
+class GameFile(KnownSchema):
     """The database of a store; when another file has taken its place, of that.
 
     Attributes:
@@ -65,8 +67,17 @@ class GameFile(Database):  # type: ignore[misc]  # it ships no types
         self.store = store
         self._file = self._identity()
         self._threads = threading.local()
-        self._answers: dict[tuple[str, str], Results] = {}
+        self._answers: dict[tuple[Hashable, ...], Any] = {}
         self._answers_of: object = None
+
+    @property
+    def stamp(self) -> Hashable:
+        """What becomes another one when the file, or what is in it, does."""
+        try:
+            there = self.store.path.stat()
+        except OSError:
+            return id(self.store), None
+        return id(self.store), there.st_ino, there.st_mtime_ns, there.st_size
 
     def refresh(self) -> None:
         """Open the file anew if another is in its place, as after ``build --force``.
@@ -111,9 +122,7 @@ class GameFile(Database):  # type: ignore[misc]  # it ships no types
             sqlite3.OperationalError: with words that tell what was wrong with the SQL.
             StoreError: the file cannot be opened.
         """
-        return await asyncio.get_running_loop().run_in_executor(
-            self.ds.executor, self._in_thread, fn
-        )
+        return await in_thread(self.ds.executor, self._in_thread, fn)
 
     async def execute(
         self,
@@ -137,21 +146,39 @@ class GameFile(Database):  # type: ignore[misc]  # it ships no types
         if asks:
             custom_time_limit = min(custom_time_limit or COUNT_LIMIT_MS, COUNT_LIMIT_MS)
         if _CENSUS.fullmatch(sql) and self.store.info["states"] <= LARGE:
-            return await self._remembered((sql, ""), lambda: self.execute_fn(_all_rows(sql)))
+            return await self.remembered((sql, ""), lambda: self.execute_fn(_all_rows(sql)))
 
-        async def asked() -> Results:
-            return await super(GameFile, self).execute(
-                sql, params, truncate, custom_time_limit, page_size, log_sql_errors=False
-            )
+        limit = min(custom_time_limit or self.ds.sql_time_limit_ms, self.ds.sql_time_limit_ms)
+        most = self.ds.max_returned_rows
+        most += most == (page_size or self.ds.page_size)  # by one more a page tells of the next
+
+        async def asked(executor: Executor, limit: int) -> Results:
+            run = limited(sql, params, limit, most if truncate else None)
+            return await in_thread(executor, self._in_thread, run)
+
+        async def answered() -> Results:
+            if WRITTEN.get():
+                return await self.ds.statements.answer(asked, limit)
+            return await asked(self.ds.executor, limit)
 
         if not truncate and custom_time_limit == self.ds.setting("facet_time_limit_ms"):
-            return await self._remembered((sql, repr(params)), asked)
+            return await self.remembered((sql, repr(params)), answered)
         try:
-            return await asked()
+            return await answered()
         except sqlite3.OperationalError as error:
             if AS_CSV.get():  # where Datasette would make an empty answer of an error
                 raise DatasetteError(str(error), status=400) from error
             raise
+
+    async def remembered(self, key: tuple[Hashable, ...], ask: Callable[[], Awaitable[Any]]) -> Any:
+        """Return an answer that cannot change before the file does: its tables, a facet."""
+        now = self.stamp
+        if now != self._answers_of or len(self._answers) > KEPT:
+            self._answers, self._answers_of = {}, now
+        answers = self._answers  # there may be others when the answer comes
+        if key not in answers:
+            answers[key] = await ask()
+        return answers[key]
 
     async def attached_databases(self) -> list[Any]:
         """Return none: what SQLite lists is the place of the temporary view."""
@@ -166,18 +193,6 @@ class GameFile(Database):  # type: ignore[misc]  # it ships no types
         if table == "census":
             return int(info["plies"]) + 1
         return int(info[known[table]]) if table in known else None
-
-    async def _remembered(
-        self, key: tuple[str, str], ask: Callable[[], Awaitable[Results]]
-    ) -> Results:
-        """Return an answer that cannot change before the file does: a facet's, the census."""
-        now = (self.store, self.mtime_ns)
-        if now != self._answers_of or len(self._answers) > KEPT:
-            self._answers, self._answers_of = {}, now
-        answers = self._answers  # there may be others when the answer comes
-        if key not in answers:
-            answers[key] = await ask()
-        return answers[key]
 
     def _in_thread(self, fn: Callable[[sqlite3.Connection], T]) -> T:
         held = self._threads

@@ -11,6 +11,7 @@ from datasette.utils.asgi import Base400, Response
 from datasette.views.base import DatasetteError
 
 from graphstore.errors import GraphstoreError, NotInStoreError, PositionError, QueryError
+from graphstore.web.statements import BusyError
 
 TOO_LONG = (
     "that took longer than the {limit:g} s that a statement has here; narrow it, by LIMIT or by "
@@ -32,17 +33,17 @@ async def page(datasette: Any, request: Any, error: Exception) -> Any:
     )
     if status == 500 and os.environ.get("GRAPHSTORE_DEBUG"):
         traceback.print_exception(error)
+    headers = {"retry-after": str(error.seconds)} if isinstance(error, BusyError) else {}
     path = request.path.split("?")[0]
     if path.endswith(".csv"):
-        return Response.text(f"{message}\n", status=status)
+        return Response.text(f"{message}\n", status=status, headers=headers)
     if path.endswith(".json"):
-        return Response.json(
-            {"ok": False, "error": message, "status": status, "title": title}, status=status
-        )
+        told = {"ok": False, "error": message, "status": status, "title": title}
+        return Response.json(told, status=status, headers=headers)
     html = await datasette.render_template(
         "error.html", {"title": title, "status": status, "error": message}, request=request
     )
-    return Response.html(html, status=status)
+    return Response.html(html, status=status, headers=headers)
 
 
 def said(error: Exception, limit: float, query: str) -> tuple[int, str, str]:

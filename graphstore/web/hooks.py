@@ -14,8 +14,9 @@ from graphstore.web import queries as stored
 
 @hookimpl  # type: ignore[untyped-decorator]
 def register_routes(datasette: Any) -> list[tuple[str, Any]]:
-    """Add the pages of positions, and the colours of boards."""
+    """Add the first page, the pages of positions, and the colours of boards."""
     return [
+        (r"^/$", index.page),
         (r"^/-/explore/(?P<game>[^/]+)(/(?P<position>.*))?$", explore.page),
         (r"^/-/explore/?$", explore.chopped),
         (

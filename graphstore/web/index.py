@@ -3,12 +3,28 @@
 from collections.abc import Iterable
 from typing import Any
 
+from datasette.utils.asgi import Response
+
 from graphstore.console import in_words
 from graphstore.schema import STRATEGY
 from graphstore.store import Store
 from graphstore.web import addresses, cells
 
 SIZE = 170  # pixels of a board
+
+
+async def page(datasette: Any, request: Any) -> Any:
+    """Return the first page, without the counts of all tables that Datasette's own makes.
+
+    Raises:
+        OSError: a file is gone.
+    """
+    for file in datasette.files_served.values():
+        file.store.path.stat()  # one that is gone is said to be so, though it is still open here
+    body = await datasette.render_template(
+        "index.html", {"metadata": datasette.metadata()}, request=request
+    )
+    return Response.html(body)
 
 
 def games(stores: Iterable[Store]) -> list[dict[str, Any]]:

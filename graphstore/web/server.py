@@ -12,12 +12,15 @@ from contextlib import contextmanager
 from ipaddress import ip_address
 from types import FrameType
 
+import h11
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from graphstore.errors import AddressError
 from graphstore.web.application import Explorer
 
 PATIENCE = 4  # seconds for what is being answered, when the end comes
+WHOLE_WITHIN = 30  # seconds for a request to arrive in
 
 
 def is_loopback(host: str) -> bool:
@@ -68,6 +71,7 @@ def serve(explorer: Explorer, listening: socket.socket) -> None:
         lifespan="off",
         timeout_graceful_shutdown=PATIENCE,
         server_header=False,
+        http=Connection,
     )
     server = _Server(config, explorer)
     # Datasette drops coroutines when a facet fails, which the page says, or when it is to end.
@@ -79,6 +83,38 @@ def serve(explorer: Explorer, listening: socket.socket) -> None:
 def show(url: str) -> None:
     """Open an address in the browser, which may take its time."""
     threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
+
+
+class Connection(H11Protocol):
+    """uvicorn's; it is closed if a request on it does not arrive in time, however it trickles."""
+
+    _late: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for a request."""
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        """Take a part of a request, and wait for the rest of it, if there is one."""
+        super().data_received(data)
+        if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
+            self._wait_no_more()
+        elif self._late is None:
+            self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait for nothing any more."""
+        self._wait_no_more()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        self._late = self.loop.call_later(WHOLE_WITHIN, self.transport.close)
+
+    def _wait_no_more(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
 
 
 class _Server(uvicorn.Server):
