@@ -26,6 +26,7 @@ from graphstore.errors import AgentMissingError, NotAStoreError, StoreError, sho
 from graphstore.inserting import insert_rows
 from graphstore.menace import MOST_BEADS, Boxes, Settings, read_stages, written
 from graphstore.opponents import agent_name
+from graphstore.precautions import refuse_traps
 from graphstore.schema import agent, bead, checkpoint, edge, played
 from graphstore.store import Store, connect, explained
 
@@ -305,6 +306,7 @@ def writing(store: Store, consequence: str = "nothing was written") -> Iterator[
         while True:
             before = store.path.stat()
             with engine.connect() as connection:
+                connection.exec_driver_sql("PRAGMA trusted_schema = OFF")
                 connection.exec_driver_sql("PRAGMA foreign_keys = ON")
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
                 if not os.path.samestat(before, store.path.stat()):
@@ -376,6 +378,7 @@ def named_in(path: Path) -> tuple[str, list[str]]:
     """Return the game and the agents of a file, which may be of any version, or anything else."""
     try:
         with closing(connect(path)) as connection:
+            refuse_traps(connection, path)
             (game,) = connection.execute("SELECT name FROM game").fetchone()
             if not connection.execute(
                 "SELECT 1 FROM sqlite_master WHERE name = 'agent'"

@@ -125,12 +125,13 @@ class Part:
 
     def _statement(self, table: str) -> str:
         source, where = table, ""
-        if not self.whole and table in _MADE_OF:
+        if table in _MADE_OF:  # whatever the file calls its view
             base, key = _MADE_OF[table]
             literal = {"literal_binds": True}
             view = TABLES[table].compile(dialect=sqlite.dialect(), compile_kwargs=literal)
             some = f"SELECT * FROM main.{base} WHERE {key} {_AMONG}"
-            source = f"(WITH {base} AS ({some}) {view})"  # SQLite would make the view as a whole
+            only = "" if self.whole else f"WITH {base} AS ({some})"  # or all would be made first
+            source = f"({only} {view})"
         elif not self.whole:
             where = _SOME[table]
         return f"SELECT {', '.join(names(table))} FROM {source} {where} ORDER BY {_ORDER[table]}"

@@ -32,6 +32,7 @@ from graphstore.errors import (
 from graphstore.game import Game, Ints
 from graphstore.games import find_builtin
 from graphstore.notebook import facts, or_none
+from graphstore.precautions import careful, refuse_traps
 from graphstore.usersql import Answer, run
 
 if TYPE_CHECKING:
@@ -244,16 +245,28 @@ class Store:
         start = self.info["start"] if position is None else position
         return query.line(self.probe, start, most=most)
 
-    def sql(self, statement: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> Answer:
+    def sql(
+        self,
+        statement: str,
+        parameters: Sequence[Any] | Mapping[str, Any] = (),
+        *,
+        seconds: float | None = None,
+        rows: int | None = None,
+    ) -> Answer:
         """Return the rows of one reading statement; it may call board(id) and canonical(text).
 
-        Parameters take the place of ``?`` in order, or of ``:name`` by name.
+        Args:
+            statement: in SQL.
+            parameters: what takes the place of ``?`` in order, or of ``:name`` by name.
+            seconds: that the database may work on it; None: as long as it takes.
+            rows: that the answer may have; None: any number.
 
         Raises:
-            QueryError: the SQL is wrong, or would do more than read.
+            QueryError: the SQL is wrong, would do more than read, or comes to a limit.
         """
+        limits: dict[str, Any] = {"seconds": seconds, "rows": rows}
         with explained(self.path):
-            return run(connect(self.path), statement, parameters, self.functions())
+            return run(connect(self.path), statement, parameters, self.functions(), **limits)
 
     def graph(self, *, below: str | int | None = None) -> "GameGraph":
         """Return the solved graph, whole or what play from one position can reach.
@@ -354,7 +367,7 @@ def migrations() -> str:
 def connect(path: Path) -> sqlite3.Connection:
     """Return a read-only connection of the standard library's driver."""
     uri = f"{path.absolute().as_uri()}?mode=ro"
-    return sqlite3.connect(uri, uri=True, check_same_thread=False)
+    return careful(sqlite3.connect(uri, uri=True, check_same_thread=False))
 
 
 def local_path(path_or_url: str | os.PathLike[str]) -> Path:
@@ -394,6 +407,7 @@ def _revision(path: Path) -> str:
     """Return the schema revision of a file that is ours."""
     header = _check_header(path)
     with explained(path), closing(connect(path)) as connection:
+        refuse_traps(connection, path)
         rows = connection.execute("SELECT version_num FROM alembic_version").fetchall()
         (page_size,) = connection.execute("PRAGMA page_size").fetchone()
         size, whole = path.stat().st_size, page_size * int.from_bytes(header[28:32])

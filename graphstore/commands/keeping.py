@@ -17,6 +17,7 @@ from graphstore.commands.options import (
     opened,
     say_if_without_rules,
 )
+from graphstore.errors import visible
 
 
 @click.command()
@@ -36,11 +37,11 @@ def verify(file: str, rules: str | None, as_json: bool) -> None:
         console.print_json({"ok": verdict.ok, **verdict._asdict(), "problems": problems})
     else:
         for problem in verdict.problems:
-            print(problem)
+            print(visible(str(problem)))
         if verdict.more:
             print(f"and {verdict.more:,} more problems")
         for what in verdict.skipped:
-            print(f"not checked: {what}")
+            print(visible(f"not checked: {what}"))
         if verdict.ok:
             print(f"{file} holds: {store.info['states']:,} states, {store.info['moves']:,} moves")
             print(f"derived anew: {', '.join(verdict.checked)}")
