@@ -7,14 +7,19 @@ a file is refused in which what graphstore reads by name is no plain table.
 
 import re
 import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 
-from graphstore.errors import NotAStoreError, shown
+from graphstore.errors import GraphstoreError, NotAStoreError, shown
 from graphstore.schema import metadata, state
 
 LONGEST: Final = 10_000_000
 """Bytes of a text, or of a row: the longest that graphstore writes has some thousands."""
+
+UNFORESEEN: Final = (TypeError, ValueError, ArithmeticError, LookupError, AssertionError)
+"""What reading cells leads to that are not of their column's kind."""
 
 _TABLES: Final = {*metadata.tables, "alembic_version"}
 _PLAIN: Final = re.compile(r"create table\s(?!.*\bas\b)", re.IGNORECASE | re.DOTALL)
@@ -47,6 +52,39 @@ def refuse_traps(connection: sqlite3.Connection, path: Path) -> None:
                 f"{path} is not as graphstore writes it: {fault}; what reads it would run "
                 "the SQL of others"
             )
+
+
+def damage(path: Path) -> str:
+    """Return what SQLite finds wrong with a file, in one line; nothing where that is nothing.
+
+    It looks at every page and at the kind of every cell, which takes as long as reading the file.
+    """
+    try:
+        with closing(
+            careful(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True))
+        ) as c:
+            (found,) = c.execute("PRAGMA quick_check(1)").fetchone()
+    except sqlite3.Error as error:
+        found = error
+    return "" if found == "ok" else " ".join(str(found).split())
+
+
+@contextmanager
+def blamed(path: Path) -> Iterator[None]:
+    """Turn what a damaged file has led to into one line about it; what is a bug stays one.
+
+    Raises:
+        NotAStoreError: the file is damaged, and something failed that should not have.
+    """
+    try:
+        yield
+    except GraphstoreError:
+        raise
+    except UNFORESEEN as error:
+        found = damage(path)
+        if not found:
+            raise
+        raise NotAStoreError(f"{path} is damaged: {found}") from error
 
 
 def _without_winner(sql: str) -> str:

@@ -18,6 +18,7 @@ from sqlalchemy.pool import NullPool, QueuePool
 
 from graphstore import qtable, query, schema
 from graphstore.errors import (
+    GraphstoreError,
     NewerStoreError,
     NotAStoreError,
     NotInStoreError,
@@ -32,7 +33,7 @@ from graphstore.errors import (
 from graphstore.game import Game, Ints
 from graphstore.games import find_builtin
 from graphstore.notebook import facts, or_none
-from graphstore.precautions import careful, refuse_traps
+from graphstore.precautions import UNFORESEEN, blamed, careful, refuse_traps
 from graphstore.usersql import Answer, run
 
 if TYPE_CHECKING:
@@ -107,8 +108,11 @@ class Store:
     def __enter__(self) -> "Store":
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         self.close()
+        if isinstance(error, UNFORESEEN) and not isinstance(error, GraphstoreError):
+            with blamed(self.path):
+                raise error
 
     def __repr__(self) -> str:
         return f"<Store {self.path}: {self.info['name']}, {self.info['states']} states>"
@@ -310,7 +314,7 @@ class Store:
     @contextmanager
     def connect(self) -> Iterator[Connection]:
         """Lend a read-only connection; database errors come out as one clear line."""
-        with explained(self.path), self._engine.connect() as connection:
+        with explained(self.path), blamed(self.path), self._engine.connect() as connection:
             yield connection
 
 

@@ -186,7 +186,7 @@ class Watch:
             return QueryError(
                 "this statement would do more than read; only SELECT and the like run"
             )
-        return QueryError(f"SQL: {self.raised or error}")
+        return QueryError(f"SQL: {' '.join(str(self.raised or error).split())}")
 
 
 class _Interrupts:

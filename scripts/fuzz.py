@@ -20,7 +20,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, redirect_stderr, redirect_stdout, suppress
+from contextlib import (
+    ExitStack,
+    closing,
+    contextmanager,
+    redirect_stderr,
+    redirect_stdout,
+    suppress,
+)
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -93,11 +100,44 @@ class Placed(Heap):
 '''
 NASTY = (
     *("", " ", "\0", "\ud800", "\udcff", "\u202e", "\ufeff", "e\u0301", "\U0001f600", "\x1b[31m"),
-    *("9" * 20, "9" * 5000, "-1", "-0", "+1", "1e999", "nan", "inf", "0x10", "1_000", "1.0", "1" * 63),
+    *(
+        "9" * 20,
+        "9" * 5000,
+        "-1",
+        "-0",
+        "+1",
+        "1e999",
+        "nan",
+        "inf",
+        "0x10",
+        "1_000",
+        "1.0",
+        "1" * 63,
+    ),
     *("\u0663\u0664", "\u00b2", "\uff13", "\u2460", "½", "ß", "İ", "\u0130", "ﬁ"),
-    *("%s%n%d", "{0.__class__}", "{}", "[red]x[/red]", "[/]", "<b>&amp;", "'\"`", "\\", "../..", "~"),
+    *(
+        "%s%n%d",
+        "{0.__class__}",
+        "{}",
+        "[red]x[/red]",
+        "[/]",
+        "<b>&amp;",
+        "'\"`",
+        "\\",
+        "../..",
+        "~",
+    ),
     *("(" * 90, "(" * 9000, "[" * 9000 + "]" * 9000, "-" * 9000 + "1", "not " * 3000 + "1"),
-    *("X" * 100_000, "." * 10_001, "/" * 5000, "a,b;" * 2000, "\n" * 1000, "| " * 3000, "NULL", "None"),
+    *(
+        "X" * 100_000,
+        "." * 10_001,
+        "/" * 5000,
+        "a,b;" * 2000,
+        "\n" * 1000,
+        "| " * 3000,
+        "NULL",
+        "None",
+    ),
 )
 SQL = (
     "SELECT count(*) FROM state WHERE ply <= 3 AND value = 1",
@@ -111,8 +151,62 @@ SQL = (
     *("DELETE FROM state WHERE 1", "UPDATE state SET value = 0 RETURNING *", "DROP TABLE edge"),
     *("ATTACH 'new.db' AS new", "VACUUM INTO 'new.db'", "PRAGMA writable_schema = 1"),
     *("INSERT INTO edge SELECT * FROM edge", "CREATE TEMP TABLE x AS SELECT 1", "ALTER TABLE x"),
-    *("SELECT load_extension('x.so')", "SELECT writefile('new.db', 1)", "BEGIN IMMEDIATE", "REINDEX"),
+    *(
+        "SELECT load_extension('x.so')",
+        "SELECT writefile('new.db', 1)",
+        "BEGIN IMMEDIATE",
+        "REINDEX",
+    ),
 )
+TERMS = (
+    *(
+        "id",
+        "ply",
+        "value",
+        "position",
+        "score",
+        "NULL",
+        "1",
+        "-9223372036854775808",
+        "1e308",
+        "x'ff'",
+    ),
+    *(
+        "'X'",
+        "random()",
+        "hex(zeroblob(%))",
+        "board(#)",
+        "canonical(#)",
+        "printf(#, #, #)",
+        "(# || #)",
+    ),
+    *(
+        "replace(#, #, #)",
+        "trim(#, #)",
+        "instr(#, #)",
+        "(# LIKE #)",
+        "(# GLOB #)",
+        "substr(#, #, #)",
+    ),
+    *(
+        "CAST(# AS TEXT)",
+        "zeroblob(%)",
+        "json_array(#, #)",
+        "group_concat(#)",
+        "max(#)",
+        "count(*)",
+    ),
+    *(
+        "(SELECT #)",
+        "CASE # WHEN # THEN # END",
+        "(# IN (#, #))",
+        "quote(#)",
+        "abs(#)",
+        "char(#, #)",
+    ),
+    *("json_patch(#, #)", "(# + #)", "(# << #)", "round(#, #)", "unicode(#)", "strftime(#, #)"),
+)
+"""Of statements: # is a term, % a number."""
 WHERE = (
     *("ply <= 3 AND value = 1", "position LIKE 'X%'", "id IN (SELECT child FROM edge)", "1) OR (1"),
     *("board(id) GLOB '*O'", "ply = (SELECT max(ply) FROM state)", "id = canonical('XO.......')"),
@@ -182,7 +276,9 @@ def fuzz(known: Sequence[Parser], inputs: int, *, seed: int, seconds: float) -> 
     """Give every parser its share of the inputs, and return what came of them."""
     whole = sum(each.share for each in known)
     return [
-        tried(each, max(1, round(inputs * each.share / whole)), Random(f"{seed} {each.name}"), seconds)
+        tried(
+            each, max(1, round(inputs * each.share / whole)), Random(f"{seed} {each.name}"), seconds
+        )
         for each in known
     ]
 
@@ -191,10 +287,14 @@ def tried(parser: Parser, inputs: int, chance: Random, seconds: float) -> Tally:
     """Return what comes of so many inputs of a parser."""
     accepted, refused, slowest, peak = 0, 0, 0.0, 0.0
     defects: list[dict[str, str]] = []
+    forget_peak()
     before = memory("VmRSS")
     for number in range(inputs):
-        text = parser.seeds[number] if number < len(parser.seeds) else made(parser.seeds, chance)
-        forget_peak()
+        text = (
+            parser.seeds[number]
+            if number < min(len(parser.seeds), 20)
+            else made(parser.seeds, chance)
+        )
         fault, began = None, time.process_time()
         try:
             with limited(seconds):
@@ -202,7 +302,7 @@ def tried(parser: Parser, inputs: int, chance: Random, seconds: float) -> Tally:
             accepted += 1
         except (GraphstoreError, click.ClickException) as error:
             refused += 1
-            if len(str(error).splitlines()) != 1:
+            if len(str(error).splitlines()) != 1 and len(text.splitlines()) <= 1:
                 fault = f"not one line: {error!s:.200}"
         except TooSlowError:
             fault = "too slow"
@@ -212,6 +312,7 @@ def tried(parser: Parser, inputs: int, chance: Random, seconds: float) -> Tally:
         slowest, peak = max(slowest, took), max(peak, grown)
         if fault is None and (took > seconds or grown > MEMORY):
             fault = f"{took:.2f} s, {grown:.0f} MB"
+            forget_peak()
         if fault is not None and len(defects) < 20:
             defects.append({"defect": fault, "input": f"{shown(text)} ({len(text):,} characters)"})
             if os.environ.get("FUZZ_WHOLE"):
@@ -227,6 +328,8 @@ def made(seeds: Sequence[str], chance: Random) -> str:
     way = chance.random()
     if way < 0.05:
         return chance.choice(NASTY)
+    if way > 0.9:
+        return text
     if way < 0.1:
         codes = (int(chance.random() ** 4 * 0x10FFFF) for _ in range(chance.randrange(30)))
         return "".join(map(chr, codes))
@@ -240,15 +343,40 @@ def made(seeds: Sequence[str], chance: Random) -> str:
         opening, closing_ = chance.choice(("()", "[]", "{}", ("-", ""), ("not ", "")))
         return opening * depth + text + closing_ * depth
     if way < 0.22:
-        return text.translate({48 + digit: chance.choice((0x660, 0xFF10, 0x1D7CE)) + digit for digit in range(10)})
+        return text.translate(
+            {48 + digit: chance.choice((0x660, 0xFF10, 0x1D7CE)) + digit for digit in range(10)}
+        )
     for _ in range(int(2 ** (4 * chance.random()))):
         begin = chance.randrange(len(text) + 1)
         end = min(len(text), begin + chance.choice((0, 0, 1, 1, 2, 8)))
-        new = chance.choice((text[end : end + 3], text[begin:end], chance.choice("".join(seeds) or "x")))
+        new = chance.choice(
+            (text[end : end + 3], text[begin:end], chance.choice("".join(seeds) or "x"))
+        )
         if chance.random() < 0.1:
             new = chance.choice(NASTY)
         text = text[:begin] + new + text[end:]
     return text
+
+
+def statements(count: int) -> Iterator[str]:
+    """Yield statements that are mostly right, and do nothing that anybody wants."""
+    chance = Random(count)
+
+    def term(depth: int) -> str:
+        word = chance.choice(TERMS if depth < 4 else TERMS[:12])
+        word = word.replace("%", str(10 ** chance.randrange(11)))
+        return "".join(term(depth + 1) if each == "#" else each for each in word)
+
+    for _ in range(count):
+        tables = ", ".join(
+            f"state AS s{at}" if at else "state" for at in range(chance.randrange(1, 4))
+        )
+        columns = ", ".join(term(0) for _ in range(chance.randrange(1, 4)))
+        columns = re.sub(r"\b(id|ply|value|position|score)\b", r"state.\1", columns)
+        end = chance.choice(
+            ("", "", f"LIMIT {term(3)}", "ORDER BY 1", "GROUP BY state.ply", "UNION SELECT 1")
+        )
+        yield f"SELECT {columns} FROM {tables} {end}"
 
 
 @contextmanager
@@ -286,6 +414,7 @@ def forget_peak() -> None:
 def parsers() -> Iterator[list[Parser]]:
     """Lend all parsers, over databases in a folder of their own, which is the current one."""
     with ExitStack() as stack:
+        stack.enter_context(patch.dict(os.environ, {"GRAPHSTORE_DEBUG": ""}))
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         before = Path.cwd()
         stack.callback(os.chdir, before)
@@ -345,7 +474,7 @@ def reads_again(game: Game, store: Store | None) -> Callable[[str], None]:
         canonical = game.canonical(here)
         assert game.canonical(canonical).tolist() == canonical.tolist()
         assert 0 <= position < 2**63
-        assert game.board(position)
+        game.board(position)
         if store is not None:
             with suppress(NotInStoreError):
                 assert store.probe(text).state == canonical[0]
@@ -355,9 +484,18 @@ def reads_again(game: Game, store: Store | None) -> Callable[[str], None]:
 
 def words(folder: Path) -> Iterator[Parser]:
     """Yield what reads names, numbers, settings and addresses."""
-    names = [name for family in FAMILIES for name in (*family.examples, *family.large, family.usage)]
-    specs = [f"fuzzed.py:{name}" for name in ("Heap", "Heap(3)", "Heap(most=3)", "Word", "Pair(1, 2)")]
-    specs += ["fuzzed.py", f"{folder}/fuzzed.py:Numbers", "no.such.module:Name", "fuzzed.py:Heap('a',)"]
+    names = [
+        name for family in FAMILIES for name in (*family.examples, *family.large, family.usage)
+    ]
+    specs = [
+        f"fuzzed.py:{name}" for name in ("Heap", "Heap(3)", "Heap(most=3)", "Word", "Pair(1, 2)")
+    ]
+    specs += [
+        "fuzzed.py",
+        f"{folder}/fuzzed.py:Numbers",
+        "no.such.module:Name",
+        "fuzzed.py:Heap('a',)",
+    ]
 
     def name(text: str) -> None:
         find_builtin(text)
@@ -373,7 +511,7 @@ def words(folder: Path) -> Iterator[Parser]:
 
     def integers(text: str) -> None:
         numbers = [int(each) for each in re.findall(r"-?[0-9]{1,30}", text)][:50]
-        for odd in (text, [text, 1], [numbers, numbers + [1]], 0.5, [numbers, None]):
+        for odd in (text, [text, 1], [numbers, [*numbers, 1]], 0.5, [numbers, None]):
             for function in (encodings.to_masks, encodings.pack32, encodings.unpack32):
                 with suppress(GraphstoreError):
                     function(odd)  # type: ignore[arg-type]
@@ -386,7 +524,11 @@ def words(folder: Path) -> Iterator[Parser]:
     ultimate: Any = find_game("ultimate(closed)")
 
     def record(text: str) -> None:
-        data = bytes.fromhex(text) if re.fullmatch("([0-9a-f]{2})*", text) else text.encode("utf-8", "replace")
+        data = (
+            bytes.fromhex(text)
+            if re.fullmatch("([0-9a-f]{2})*", text)
+            else text.encode("utf-8", "replace")
+        )
         with suppress(GraphstoreError):
             records.position_of(ultimate, data)
         assert records.Record.unpack(data).pack() == data
@@ -411,20 +553,31 @@ def words(folder: Path) -> Iterator[Parser]:
             game, position = addresses.read("game", text)
             with suppress(UnicodeEncodeError):
                 path = addresses.write(game, position).split("/", 4)
-                assert addresses.read(path[3], (path + [""])[4]) == (game, position)
+                assert addresses.read(path[3], [*path, ""][4]) == (game, position)
 
     hexed = [
         records.record_of(ultimate, ultimate.read(each)).hex() for each in some_texts(ultimate)[::2]
     ]
     packed = [str(each) for each in encodings.pack32([0, 1 << 13, 1 << 13 | 1]).tolist()]
-    urls = ["tictactoe.db", "sqlite:///tictactoe.db", "sqlite:tictactoe.db", "fuzzed.py", ".", "nim.db"]
+    urls = [
+        "tictactoe.db",
+        "sqlite:///tictactoe.db",
+        "sqlite:tictactoe.db",
+        "fuzzed.py",
+        ".",
+        "nim.db",
+    ]
     urls += ["postgresql://host/games", "file:tictactoe.db?mode=rwc", "sqlite:///:memory:"]
     yield Parser("name of a game", 4, names, name)
     yield Parser("rules of others", 2, specs, spec)
     yield Parser("integers of others", 2, [*packed, "0 16 131088", "262143", "511 0"], integers)
     yield Parser("records of ultimate", 3, hexed, record)
-    yield Parser("settings", 3, ["4/3/2/1", "2", "win=3", "longest=9", "empty=resign", "side=2"], settings)
-    yield Parser("opponents", 3, ["perfect", "mistakes=0.2", "random", "menace", "x-1_.y"], opponent)
+    yield Parser(
+        "settings", 3, ["4/3/2/1", "2", "win=3", "longest=9", "empty=resign", "side=2"], settings
+    )
+    yield Parser(
+        "opponents", 3, ["perfect", "mistakes=0.2", "random", "menace", "x-1_.y"], opponent
+    )
     yield Parser("databases", 2, urls, address)
     yield Parser("addresses", 3, ["XO./.X./...", "~2E~2E/..%20O", "~", "a%2Fb", "%FF"], place)
 
@@ -436,7 +589,7 @@ def of_databases(store: Store) -> Iterator[Parser]:
     def sql(text: str) -> None:
         before = store.path.stat(), sorted(os.listdir())
         try:
-            with closing(iter(store.sql(text, seconds=0.3, rows=50))) as rows:
+            with closing(iter(store.sql(text, seconds=0.1, rows=50))) as rows:
                 for _ in rows:
                     pass
         finally:
@@ -446,7 +599,7 @@ def of_databases(store: Store) -> Iterator[Parser]:
         with selected(store, where=text) as part:
             assert part.states
 
-    yield Parser("SQL", 6, SQL, sql)
+    yield Parser("SQL", 6, (*SQL, *statements(500)), sql)
     yield Parser("conditions", 3, WHERE, where)
     yield Parser("moves", 3, ["1", "3", "5", "7", "+2", " 1 "], match.read)
 
@@ -459,12 +612,18 @@ def commands(path: Path) -> Iterator[Parser]:
         "line": (("line", str(path), "?"), texts),
         "draw": (("draw", str(path), "?", "--format", "text"), texts),
         "solve": (("solve", "tictactoe", "?", "--timeout", "0.3"), texts),
-        "sql": (("sql", "--seconds", "0.3", "--rows", "50", str(path), "?"), SQL),
+        "sql": (("sql", "--seconds", "0.1", "--rows", "50", str(path), "?"), SQL),
         "export": (("export", str(path), "--format", "csv", "--where", "?"), WHERE),
         "agents": (("agents", str(path), "?"), ["menace", "known"]),
         "play": (("play", str(path), "--seed", "1", "--moves", "?"), ["4 0 8", "0,1,2"]),
-        "against": (("play", str(path), "--moves", "0", "--against", "?"), ["random", "mistakes=1"]),
-        "replies": (("play", str(path), "--seed", "1"), ["4\nhint\nundo\n?\nmoves\n0\nq\n", "resign\n"]),
+        "against": (
+            ("play", str(path), "--moves", "0", "--against", "?"),
+            ["random", "mistakes=1"],
+        ),
+        "replies": (
+            ("play", str(path), "--seed", "1"),
+            ["4\nhint\nundo\n?\nmoves\n0\nq\n", "resign\n"],
+        ),
     }
     for name, (command, seeds) in lines.items():
         yield Parser(f"command: {name}", 0.6, seeds, commanded(command))
@@ -475,7 +634,7 @@ def commanded(command: Sequence[str]) -> Callable[[str], None]:
 
     def ask(text: str) -> None:
         line = [text if word == "?" else word for word in command]
-        typed = text.encode(errors="surrogateescape" if "\ud800" not in text else "replace")
+        typed = text.encode(errors="surrogatepass")
         code, out, err = run(line, typed)
         if code:
             last = err.rstrip("\n").split("\n")[-1]
@@ -483,14 +642,16 @@ def commanded(command: Sequence[str]) -> Callable[[str], None]:
             assert last.startswith("graphstore: ") and "a bug" not in err, err
             raise RefusedError(last)
         for said in (out, err):
-            assert said.replace("\n", "").replace("\t", "").isprintable() or "csv" in line, "control"
+            assert said.replace("\n", "").replace("\t", "").isprintable() or "csv" in line, (
+                "control"
+            )
 
     return ask
 
 
 def run(line: Sequence[str], typed: bytes = b"") -> tuple[int, str, str]:
     """Run a command here; return its exit code, and what it printed."""
-    out, err = io.StringIO(), io.StringIO()
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", "backslashreplace") for _ in range(2))
     stdin = io.TextIOWrapper(io.BytesIO(typed), encoding="utf-8")
     code: Any = 0
     with (
@@ -503,7 +664,11 @@ def run(line: Sequence[str], typed: bytes = b"") -> tuple[int, str, str]:
             graphstore()
         except SystemExit as done:
             code = done.code or 0
-    return int(code), out.getvalue(), err.getvalue()
+    texts = []
+    for each in (out, err):
+        each.flush()
+        texts.append(each.buffer.getvalue().decode())  # type: ignore[attr-defined]
+    return int(code), texts[0], texts[1]
 
 
 def explorer(stack: ExitStack, path: Path) -> Parser:
@@ -516,7 +681,7 @@ def explorer(stack: ExitStack, path: Path) -> Parser:
     app = site.app()
 
     async def status(text: str) -> int:
-        path, _, query = text.encode("utf-8", "surrogateescape" if "\ud800" not in text else "replace").partition(b"?")
+        path, _, query = text.encode(errors="surrogatepass").partition(b"?")
         told: list[int] = []
 
         async def send(message: Any) -> None:
@@ -526,9 +691,23 @@ def explorer(stack: ExitStack, path: Path) -> Parser:
         async def receive() -> Any:
             return {"type": "http.request", "body": b"", "more_body": False}
 
-        scope = {"type": "http", "method": "GET", "path": path.decode("utf-8", "replace"), "raw_path": path}
-        scope |= {"query_string": query, "headers": [(b"host", b"localhost")], "http_version": "1.1"}
-        scope |= {"scheme": "http", "server": ("localhost", 80), "client": ("localhost", 1), "root_path": ""}
+        scope = {
+            "type": "http",
+            "method": "GET",
+            "path": path.decode("utf-8", "replace"),
+            "raw_path": path,
+        }
+        scope |= {
+            "query_string": query,
+            "headers": [(b"host", b"localhost")],
+            "http_version": "1.1",
+        }
+        scope |= {
+            "scheme": "http",
+            "server": ("localhost", 80),
+            "client": ("localhost", 1),
+            "root_path": "",
+        }
         await app(scope, receive, send)
         return told[0]
 
@@ -539,12 +718,28 @@ def explorer(stack: ExitStack, path: Path) -> Parser:
             raise RefusedError(f"status {code}")
 
     pages = ["/", "/tictactoe", "/-/explore/tictactoe", "/-/explore/tictactoe/XO./.X./..."]
-    pages += ["/-/explore/tictactoe/X../.O./...?against=perfect&as=2&turn=1&hide=1&from=0&to=1&cell=2"]
-    pages += ["/-/explore/tictactoe/8706.json?agent=menace", "/tictactoe/state?ply__lte=3&_sort=score"]
-    pages += ["/tictactoe/state.json?_shape=array&_size=5&_next=7", "/tictactoe/q_table.csv?_size=3"]
+    pages += [
+        "/-/explore/tictactoe/X../.O./...?against=perfect&as=2&turn=1&hide=1&from=0&to=1&cell=2"
+    ]
+    pages += [
+        "/-/explore/tictactoe/8706.json?agent=menace",
+        "/tictactoe/state?ply__lte=3&_sort=score",
+    ]
+    pages += [
+        "/tictactoe/state.json?_shape=array&_size=5&_next=7",
+        "/tictactoe/q_table.csv?_size=3",
+    ]
     pages += ["/tictactoe.json?sql=SELECT+board(id)+FROM+state+LIMIT+2", "/tictactoe/edge/0,4"]
-    pages += [f"/tictactoe.json?sql={quote(each)}" for each in SQL if "RECURSIVE" not in each and "more" not in each]
-    pages += ["/tictactoe/state?_facet=ply&_where=ply%3D1&_search=X", "/-/static/app.css", "/-/versions.json"]
+    pages += [
+        f"/tictactoe.json?sql={quote(each)}"
+        for each in SQL
+        if "RECURSIVE" not in each and "more" not in each
+    ]
+    pages += [
+        "/tictactoe/state?_facet=ply&_where=ply%3D1&_search=X",
+        "/-/static/app.css",
+        "/-/versions.json",
+    ]
     return Parser("URLs", 6, pages, ask)
 
 
@@ -553,20 +748,27 @@ def damaged(path: Path, target: Path) -> Parser:
     whole = path.read_bytes()
 
     def ask(text: str) -> None:
-        data, chance = bytearray(whole), Random(text)
+        data, chance = bytearray(whole), Random(ascii(text))
         page = 4096 * chance.randrange(len(data) // 4096)
         way = chance.random()
         if way < 0.15:
             del data[chance.randrange(len(data)) :]
         elif way < 0.3:
             other = 4096 * chance.randrange(len(data) // 4096)
-            data[page : page + 4096], data[other : other + 4096] = data[other : other + 4096], data[page : page + 4096]
+            data[page : page + 4096], data[other : other + 4096] = (
+                data[other : other + 4096],
+                data[page : page + 4096],
+            )
         elif way < 0.4:
-            data[page : page + 4096] = chance.randbytes(4096) if chance.random() < 0.5 else bytes(4096)
+            data[page : page + 4096] = (
+                chance.randbytes(4096) if chance.random() < 0.5 else bytes(4096)
+            )
         else:
             for _ in range(int(2 ** (8 * chance.random()))):
                 near = page if chance.random() < 0.5 else chance.randrange(len(data) - 4096)
-                data[near + chance.randrange(4096 if chance.random() < 0.5 else 100)] = chance.randrange(256)
+                data[near + chance.randrange(4096 if chance.random() < 0.5 else 100)] = (
+                    chance.randrange(256)
+                )
         target.write_bytes(data)
         read_all(target, chance)
 
@@ -575,7 +777,9 @@ def damaged(path: Path, target: Path) -> Parser:
 
 def read_all(path: Path, chance: Random) -> None:
     """Read a database in every way."""
-    line = chance.choice((("show",), ("stats",), ("verify",), ("agents",), ("line",), ("draw", "--format", "text")))
+    line = chance.choice(
+        (("show",), ("stats",), ("verify",), ("agents",), ("line",), ("draw", "--format", "text"))
+    )
     for words in (line, ("agents", "known"), ("export", "--format", "csv", "--table", "matchbox")):
         rest = [words[1]] if words[-1] == "known" else []
         options = [] if rest else words[1:]

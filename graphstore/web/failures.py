@@ -72,7 +72,7 @@ def said(error: Exception, limit: float, query: str) -> tuple[int, str, str]:
         return 503, "The file cannot be read", str(error)
     if isinstance(error, sqlite3.Error):
         return 503, "The file cannot be read", str(error)
-    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+    if isinstance(error, OSError) and error.errno in (errno.ENAMETOOLONG, errno.ENOTDIR):
         return 404, "Not found", "no such page"
     if isinstance(error, OSError):  # without its path
         return 503, "The file cannot be read", error.strerror or "it cannot be read"
