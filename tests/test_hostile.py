@@ -1,5 +1,6 @@
 """What a stranger wrote is refused in one clear line, or answered rightly; it runs nothing."""
 
+import asyncio
 import json
 import runpy
 import sqlite3
@@ -24,6 +25,7 @@ from graphstore.errors import (
 )
 from graphstore.games import encodings
 from graphstore.opponents import agent_name, read_opponent
+from graphstore.web.application import application
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
 GAMES = ("tictactoe", "connect(4,4)", "vanishing", "hexapawn(3,3)", "nim(3,4,5)", "ultimate(open)")
@@ -155,6 +157,29 @@ def test_functions_that_stand_in_for_sqlites_answer_as_those_do(store, values):
     values = [each if not isinstance(each, int) or abs(each) < 2**63 else 7 for each in values[:2]]
     with closing(sqlite3.connect(":memory:")) as plain:
         assert list(store.sql(marks, values)) == plain.execute(marks, values).fetchall()
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/copy/state?_facete=ply", 400),
+        ("/copy/state?" + "&".join(["_facet=ply"] * 13), 400),
+        ("/-/static/app.css/app.css", 404),
+        ("/copy/\u00e9", 400),
+    ],
+)
+def test_an_address_that_nobody_can_mean_is_no_bug_of_the_server(copy, path, status):
+    told = []
+
+    async def send(message):
+        told.append(message.get("status"))
+
+    scope = {"type": "http", "method": "GET", "path": path.partition("?")[0], "headers": []}
+    scope |= {"raw_path": path.partition("?")[0].encode(), "scheme": "http", "http_version": "1.1"}
+    scope |= {"query_string": path.partition("?")[2].encode(), "root_path": ""}
+    with asyncio.Runner() as runner, closing(application([Store.open(copy)])) as explorer:
+        runner.run(explorer.app()(scope, None, send))
+    assert told[0] == status
 
 
 def test_a_limit_of_nothing_is_none(run, tictactoe_db):
