@@ -58,7 +58,7 @@ class Agent(NamedTuple):
         try:
             version, numbers, gauss = json.loads(self.random)
             generator.setstate((version, tuple(numbers), gauss))
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, OverflowError, RecursionError) as error:
             raise NotAStoreError(f"the generator of {self.name} is damaged: {error}") from error
         return generator
 

@@ -12,13 +12,16 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
 from graphstore import game as rules
+from graphstore.errors import visible
 from graphstore.game import Game, NamesMoves, PlainGame, move_text
 from graphstore.query import Line, Move, Probe
 from graphstore.schema import STRATEGY
+from graphstore.usersql import weight
 
 if TYPE_CHECKING:
     from graphstore.playing import Match  # no other command needs it
@@ -33,6 +36,11 @@ WORDS = {rules.WIN: "win", rules.DRAW: "draw", rules.LOSS: "loss"}
 
 class _Console(Console):
     """A console that leaves a closed pipe to `graphstore.cli.main`; rich would exit with 1."""
+
+    def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:
+        """Yield the segments of what is printed; in its texts no terminal finds a command."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=visible(segment.text))
 
     def on_broken_pipe(self) -> None:
         """Raise what is being handled."""
@@ -110,8 +118,14 @@ def print_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Print rows in aligned columns as they come; the first ones decide the widths."""
-    stream = iter(rows)
-    sample = list(islice(stream, WIDTH_SAMPLE))
+    columns, stream = [*map(visible, columns)], iter(rows)
+    sample: list[Sequence[Any]] = []
+    size = 0
+    for row in islice(stream, WIDTH_SAMPLE):
+        sample.append(row)
+        size += weight(row)
+        if size > WIDEST:
+            break
     widths = [
         max(len(line) for cell in (name, *cells) for line in _cell(cell).split("\n"))
         for name, *cells in zip(columns, *sample, strict=True)
@@ -335,7 +349,7 @@ def _count(number: int, one: str, many: str) -> str:
 def _cell(cell: Any) -> str:
     if cell is None:
         return ""
-    return repr(cell) if isinstance(cell, float) else str(_jsonable(cell))
+    return repr(cell) if isinstance(cell, float) else visible(str(_jsonable(cell)))
 
 
 def _jsonable(value: Any) -> Any:

@@ -156,5 +156,20 @@ def shown(text: str | int) -> str:
     return _SHORT.repr(text)
 
 
+def visible(text: str) -> str:
+    r"""Return a text whose control characters no terminal obeys: they are written as in Python.
+
+    >>> print(visible("one\ntwo \x1b[31mred"))
+    one
+    two \x1b[31mred
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        each if each.isprintable() or each in "\n\t" else each.encode("unicode_escape").decode()
+        for each in text
+    )
+
+
 _SHORT = Repr()
 _SHORT.maxstring = 60

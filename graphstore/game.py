@@ -8,6 +8,7 @@ numpy. `PlainGame` lets a person write the rules for one position and supplies t
 import ast
 import inspect
 import re
+import warnings
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from copy import copy
 from dataclasses import fields, is_dataclass
@@ -553,7 +554,9 @@ def plain_value(text: str, *, like: Hashable) -> Position:
     if isinstance(like, str):
         return text
     try:
-        value = _frozen(ast.literal_eval(text))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the compiler: the error says what is wrong
+            value = _frozen(ast.literal_eval(text))
         if isinstance(like, tuple) and isinstance(value, tuple):
             return getattr(type(like), "_make", type(like))(value)  # a NamedTuple again
         if isinstance(value, str | bool | float | complex) and type(value) is not type(like):

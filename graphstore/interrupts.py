@@ -4,7 +4,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
@@ -34,3 +34,34 @@ def held_back() -> Iterator[None]:
             signal.signal(number, handler)
         if came:
             signal.raise_signal(came[0])
+
+
+_came: bool | None = None
+
+
+@contextmanager
+def noticed() -> Iterator[None]:
+    """Note in this block whether a signal came for which Python raises an error; see `came`."""
+    global _came
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    ours = {number: handler for number, handler in before.items() if callable(handler)}
+
+    def noting(number: int, frame: Any) -> None:
+        global _came
+        _came = True
+        ours[signal.Signals(number)](number, frame)
+
+    try:
+        _came = False
+        for number in ours:
+            signal.signal(number, noting)
+        yield
+    finally:
+        for number, handler in ours.items():
+            signal.signal(number, handler)
+        _came = None
+
+
+def came() -> bool | None:
+    """Return whether a signal came since the block of `noticed` began; None outside of one."""
+    return _came

@@ -42,11 +42,13 @@ class Rows(Answer):
         cursor: RawServerCursor[Any],
         functions: set[str],
         until: float | None,
+        rows: int | None,
     ) -> None:
         self._server = connection
         self._rows = cursor
         self._functions = functions
         self._until = until
+        self._most = rows
         self.columns = tuple(column.name for column in cursor.description or ())
         self._first = self._fetch()
 
@@ -75,6 +77,7 @@ def run(
     functions: set[str],
     *,
     seconds: float | None = None,
+    rows: int | None = None,
 ) -> Rows:
     """Return the rows of one reading statement, and close the connection after the last.
 
@@ -84,6 +87,7 @@ def run(
         parameters: for each ``?``, or for each ``:name``.
         functions: those that only files have.
         seconds: how long it may take in all.
+        rows: how many it may have; None: any number.
 
     Raises:
         QueryError: the SQL is wrong, or would do more than read.
@@ -102,7 +106,7 @@ def run(
             with suppress(psycopg.Error):
                 cursor.close()
             raise
-        return Rows(connection, cursor, functions, until)
+        return Rows(connection, cursor, functions, until, rows)
     except (psycopg.Error, UnicodeError) as error:
         connection.close()
         raise wrong(error, functions) from error

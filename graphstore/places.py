@@ -101,6 +101,9 @@ class Place(Protocol):
     def explained(self, consequence: str = "") -> AbstractContextManager[None]:
         """Turn errors of the database into one line about the place."""
 
+    def blamed(self) -> AbstractContextManager[None]:
+        """Turn what a damaged place has led to into one line about it; what is a bug stays one."""
+
     def revision(self) -> str:
         """Return the schema revision of a game that is there.
 
@@ -123,8 +126,18 @@ class Place(Protocol):
         statement: str,
         parameters: Sequence[Any] | Mapping[str, Any],
         functions: Mapping[str, Function],
+        *,
+        seconds: float | None = None,
+        rows: int | None = None,
     ) -> Answer:
         """Return the rows of a person's statement, which can only read.
+
+        Args:
+            statement: what was typed.
+            parameters: what takes the place of ``?`` in order, or of ``:name`` by name.
+            functions: that it may call, where they can be called.
+            seconds: that the database may work on it; None: as long as it takes.
+            rows: that the answer may have; None: any number.
 
         Raises:
             QueryError: the SQL is wrong, or would do more than read.

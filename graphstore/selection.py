@@ -109,13 +109,14 @@ class Part:
 
     def _statement(self, table: str) -> str:
         source, where = table, ""
-        if not self.whole and table in _MADE_OF:
+        if table in _MADE_OF:  # whatever the file calls its view
             base, key = _MADE_OF[table]
             literal = {"literal_binds": True}
             dialect, main = self._selecting.dialect, self._selecting.main
             view = TABLES[table].compile(dialect=dialect, compile_kwargs=literal)
             some = f"SELECT * FROM {main}.{base} WHERE {key} {self._among}"
-            source = f"(WITH {base} AS ({some}) {view}) AS part"  # else the view is made as a whole
+            only = "" if self.whole else f"WITH {base} AS ({some})"  # or all would be made first
+            source = f"({only} {view}) AS part"
         elif not self.whole:
             where = _SOME[table].format(among=self._among)
         return f"SELECT {', '.join(names(table))} FROM {source} {where} ORDER BY {_ORDER[table]}"

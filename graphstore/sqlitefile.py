@@ -11,7 +11,7 @@ import shutil
 import sqlite3
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ from graphstore.growth import sized
 from graphstore.interrupts import held_back
 from graphstore.migrating import migrate
 from graphstore.places import REPLACE, UNCHANGED, WAIT, Carry
+from graphstore.precautions import blamed, careful, refuse_traps
 
 CACHE = 64 * 2**20  # bytes of a file, at most, that a connection keeps in memory
 _STEPS = 100_000  # of SQLite's virtual machine between two chances to interrupt it
@@ -79,6 +80,10 @@ class SqliteFile:
         with explained(self.path, consequence):
             yield
 
+    def blamed(self) -> AbstractContextManager[None]:
+        """Turn what a damaged file has led to into one line about it; what is a bug stays one."""
+        return blamed(self.path)
+
     def revision(self) -> str:
         """Return the schema revision of a file that is ours.
 
@@ -91,6 +96,7 @@ class SqliteFile:
             before = path.stat()
             with closing(connect(path)) as connection:
                 connection.execute("BEGIN")
+                refuse_traps(connection, path)
                 rows = connection.execute("SELECT version_num FROM alembic_version").fetchall()
                 page, count, mode = (
                     connection.execute(f"PRAGMA {each}").fetchone()[0]
@@ -151,9 +157,14 @@ class SqliteFile:
         statement: str,
         parameters: Sequence[Any] | Mapping[str, Any],
         functions: Mapping[str, usersql.Function],
+        *,
+        seconds: float | None = None,
+        rows: int | None = None,
     ) -> usersql.Answer:
         """Return the rows of a person's statement, which can only read."""
-        return usersql.run(self.connect(), statement, parameters, functions)
+        return usersql.run(
+            self.connect(), statement, parameters, functions, seconds=seconds, rows=rows
+        )
 
     @contextmanager
     def selecting(self, digest: str, chosen: Ints | None) -> Iterator["Selecting"]:
@@ -186,6 +197,7 @@ class SqliteFile:
         while True:
             before = self.path.stat()
             with engine.connect() as connection:
+                connection.exec_driver_sql("PRAGMA trusted_schema = OFF")
                 connection.exec_driver_sql("PRAGMA foreign_keys = ON")
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
                 if not os.path.samestat(before, self.path.stat()):
@@ -216,6 +228,7 @@ class SqliteFile:
             return "", []
         try:
             with closing(connect(self.path)) as connection:
+                refuse_traps(connection, self.path)
                 (game,) = connection.execute("SELECT name FROM game").fetchone()
                 there = "SELECT 1 FROM sqlite_master WHERE name = 'agent'"
                 if not connection.execute(there).fetchall():
@@ -383,7 +396,7 @@ def _last(numbers: str) -> int:
 def connect(path: Path, how: str = "") -> sqlite3.Connection:
     """Return a read-only connection of the standard library's driver."""
     uri = f"{path.absolute().as_uri()}?mode=ro{how}"
-    return sqlite3.connect(uri, uri=True, check_same_thread=False)
+    return careful(sqlite3.connect(uri, uri=True, check_same_thread=False))
 
 
 @contextmanager

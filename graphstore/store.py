@@ -15,6 +15,7 @@ from graphstore import qtable, query, schema
 from graphstore.batches import Lookup, Many, ids_or_texts, lookup
 from graphstore.connections import Connections
 from graphstore.errors import (
+    GraphstoreError,
     MissingExtraError,
     NewerStoreError,
     NotAStoreError,
@@ -32,6 +33,7 @@ from graphstore.games import find_builtin
 from graphstore.migrating import migrate
 from graphstore.notebook import facts, or_none
 from graphstore.places import Place
+from graphstore.precautions import UNFORESEEN
 from graphstore.snapshot import Snapshot, pinned
 from graphstore.sqlitefile import SqliteFile
 from graphstore.usersql import Answer
@@ -111,8 +113,11 @@ class Store:
     def __enter__(self) -> "Store":
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         self.close()
+        if isinstance(error, UNFORESEEN) and not isinstance(error, GraphstoreError):
+            with self.place.blamed():
+                raise error
 
     def __reduce__(self) -> str:
         raise StoreError(
@@ -287,16 +292,29 @@ class Store:
         start = self.info["start"] if position is None else position
         return query.line(self.probe, start, most=most)
 
-    def sql(self, statement: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> Answer:
+    def sql(
+        self,
+        statement: str,
+        parameters: Sequence[Any] | Mapping[str, Any] = (),
+        *,
+        seconds: float | None = None,
+        rows: int | None = None,
+    ) -> Answer:
         """Return the rows of one reading statement; it may call board(id) and canonical(text).
 
-        Parameters take the place of ``?`` in order, or of ``:name`` by name.
+        Args:
+            statement: in SQL.
+            parameters: what takes the place of ``?`` in order, or of ``:name`` by name.
+            seconds: that the database may work on it; None: as long as it takes.
+            rows: that the answer may have; None: any number.
 
         Raises:
-            QueryError: the SQL is wrong, or would do more than read.
+            QueryError: the SQL is wrong, would do more than read, or comes to a limit.
         """
         with self.place.explained():
-            return self.place.sql(statement, parameters, self.functions())
+            return self.place.sql(
+                statement, parameters, self.functions(), seconds=seconds, rows=rows
+            )
 
     def graph(self, *, below: str | int | None = None) -> "GameGraph":
         """Return the solved graph, whole or what play from one position can reach.
@@ -344,7 +362,11 @@ class Store:
         Raises:
             StoreError: the place holds another game by now, or cannot be read.
         """
-        with self.place.explained(), self._connections.engine.connect() as connection:
+        with (
+            self.place.explained(),
+            self.place.blamed(),
+            self._connections.engine.connect() as connection,
+        ):
             self.place.check_same(connection, self.info["digest"])
             yield connection
 

@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import re
 import sys
+import warnings
 from ast import literal_eval
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -110,8 +111,10 @@ def _parameters(reference: str, text: str | None) -> tuple[Any, ...]:
     if not text or not text.strip():
         return ()
     try:
-        return tuple(literal_eval(f"({text},)"))
-    except (ValueError, SyntaxError) as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the compiler: the error says what is wrong
+            return tuple(literal_eval(f"({text},)"))
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
         raise GameNameError(
             f"{shown(reference)}: parameters are Python literals, such as (3, 'misere')"
         ) from error

@@ -1,9 +1,20 @@
-"""SQL that a person typed, run so that it can only read."""
+"""SQL that a person typed, run so that it can only read, and neither for ever nor without measure.
 
+Between the steps of SQLite's virtual machine the time is looked at; within one it is not, so texts
+are kept so short that no step is a long one.
+"""
+
+import atexit
+import re
 import sqlite3
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from contextlib import contextmanager
+from functools import cache
+from time import monotonic
+from typing import Any, Final
 
+from graphstore import interrupts
 from graphstore.errors import GraphstoreError, QueryError
 
 _ACTIONS = {
@@ -31,10 +42,23 @@ _PRAGMAS = {
     "table_xinfo",
 }
 _VALUES = {"schema_version"}  # that may be read, and not set
-_STEPS = 100_000  # of SQLite's virtual machine between two chances to interrupt it
+_STEPS = 1_000  # of SQLite's virtual machine between two chances to interrupt it
+_FEW = 4  # rows at a time: they may be as long as LIMITS allows
+_FIRST = 1_000  # rows that are there before the first one is printed
+_FIRST_BYTES = 1_000_000  # unless they are long
 
-ERRORS = (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError)
-"""What the driver raises; the last two for characters and numbers that it cannot take or give."""
+LONGEST: Final = 100_000
+LIMITS: Final = {
+    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+    sqlite3.SQLITE_LIMIT_COLUMN: 100,
+    sqlite3.SQLITE_LIMIT_LENGTH: LONGEST,
+    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 200,
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 50_000,
+}
+"""Texts, rows and patterns so short that no one function fills the memory, or runs for long."""
+
+ERRORS = (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError, MemoryError)
+"""What the driver raises; two of them for characters and numbers that it cannot take or give."""
 
 Function = Callable[[Any], Any]
 
@@ -47,18 +71,38 @@ class Answer:
     """
 
     def __init__(
-        self, connection: sqlite3.Connection, cursor: sqlite3.Cursor, watch: "Watch"
+        self,
+        connection: sqlite3.Connection,
+        cursor: sqlite3.Cursor,
+        watch: "Watch",
+        rows: int | None,
     ) -> None:
         self.columns = tuple(column[0] for column in cursor.description)
         self._connection = connection
         self._cursor = cursor
         self._watch = watch
-        self._first = self._fetch()  # so that what fails at once fails before anything is printed
+        self._most = rows
+        self._first: list[tuple[Any, ...]] = []
+        size = 0
+        while len(self._first) < _FIRST and size < _FIRST_BYTES:
+            rows_read = self._fetch()  # so that what fails at once fails before all is printed
+            if not rows_read:
+                break
+            self._first += rows_read
+            size += sum(map(weight, rows_read))
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         try:
+            left = -1 if self._most is None else self._most
             rows, self._first = self._first, []
             while rows:
+                if 0 <= left < len(rows):
+                    yield from rows[:left]
+                    raise QueryError(
+                        f"the answer has more than {self._most:,} rows; narrow it, or allow more: "
+                        "--rows N (rows=), --rows 0 for all"
+                    )
+                left -= len(rows) if left >= 0 else 0
                 yield from rows
                 rows = self._fetch()
         finally:
@@ -69,26 +113,58 @@ class Answer:
         self._connection.close()
 
     def _fetch(self) -> list[tuple[Any, ...]]:
+        self._watch.resume()
         try:
-            return self._cursor.fetchmany(1000)
+            return self._cursor.fetchmany(_FEW)
         except ERRORS as error:
             self._connection.close()
             raise self._watch.cause(error) from error
+        finally:
+            self._watch.pause()
 
 
 class Watch:
-    """Keeps what a callback raised: SQLite itself only says that there was something."""
+    """Looks at the time, and keeps what a callback raised: SQLite says only that one did.
 
-    def __init__(self) -> None:
+    Args:
+        seconds: that statements may run for, without the time in which nobody asks for rows.
+    """
+
+    def __init__(self, seconds: float | None = None) -> None:
         self.raised: BaseException | None = None
         self.denied = False
+        self._seconds = seconds
+        self._spent = 0.0
+        self._since = monotonic()
+
+    def resume(self) -> None:
+        """Let the time go on."""
+        self._since = monotonic()
+
+    def pause(self) -> None:
+        """Let it stand still."""
+        self._spent += monotonic() - self._since
+
+    def look(self) -> bool:
+        """Return whether to end a statement, since its time is up; Python sees to signals here."""
+        if self._seconds is None or self._spent + monotonic() - self._since < self._seconds:
+            return False
+        self.raised = QueryError(
+            f"SQL: not done within {self._seconds:g} s; narrow it, or allow more: --seconds N "
+            "(seconds=), --seconds 0 for ever"
+        )
+        return True
 
     def watched(self, function: Function) -> Function:
-        """Return a function of one argument that leaves here what it raises."""
+        """Return a function of one argument that leaves here what it raises; NULL makes NULL."""
+        return self.noted(lambda argument: None if argument is None else function(argument))
 
-        def guarded(argument: Any) -> Any:
+    def noted(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function that leaves here what it raises."""
+
+        def guarded(*arguments: Any) -> Any:
             try:
-                return None if argument is None else function(argument)
+                return function(*arguments)
             except BaseException as error:  # Ctrl-C too
                 self.raised = error
                 raise
@@ -99,16 +175,25 @@ class Watch:
         """Return what to raise for what the driver raised."""
         if isinstance(self.raised, GraphstoreError | KeyboardInterrupt):
             return self.raised
-        unseen = self.raised is None and "user-defined function raised" in str(error)
+        if isinstance(error, MemoryError):
+            return QueryError("SQL: it needs more memory than there is; ask for less")
+        if "too big" in str(error) and self.raised is None:
+            return QueryError(f"SQL: {error}: a text, blob or row has {LONGEST:,} bytes at most")
+        if self.raised is None and "user-defined function raised" in str(error):
+            # Before its first line: for Ctrl-C, or as the driver could not make its argument.
+            main = threading.current_thread() is threading.main_thread()  # which alone has signals
+            if main and interrupts.came() is not False:
+                return KeyboardInterrupt()
+            return QueryError("SQL: a function was given a text that is not UTF-8")
         denied = str(error).startswith("not authorized") or str(error).endswith(" is prohibited")
-        # Ctrl-C, also just before the first line of a function or of the authorizer
-        if unseen or str(error) == "interrupted" or (denied and not self.denied):
+        # Ctrl-C, also just before the first line of the authorizer
+        if str(error) == "interrupted" or (denied and not self.denied):
             return KeyboardInterrupt()
         if "authoriz" in str(error) or "prohibited" in str(error):
             return QueryError(
                 "this statement would do more than read; only SELECT and the like run"
             )
-        return QueryError(f"SQL: {self.raised or error}")
+        return QueryError(f"SQL: {' '.join(str(self.raised or error).split())}")
 
 
 def run(
@@ -116,16 +201,28 @@ def run(
     statement: str,
     parameters: Sequence[Any] | Mapping[str, Any],
     functions: Mapping[str, Function],
+    *,
+    seconds: float | None = None,
+    rows: int | None = None,
 ) -> Answer:
     """Return the rows of one reading statement, and close the connection after the last.
 
+    Args:
+        connection: to the file.
+        statement: what was typed.
+        parameters: of the statement.
+        functions: that it may call; see `guard`.
+        seconds: that it may take, without what is done with the rows meanwhile; None: any time.
+        rows: that it may have; None: any number.
+
     Raises:
-        QueryError: the SQL is wrong, or would do more than read.
+        QueryError: the SQL is wrong, or would do more than read, or the time is up; and, from the
+            answer, there are more rows.
     """
-    watch = Watch()
+    watch = Watch(seconds)
     try:
         guard(connection, functions, watch)
-        connection.set_progress_handler(lambda: 0, _STEPS)  # where Python sees to signals
+        connection.set_progress_handler(watch.look, _STEPS)
         cursor = connection.execute(statement, parameters)
     except ERRORS as error:
         connection.close()
@@ -133,7 +230,12 @@ def run(
     if cursor.description is None:
         connection.close()
         raise QueryError("there is nothing to run; write a SELECT")
-    return Answer(connection, cursor, watch)
+    return Answer(connection, cursor, watch, rows)
+
+
+def weight(row: Sequence[Any]) -> int:
+    """Return about how many bytes the cells of a row have."""
+    return sum(len(cell) if isinstance(cell, str | bytes) else 8 for cell in row)
 
 
 def guard(connection: sqlite3.Connection, functions: Mapping[str, Function], watch: Watch) -> None:
@@ -146,6 +248,12 @@ def guard(connection: sqlite3.Connection, functions: Mapping[str, Function], wat
     """
     for name, function in functions.items():
         connection.create_function(name, 1, watch.watched(function), deterministic=True)
+    for name, strip in _TRIMS.items():
+        connection.create_function(name, 2, watch.noted(_trimming(strip)), deterministic=True)
+    for name in ("printf", "format"):
+        connection.create_function(name, -1, watch.noted(_printed), deterministic=True)
+    for category, limit in LIMITS.items():
+        connection.setlimit(category, limit)
     connection.execute("PRAGMA query_only = ON")
 
     def authorize(action: int, first: str | None, second: str | None, *_: str | None) -> int:
@@ -166,3 +274,50 @@ def _authorize(action: int, first: str | None, second: str | None) -> int:
     if action == sqlite3.SQLITE_UPDATE and first == "sqlite_master":
         return sqlite3.SQLITE_OK  # asked for by json_each and its like; SQLite itself guards it
     return sqlite3.SQLITE_DENY
+
+
+# What SQLite does in one step, and would take minutes for.
+
+_WIDE = re.compile(r"[1-9][0-9]{5}|[0-9]e\+")
+_TRIMS: Final = {"trim": str.strip, "ltrim": str.lstrip, "rtrim": str.rstrip}
+
+
+def _trimming(strip: Callable[[str, str], str]) -> Callable[[Any, Any], str | None]:
+    """Return SQLite's trim(text, characters), in one step of which it would compare them all."""
+
+    def trimmed(text: Any, characters: Any) -> str | None:
+        if text is None or characters is None:
+            return None
+        return strip(_as_text(text), "".join({*_as_text(characters)}))
+
+    return trimmed
+
+
+def _as_text(value: Any) -> str:
+    """Return a value as SQLite makes a text of it."""
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    if not isinstance(value, float):
+        return str(value)
+    digits, e, power = f"{value + 0.0:.15g}".partition("e")
+    return digits.capitalize() + ".0" * digits.lstrip("-").isdecimal() + e + power
+
+
+def _printed(*arguments: Any) -> str | None:
+    """Return SQLite's printf(format, ...), which refuses widths that take it minutes."""
+    told = [_as_text(each) for each in arguments if each is not None]
+    many = "*" in "".join(told[:1])  # then widths may be among the arguments
+    if any(_WIDE.search(each) for each in (told if many else told[:1])):
+        raise QueryError("SQL: printf writes numbers and texts no wider than 99,999 characters")
+    marks = ",".join("?" * len(arguments))
+    (text,) = _own().execute(f"SELECT printf({marks})", arguments).fetchone()
+    return None if text is None else str(text)
+
+
+@cache
+def _own() -> sqlite3.Connection:
+    """Return a connection to nothing, whose functions are SQLite's."""
+    connection = sqlite3.connect(":memory:", check_same_thread=False)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
+    atexit.register(connection.close)
+    return connection

@@ -65,6 +65,13 @@ def test_the_games_of_tictactoe_are_counted_by_name_and_from_a_database(tmp_path
     assert printed("count_games.py", tmp_path / "tictactoe.db", "--json") == TICTACTOE
 
 
+def test_the_fuzzer_counts_what_was_accepted_and_what_was_refused():
+    done = run("fuzz.py", "--inputs", "60", "--only", "settings", "--json")
+    (tally,) = json.loads(done.stdout)
+    assert (done.returncode, tally["inputs"], tally["defects"]) == (0, 60, [])
+    assert tally["accepted"] + tally["refused"] == 60
+
+
 def test_games_are_counted_for_people_too():
     done = run("count_games.py", "tictactoe")
     lines = [line.split() for line in done.stdout.splitlines()]

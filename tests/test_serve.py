@@ -307,7 +307,7 @@ def test_a_statement_that_takes_too_long_is_told_so(site):
 
 @pytest.mark.parametrize("ending", [".json", ".csv", ""])
 def test_an_answer_that_would_fill_the_memory_is_refused(site, ending):
-    columns = ", ".join(f"zeroblob({199_000 + each}) AS c{each}" for each in range(8))
+    columns = ", ".join(f"zeroblob({99_000 + each}) AS c{each}" for each in range(8))
     answer = site.get(
         f"/tictactoe{ending}?" + urlencode({"sql": f"SELECT {columns} FROM edge"}), 400
     )

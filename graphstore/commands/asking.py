@@ -62,20 +62,47 @@ def line(file: str, position: str | None, rules: str | None, as_json: bool) -> N
 @click.command()
 @FILE
 @click.argument("statement")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0),
+    default=60,
+    show_default=True,
+    metavar="N",
+    help="How long the database may work on it; 0: as long as it takes.",
+)
+@click.option(
+    "--rows",
+    type=click.IntRange(min=0),
+    default=10_000_000,
+    show_default=True,
+    metavar="N",
+    help="How many rows it may have; 0: any number.",
+)
 @RULES
 @json_option
 @csv_option
-def sql(file: str, statement: str, rules: str | None, as_json: bool, as_csv: bool) -> None:
+def sql(
+    file: str,
+    statement: str,
+    seconds: float,
+    rows: int,
+    rules: str | None,
+    as_json: bool,
+    as_csv: bool,
+) -> None:
     """Run one reading SQL STATEMENT; - takes it from standard input.
 
     board(id) draws a state, canonical(text) is the id of the state of a position.
     """
     from graphstore import console
+    from graphstore.interrupts import noticed
 
+    if seconds != seconds:
+        raise click.UsageError("--seconds nan: that is no number of seconds")
     if statement == "-":
         statement = sys.stdin.buffer.read().decode(errors="replace")
-    with opened(file, rules) as store:
-        answer = store.sql(statement)
+    with opened(file, rules) as store, noticed():
+        answer = store.sql(statement, seconds=seconds or None, rows=rows or None)
         printer = console.print_table
         if as_json:
             printer = console.print_json_rows

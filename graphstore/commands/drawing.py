@@ -15,6 +15,7 @@ from graphstore.commands.options import (
     refuse_existing,
     say_if_without_rules,
 )
+from graphstore.errors import visible
 
 ENDINGS = {".svg": "svg", ".png": "png", ".txt": "text", ".dot": "dot", ".gv": "dot"}
 
@@ -111,6 +112,7 @@ def _drawn(
         text = console.json_text(drawing.probes[0].as_dict() if only else drawing.as_dict())
     else:
         text = {"svg": drawing.svg, "dot": drawing.dot, "text": drawing.text}[kind]()
+        text = visible(text) if kind == "text" else text
     return (text.rstrip("\n") + "\n").encode(errors="backslashreplace")
 
 

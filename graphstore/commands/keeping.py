@@ -17,6 +17,7 @@ from graphstore.commands.options import (
     opened,
     say_if_without_rules,
 )
+from graphstore.errors import visible
 
 
 @click.command()
@@ -73,11 +74,11 @@ def verify(
         console.print_json({"ok": verdict.ok, **verdict._asdict(), **told})
     else:
         for problem in verdict.problems:
-            print(problem)
+            print(visible(str(problem)))
         if verdict.more:
             print(f"and {verdict.more:,} more problems")
         for what in verdict.skipped:
-            print(f"not checked: {what}")
+            print(visible(f"not checked: {what}"))
         if drawn is not None:
             print(as_text(drawn))
         if verdict.ok and drawn is not None:

@@ -9,15 +9,20 @@ from typing import Any, TextIO, TypeVar
 
 import click
 
-from graphstore.errors import StoreMissingError
+from graphstore.errors import StoreMissingError, visible
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def fail(message: str, exit_code: int = 1) -> None:
     """Say in one line what went wrong, and exit."""
-    click.echo("graphstore: " + " ".join(message.splitlines()), err=True)
+    say(" ".join(message.splitlines()))
     sys.exit(exit_code)
+
+
+def say(message: str) -> None:
+    """Say something on stderr, of which a terminal obeys nothing."""
+    click.echo(f"graphstore: {visible(message)}", err=True)
 
 
 def json_option(command: F) -> F:
@@ -42,12 +47,12 @@ def complete_game(_context: Any, _parameter: Any, typed: str) -> list[str]:
 def warnings_said() -> Iterator[None]:
     """Print the package's warnings as they come, each as one line."""
 
-    def say(message: Warning | str, *_: Any) -> None:
-        click.echo(f"graphstore: warning: {message}", err=True)
+    def warn(message: Warning | str, *_: Any) -> None:
+        say(f"warning: {message}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = say  # type: ignore[assignment]  # it needs no more than the message
+        warnings.showwarning = warn  # type: ignore[assignment]  # it needs no more than the message
         yield
 
 
@@ -89,10 +94,9 @@ def say_if_without_rules(store: Any) -> Any:
     if store.has_rules:
         return store.game
     name = store.info["name"]
-    click.echo(
-        f"graphstore: {name} is not built in; without --rules FILE.py:NAME, "
-        "positions are found only as they are stored",
-        err=True,
+    say(
+        f"{name} is not built in; without --rules FILE.py:NAME, "
+        "positions are found only as they are stored"
     )
     return None
 

@@ -160,10 +160,17 @@ def _first_cell(mask: int) -> int:
 
 
 def _integers(values: ArrayLike, what: str, *, bits: int) -> Ints:
-    array = np.asarray(values)
-    if array.size == 0:
-        return array.astype(np.int64)
     wrong = f"is not a {what}, an integer of {bits} bits"
+    try:
+        array = np.asarray(values)
+    except (
+        ValueError,
+        TypeError,
+        OverflowError,
+    ) as error:  # lists of several lengths, and the like
+        raise EncodingError(f"{shown(str(values))} {wrong}") from error
+    if array.size == 0:
+        return np.zeros(array.shape, dtype=np.int64)
     if array.dtype.kind not in "iu":
         raise EncodingError(f"{shown(str(values))} {wrong}")
     outside = array[(array < 0) | (array >= 2**bits)]

@@ -28,6 +28,9 @@ TAKEN: Final = ("_internal", "_memory", "-", ".", "..")
 READ_ONLY: Final = "games are only read here: GET and HEAD, no other method\n"
 READING: Final = {"view-instance", "view-database", "view-table", "view-query", "execute-sql"}
 MOST_TOLD: Final = 1000  # of tables, some of which there are not
+NOT_ASCII: Final = "an address is ASCII; all other characters are written as %C3%A9\n"
+MOST_FACETS: Final = 12  # each may take its time
+FACETS: Final = f"a page has {MOST_FACETS} facets at most; ask for fewer\n"
 SETTINGS: Final = {
     "allow_download": False,  # a file into which an agent is being trained would arrive torn
     "default_cache_ttl": 0,
@@ -101,6 +104,12 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
                 return
             if scope["method"] not in ("GET", "HEAD"):
                 await asgi_send(send, READ_ONLY, 405)
+                return
+            if not scope.get("raw_path", b"").isascii():
+                await asgi_send(send, NOT_ASCII, 400)
+                return
+            if scope["query_string"].count(b"_facet") > MOST_FACETS:
+                await asgi_send(send, FACETS, 400)
                 return
             for file in self.files_served.values():
                 file.refresh()

@@ -3,9 +3,9 @@
 import re
 import sqlite3
 import threading
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable, Iterator
 from concurrent.futures import Executor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
 from typing import Any, Final, TypeVar
@@ -26,15 +26,9 @@ AS_CSV: Final = ContextVar("AS_CSV", default=False)
 """Whether what is being answered has an address that ends in ``.csv``."""
 
 COUNT_LIMIT_MS: Final = 250  # for how many rows a filter leaves; a page without it is better
-LIMITS: Final = {
-    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
-    sqlite3.SQLITE_LIMIT_LENGTH: 200_000,
-    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 200,
-}
-"""Texts and patterns so short that no one function fills the memory, or runs for long: between
-the steps of a statement its time is looked at, within one it is not."""
 LARGEST: Final = 10_000_000  # bytes of the cells of an answer
 KEPT: Final = 400  # answers
+GRACE: Final = 0.2  # seconds after its time in which a statement ends itself
 
 _COUNT = re.compile(r'select count\(\*\) from (?:\[(\w+)\]|"?(\w+)"?) *(where )?')
 
@@ -122,7 +116,8 @@ class GameFile(KnownSchema):
             sqlite3.OperationalError: with words that tell what was wrong with the SQL.
             StoreError: the file cannot be opened.
         """
-        return await in_thread(self.ds.executor, self._in_thread, fn)
+        seconds = self.ds.sql_time_limit_ms / 1000 + GRACE
+        return await in_thread(self.ds.executor, self._in_thread, fn, seconds)
 
     async def execute(
         self,
@@ -146,7 +141,10 @@ class GameFile(KnownSchema):
         if asks:
             custom_time_limit = min(custom_time_limit or COUNT_LIMIT_MS, COUNT_LIMIT_MS)
         if _CENSUS.fullmatch(sql) and self.store.info["states"] <= LARGE:
-            return await self.remembered((sql, ""), lambda: self.execute_fn(_all_rows(sql)))
+            rows = _all_rows(sql)
+            return await self.remembered(
+                (sql, ""), lambda: in_thread(self.ds.executor, self._in_thread, rows, None)
+            )
 
         limit = min(custom_time_limit or self.ds.sql_time_limit_ms, self.ds.sql_time_limit_ms)
         most = self.ds.max_returned_rows
@@ -154,7 +152,7 @@ class GameFile(KnownSchema):
 
         async def asked(executor: Executor, limit: int) -> Results:
             run = limited(sql, params, limit, most if truncate else None)
-            return await in_thread(executor, self._in_thread, run)
+            return await in_thread(executor, self._in_thread, run, limit / 1000 + GRACE)
 
         async def answered() -> Results:
             if WRITTEN.get():
@@ -194,7 +192,7 @@ class GameFile(KnownSchema):
             return int(info["plies"]) + 1
         return int(info[known[table]]) if table in known else None
 
-    def _in_thread(self, fn: Callable[[sqlite3.Connection], T]) -> T:
+    def _in_thread(self, fn: Callable[[sqlite3.Connection], T], seconds: float | None) -> T:
         held = self._threads
         if getattr(held, "store", None) is not self.store:
             with explained(self.store.path.name):
@@ -203,7 +201,8 @@ class GameFile(KnownSchema):
             raise DatasetteError("the server is about to end", title="Ending", status=503)
         held.watch.raised, held.bytes = None, 0
         try:
-            return fn(held.connection)
+            with ended_after(held.connection, seconds):
+                return fn(held.connection)
         except usersql.ERRORS as error:
             raise sqlite3.OperationalError(str(held.watch.cause(error))) from error
 
@@ -213,8 +212,6 @@ class GameFile(KnownSchema):
             self._all_file_connections.remove(held.connection)
             held.connection.close()
         held.connection, held.watch = self.connect(), usersql.Watch()
-        for category, limit in LIMITS.items():
-            held.connection.setlimit(category, limit)
         held.connection.execute(_FROM_THE_EDGES)
         self.ds._prepare_connection(held.connection, self.name)
         held.connection.row_factory = partial(_weighed, held)
@@ -229,9 +226,27 @@ class GameFile(KnownSchema):
         return there.st_dev, there.st_ino
 
 
+@contextmanager
+def ended_after(connection: sqlite3.Connection, seconds: float | None) -> Iterator[None]:
+    """End what a connection does when the time is up; Datasette looks at it every 1,000 steps.
+
+    Some steps take a tenth of a second; None: never.
+    """
+    if seconds is None:
+        yield
+        return
+    timer = threading.Timer(seconds, connection.interrupt)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
 def _weighed(held: Any, cursor: sqlite3.Cursor, row: tuple[Any, ...]) -> sqlite3.Row:
     """Return a row as Datasette wants it, unless the answer becomes too large for the memory."""
-    held.bytes += sum(len(cell) if isinstance(cell, str | bytes) else 8 for cell in row)
+    held.bytes += usersql.weight(row)
     if held.bytes > LARGEST:
         held.watch.raised = QueryError(
             f"the answer has more than {LARGEST:,} bytes; ask for fewer rows or columns"

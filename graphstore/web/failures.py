@@ -63,6 +63,8 @@ def said(error: Exception, limit: float, query: str) -> tuple[int, str, str]:
         return 400 if error.status == 500 else error.status, error.title or "Not so", error.message
     if isinstance(error, KeyError | TypeError) and "_through=" in query:
         return 400, "Not so", "_through wants table, column and value, as JSON"
+    if isinstance(error, UnboundLocalError) and "_facet" in query:
+        return 400, "Not so", "a facet is _facet=COLUMN, _facet_array=COLUMN or _facet_date=COLUMN"
     if isinstance(error, QueryError):
         return 400, "Not so", str(error)
     if isinstance(error, NotInStoreError):
@@ -73,7 +75,7 @@ def said(error: Exception, limit: float, query: str) -> tuple[int, str, str]:
         return 503, "The file cannot be read", str(error)
     if isinstance(error, sqlite3.Error):
         return 503, "The file cannot be read", str(error)
-    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+    if isinstance(error, OSError) and error.errno in (errno.ENAMETOOLONG, errno.ENOTDIR):
         return 404, "Not found", "no such page"
     if isinstance(error, OSError):  # without its path
         return 503, "The file cannot be read", error.strerror or "it cannot be read"
