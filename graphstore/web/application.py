@@ -1,5 +1,6 @@
 """Datasette over solved games: the application, and what it serves."""
 
+import re
 import sqlite3
 from collections.abc import Iterable
 from contextlib import suppress
@@ -30,7 +31,10 @@ READING: Final = {"view-instance", "view-database", "view-table", "view-query", 
 MOST_TOLD: Final = 1000  # of tables, some of which there are not
 NOT_ASCII: Final = "an address is ASCII; all other characters are written as %C3%A9\n"
 MOST_FACETS: Final = 12  # each may take its time
-FACETS: Final = f"a page has {MOST_FACETS} facets at most; ask for fewer\n"
+FACET_KINDS: Final = (b"", b"_array", b"_date", b"_size")
+FACETS: Final = (
+    f"a page has {MOST_FACETS} facets at most, each as _facet=, _facet_array= or _facet_date=\n"
+)
 SETTINGS: Final = {
     "allow_download": False,  # a file into which an agent is being trained would arrive torn
     "default_cache_ttl": 0,
@@ -108,7 +112,8 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
             if not scope.get("raw_path", b"").isascii():
                 await asgi_send(send, NOT_ASCII, 400)
                 return
-            if scope["query_string"].count(b"_facet") > MOST_FACETS:
+            facets = re.findall(rb"(?:^|&)_facet([^=&]*)", scope["query_string"])
+            if len(facets) > MOST_FACETS or not {*facets} <= {*FACET_KINDS}:
                 await asgi_send(send, FACETS, 400)
                 return
             for file in self.files_served.values():

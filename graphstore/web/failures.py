@@ -63,8 +63,6 @@ def said(error: Exception, limit: float, query: str) -> tuple[int, str, str]:
         return 400 if error.status == 500 else error.status, error.title or "Not so", error.message
     if isinstance(error, KeyError | TypeError) and "_through=" in query:
         return 400, "Not so", "_through wants table, column and value, as JSON"
-    if isinstance(error, UnboundLocalError) and "_facet" in query:
-        return 400, "Not so", "a facet is _facet=COLUMN, _facet_array=COLUMN or _facet_date=COLUMN"
     if isinstance(error, QueryError):
         return 400, "Not so", str(error)
     if isinstance(error, NotInStoreError):
