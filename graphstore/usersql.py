@@ -9,7 +9,6 @@ import re
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from functools import cache
 from time import monotonic
 from typing import Any, Final
