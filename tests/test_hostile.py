@@ -163,6 +163,7 @@ def test_functions_that_stand_in_for_sqlites_answer_as_those_do(store, values):
     ("path", "status"),
     [
         ("/copy/state?_facete=ply", 400),
+        ("/copy/state?%5Ffacete=ply", 400),
         ("/copy/state?" + "&".join(["_facet=ply"] * 13), 400),
         ("/-/static/app.css/app.css", 404),
         ("/copy/\u00e9", 400),

@@ -1,6 +1,5 @@
 """Datasette over solved games: the application, and what it serves."""
 
-import re
 import sqlite3
 from collections.abc import Iterable
 from contextlib import suppress
@@ -8,6 +7,7 @@ from copy import copy
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, Final
+from urllib.parse import parse_qsl
 
 from datasette.app import Datasette
 from datasette.plugins import pm
@@ -31,7 +31,7 @@ READING: Final = {"view-instance", "view-database", "view-table", "view-query", 
 MOST_TOLD: Final = 1000  # of tables, some of which there are not
 NOT_ASCII: Final = "an address is ASCII; all other characters are written as %C3%A9\n"
 MOST_FACETS: Final = 12  # each may take its time
-FACET_KINDS: Final = (b"", b"_array", b"_date", b"_size")
+FACET_KINDS: Final = ("_facet", "_facet_array", "_facet_date", "_facet_size")
 FACETS: Final = (
     f"a page has {MOST_FACETS} facets at most, each as _facet=, _facet_array= or _facet_date=\n"
 )
@@ -112,7 +112,8 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
             if not scope.get("raw_path", b"").isascii():
                 await asgi_send(send, NOT_ASCII, 400)
                 return
-            facets = re.findall(rb"(?:^|&)_facet([^=&]*)", scope["query_string"])
+            asked = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+            facets = [name for name, _ in asked if name.startswith("_facet")]
             if len(facets) > MOST_FACETS or not {*facets} <= {*FACET_KINDS}:
                 await asgi_send(send, FACETS, 400)
                 return
