@@ -54,6 +54,7 @@ class Store:
         self._engine = place.engine()
         try:
             with place.explained(), self._engine.connect() as connection:
+                place.check_same(connection, None)
                 self.info: dict[str, Any] = _game_row(connection, place)
         except BaseException:
             self.close()
