@@ -38,7 +38,8 @@ _OURS = text(
 _THERE = text(
     "SELECT pg_catalog.obj_description(oid, 'pg_namespace') AS mark, "
     "pg_catalog.pg_has_role(nspowner, 'USAGE') AS mine, "
-    "pg_catalog.pg_get_userbyid(nspowner) AS owner "
+    "pg_catalog.pg_get_userbyid(nspowner) AS owner, "
+    "pg_catalog.has_schema_privilege(oid, 'USAGE') AS open "
     "FROM pg_catalog.pg_namespace WHERE nspname = :name"
 )
 _BROKEN = """
@@ -131,6 +132,11 @@ class PostgresSchema:
                 )
             if there.mark != MARK:
                 raise NotAStoreError(f"{self.address} is not a graphstore database")
+            if not there.open:
+                raise StoreError(
+                    f"{self.address}: you may not read it; its owner can: GRANT USAGE ON SCHEMA "
+                    "and GRANT SELECT ON ALL TABLES IN SCHEMA"
+                )
             rows = connection.exec_driver_sql("SELECT version_num FROM alembic_version").all()
         if len(rows) != 1:
             raise NotAStoreError(
