@@ -44,9 +44,7 @@ GAMES = ["tictactoe", "vanishing", f"{DATA / 'ring.py'}:Ring"]
 @pytest.fixture
 def database(server):
     """The address of a database of its own."""
-    name = f"d{next(postgresql.numbers)}"
-    postgresql.ask(server, f"CREATE DATABASE {name}")
-    return server.replace("/games", f"/{name}")
+    return postgresql.database(server)
 
 
 @pytest.fixture(scope="module")

@@ -21,15 +21,16 @@ from graphstore.errors import (
 )
 
 TABLES = ("agent", "bead", "played", "checkpoint")
+KEYS = {"agent": "id", "bead": "state, move", "played": "number", "checkpoint": "games"}
 
 
 def rows(path, table, agent=1):
     """Return the rows of one agent in a table, without what tells agents apart."""
     key = "id" if table == "agent" else "agent"
-    with closing(sqlite3.connect(path)) as connection:
-        connection.row_factory = sqlite3.Row
-        found = connection.execute(f"SELECT * FROM {table} WHERE {key} = {agent}")
-        return [{k: v for k, v in dict(row).items() if k not in (key, "name")} for row in found]
+    with Store.open(path) as store:
+        found = store.sql(f"SELECT * FROM {table} WHERE {key} = {agent} ORDER BY {KEYS[table]}")
+        named = [dict(zip(found.columns, row, strict=True)) for row in found]
+        return [{k: v for k, v in row.items() if k not in (key, "name")} for row in named]
 
 
 def all_rows(path, agent=1):
@@ -55,10 +56,10 @@ def test_saving_often_changes_nothing(copy, tmp_path, monkeypatch):
     assert all_rows(copy) == all_rows(once)
 
 
-def test_the_seed_decides_every_bead(copy):
+def test_the_seed_decides_every_bead(spoilt):
     for name, seed in (("a", 5), ("b", 5), ("c", 6)):
-        train(copy, name, games=500, seed=seed)
-    a, b, c = (all_rows(copy, agent) for agent in (1, 2, 3))
+        train(spoilt, name, games=500, seed=seed)
+    a, b, c = (all_rows(spoilt, agent) for agent in (1, 2, 3))
     assert a == b
     assert a["bead"] != c["bead"]
 
@@ -101,11 +102,11 @@ def test_beads_are_what_the_games_have_added(copy):
     assert added == expected
 
 
-def test_alone_against_others_it_learns_its_own_side_only(copy):
+def test_alone_against_others_it_learns_its_own_side_only(spoilt):
     for name, side in (("x", 1), ("o", 2)):
-        report = train(copy, name, games=200, side=side, seed=1)
+        report = train(spoilt, name, games=200, side=side, seed=1)
         assert (report.opponent, report.boxes) == ("perfect", {1: 304, 2: 289}[side])
-        with Store.open(copy) as store:
+        with Store.open(spoilt) as store:
             turns = store.sql(
                 "SELECT DISTINCT to_move FROM matchbox JOIN state ON id = state WHERE agent = ?",
                 [name],
@@ -118,9 +119,9 @@ def test_alone_against_others_it_learns_its_own_side_only(copy):
             assert list(played) == [(side,)]
 
 
-def test_both_sides_against_others_alternate(copy):
-    train(copy, games=4, seed=1, against="random")
-    assert [row["side"] for row in rows(copy, "played")] == [1, 2, 1, 2]
+def test_both_sides_against_others_alternate(spoilt):
+    train(spoilt, games=4, seed=1, against="random")
+    assert [row["side"] for row in rows(spoilt, "played")] == [1, 2, 1, 2]
 
 
 def test_a_perfect_opponent_never_loses(copy):
@@ -208,29 +209,29 @@ def test_the_first_checkpoint_is_before_the_first_game_and_the_kept_are_those_of
         ({"agent": 5}, OpponentError, "cannot be called"),
     ],
 )
-def test_what_makes_no_sense_is_refused_and_leaves_no_agent(copy, words, error, said):
+def test_what_makes_no_sense_is_refused_and_leaves_no_agent(spoilt, words, error, said):
     with pytest.raises(error, match=said):
-        train(copy, **{"games": 1} | words)
-    with Store.open(copy) as store:
+        train(spoilt, **{"games": 1} | words)
+    with Store.open(spoilt) as store:
         assert agents.names(store) == []
 
 
-def test_settings_stay_those_that_the_agent_was_made_with(copy):
-    train(copy, games=10, seed=1, stages=(8, 4, 2, 1))
+def test_settings_stay_those_that_the_agent_was_made_with(spoilt):
+    train(spoilt, games=10, seed=1, stages=(8, 4, 2, 1))
     with pytest.raises(SettingError, match="stages 8/4/2/1, not 4/3/2/1"):
-        train(copy, games=10, stages=(4, 3, 2, 1))
+        train(spoilt, games=10, stages=(4, 3, 2, 1))
     with pytest.raises(SettingError, match="seed 1, not 2"):
-        train(copy, games=10, seed=2)
-    train(copy, games=10, seed=1, stages=(8, 4, 2, 1))
+        train(spoilt, games=10, seed=2)
+    train(spoilt, games=10, seed=1, stages=(8, 4, 2, 1))
 
 
-def test_an_opponent_must_have_learned_the_other_side(copy):
-    train(copy, "x", games=10, side=1, seed=1)
+def test_an_opponent_must_have_learned_the_other_side(spoilt):
+    train(spoilt, "x", games=10, side=1, seed=1)
     with pytest.raises(OpponentError, match="other side"):
-        train(copy, "y", games=10, side=1, against="x")
-    train(copy, "o", games=10, side=2, against="x", seed=1)
+        train(spoilt, "y", games=10, side=1, against="x")
+    train(spoilt, "o", games=10, side=2, against="x", seed=1)
     with pytest.raises(OpponentError, match="both sides"):
-        train(copy, "z", games=10, against="x")
+        train(spoilt, "z", games=10, against="x")
 
 
 def test_a_file_that_cannot_be_written_says_so(copy, monkeypatch):
@@ -246,17 +247,17 @@ def test_a_file_that_is_not_there_says_so(tmp_path):
         train(tmp_path / "none.db", games=10)
 
 
-def test_two_programs_that_train_one_agent_do_not_overwrite_each_other(copy):
-    train(copy, games=10, seed=1)
-    with Store.open(copy) as store:
+def test_two_programs_that_train_one_agent_do_not_overwrite_each_other(spoilt):
+    train(spoilt, games=10, seed=1)
+    with Store.open(spoilt) as store:
         known = agents.load(store, "menace")
         arena = training.Arena.of(store.graph())
         boxes = agents.boxes(store, arena, known)
-        train(copy, games=10)
+        train(spoilt, games=10)
         new = [agents.Played([0], "self", [1], [5])]
         with agents.writing(store) as connection, pytest.raises(StoreError, match="meanwhile"):
             agents.save(connection, known, arena, boxes, known.generator(), new, [])
-    assert verify_ok(copy)
+    assert verify_ok(spoilt)
 
 
 def test_killed_at_any_moment_an_agent_is_as_it_was_last_saved(copy, tmp_path):
@@ -288,15 +289,15 @@ def games_of(path):
         return 0
 
 
-def test_a_rebuild_keeps_the_agents(copy):
-    train(copy, "a", games=100, seed=1)
-    train(copy, "b", games=100, seed=2, side=2)
-    before = all_rows(copy), all_rows(copy, 2)
-    report = build("tictactoe", copy, force=True)
+def test_a_rebuild_keeps_the_agents(spoilt):
+    train(spoilt, "a", games=100, seed=1)
+    train(spoilt, "b", games=100, seed=2, side=2)
+    before = all_rows(spoilt), all_rows(spoilt, 2)
+    report = build("tictactoe", spoilt, force=True)
     assert report.agents == ("a", "b")
-    assert (all_rows(copy), all_rows(copy, 2)) == before
-    assert verify_ok(copy)
-    train(copy, "a", games=100, seed=1)
+    assert (all_rows(spoilt), all_rows(spoilt, 2)) == before
+    assert verify_ok(spoilt)
+    train(spoilt, "a", games=100, seed=1)
 
 
 def test_a_rebuild_drops_agents_only_if_told(copy):
@@ -376,10 +377,10 @@ def beads(path):
 
 
 @pytest.mark.parametrize(("won_by", "reward"), [(1, 3), (2, -1)])
-def test_an_agent_learns_from_a_match(copy, won_by, reward):
-    train(copy, games=0, seed=1, stages=(50,))
-    before = beads(copy)
-    with Store.open(copy) as store:
+def test_an_agent_learns_from_a_match(spoilt, won_by, reward):
+    train(spoilt, games=0, seed=1, stages=(50,))
+    before = beads(spoilt)
+    with Store.open(spoilt) as store:
         match = Match(store, "menace", "person", seed=1)
         while not match.over:
             match.reply() if match.by == "menace" else match.play(match.probe.moves[-1].move)
@@ -388,30 +389,30 @@ def test_an_agent_learns_from_a_match(copy, won_by, reward):
         assert match.result.winner == won_by
         used = [turn.before.state for turn in match.turns if turn.by == "menace"]
         assert training.learn_from(match) == ["menace"]
-    after = beads(copy)
+    after = beads(spoilt)
     changed = {key: after[key] - n for key, n in before.items() if after[key] != n}
     assert sorted(state for state, _ in changed) == sorted(used)
     assert set(changed.values()) == {reward}
-    (game,) = rows(copy, "played")
+    (game,) = rows(spoilt, "played")
     assert (game["side"], game["opponent"], game["winner"]) == (1, "person", won_by)
-    assert verify_ok(copy)
-    train(copy, games=10)
-    assert verify_ok(copy)
+    assert verify_ok(spoilt)
+    train(spoilt, games=10)
+    assert verify_ok(spoilt)
 
 
-def test_two_agents_learn_from_one_match_and_one_from_both_its_sides(copy):
-    train(copy, "a", games=0, seed=1)
-    train(copy, "b", games=0, seed=2)
-    with Store.open(copy) as store:
+def test_two_agents_learn_from_one_match_and_one_from_both_its_sides(spoilt):
+    train(spoilt, "a", games=0, seed=1)
+    train(spoilt, "b", games=0, seed=2)
+    with Store.open(spoilt) as store:
         for first, second, learned in (("a", "b", ["a", "b"]), ("b", "b", ["b"])):
             match = Match(store, first, second, seed=3)
             while not match.over:
                 match.reply()
             assert training.learn_from(match) == learned
-    a, b = (rows(copy, "played", number) for number in (1, 2))
+    a, b = (rows(spoilt, "played", number) for number in (1, 2))
     assert [(game["side"], game["opponent"]) for game in a] == [(1, "b")]
     assert [(game["side"], game["opponent"]) for game in b] == [(2, "a"), (0, "self")]
-    assert verify_ok(copy)
+    assert verify_ok(spoilt)
 
 
 def test_nothing_is_learned_from_a_match_that_is_not_over(copy):
@@ -424,13 +425,13 @@ def test_nothing_is_learned_from_a_match_that_is_not_over(copy):
     assert copy.read_bytes() == before
 
 
-def test_an_empty_box_is_filled_before_it_learns(copy):
-    train(copy, games=0, seed=1)
-    with Store.open(copy) as store:
+def test_an_empty_box_is_filled_before_it_learns(spoilt):
+    train(spoilt, games=0, seed=1)
+    with Store.open(spoilt) as store:
         with agents.writing(store) as connection:
             connection.exec_driver_sql("UPDATE bead SET beads = 0 WHERE state = 0")
         match = Match(store, "menace", "person", seed=1)
         match.reply()
         match.resign()
         training.learn_from(match)
-    assert sorted(n for (state, _), n in beads(copy).items() if state == 0) == [4, 4, 7]
+    assert sorted(n for (state, _), n in beads(spoilt).items() if state == 0) == [4, 4, 7]
