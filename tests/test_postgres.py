@@ -26,6 +26,7 @@ from graphstore import (
     schema,
     train,
 )
+from graphstore.arena import Arena
 from graphstore.errors import (
     MissingExtraError,
     NotAStoreError,
@@ -438,7 +439,55 @@ def test_a_server_that_stops_under_a_reader_is_one_line():
         store.probe(0)
 
 
-def test_two_trainers_take_turns(spoilt):
+def test_a_rebuild_keeps_the_agents_or_is_refused_if_it_cannot(server):
+    place = postgresql.place(server)
+    build("tictactoe", place, below=["XO./.X./..."])
+    train(place, "a", games=50, seed=1)
+    build("tictactoe", place, below=["XO./.X./..."], force=True)
+    statement = (
+        "SELECT name, games, random, bead.* FROM agent JOIN bead ON agent.id = agent "
+        "ORDER BY state, move"
+    )
+    with Store.open(place) as store:
+        before = list(store.sql(statement))
+        assert agents.load(store, "a").games == 50
+    report = build("tictactoe", place, below=["X../.../..."])
+    assert report.agents == ("a",)
+    with Store.open(place) as store:
+        grown = list(store.sql(statement))
+        arena = Arena.of(store.graph())
+        boxes = agents.boxes(store, arena, agents.load(store, "a"))
+        assert len(boxes.rows) == len({row[-3] for row in grown})
+        assert set(before) < set(grown)
+        before = grown
+    with pytest.raises(StoreError, match="which have learned tictactoe and not nim"):
+        build("nim(1,2)", place, force=True)
+    with pytest.raises(StoreError, match="other states or moves"):
+        build("tictactoe", place, force=True)
+    with Store.open(place) as store:
+        assert list(store.sql(statement)) == before
+    assert build("nim(1,2)", place, force=True, drop_agents=True).agents == ()
+    with Store.open(place) as store:
+        assert agents.names(store) == []
+
+
+def test_of_two_programs_that_train_one_agent_the_later_is_told(server):
+    place = postgresql.place(server)
+    build("tictactoe", place)
+    train(place, games=10, seed=1)
+    with Store.open(place) as store:
+        known = agents.load(store, "menace")
+        arena = Arena.of(store.graph())
+        boxes = agents.boxes(store, arena, known)
+        train(place, games=10)
+        new = [agents.Played([0], "self", [1], [5])]
+        with pytest.raises(StoreError, match="meanwhile"), agents.writing(store) as connection:
+            agents.save(connection, known, arena, boxes, known.generator(), new, [])
+        assert agents.load(store, "menace").games == 20
+
+
+def test_two_trainers_take_turns(server):
+    spoilt = build("tictactoe", postgresql.place(server)).file
     with Store.open(spoilt) as store:
         train(spoilt, games=5, seed=1)
         begun, ended = threading.Event(), threading.Event()

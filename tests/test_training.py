@@ -247,17 +247,17 @@ def test_a_file_that_is_not_there_says_so(tmp_path):
         train(tmp_path / "none.db", games=10)
 
 
-def test_two_programs_that_train_one_agent_do_not_overwrite_each_other(spoilt):
-    train(spoilt, games=10, seed=1)
-    with Store.open(spoilt) as store:
+def test_two_programs_that_train_one_agent_do_not_overwrite_each_other(copy):
+    train(copy, games=10, seed=1)
+    with Store.open(copy) as store:
         known = agents.load(store, "menace")
         arena = training.Arena.of(store.graph())
         boxes = agents.boxes(store, arena, known)
-        train(spoilt, games=10)
+        train(copy, games=10)
         new = [agents.Played([0], "self", [1], [5])]
         with agents.writing(store) as connection, pytest.raises(StoreError, match="meanwhile"):
             agents.save(connection, known, arena, boxes, known.generator(), new, [])
-    assert verify_ok(spoilt)
+    assert verify_ok(copy)
 
 
 def test_killed_at_any_moment_an_agent_is_as_it_was_last_saved(copy, tmp_path):
@@ -289,15 +289,15 @@ def games_of(path):
         return 0
 
 
-def test_a_rebuild_keeps_the_agents(spoilt):
-    train(spoilt, "a", games=100, seed=1)
-    train(spoilt, "b", games=100, seed=2, side=2)
-    before = all_rows(spoilt), all_rows(spoilt, 2)
-    report = build("tictactoe", spoilt, force=True)
+def test_a_rebuild_keeps_the_agents(copy):
+    train(copy, "a", games=100, seed=1)
+    train(copy, "b", games=100, seed=2, side=2)
+    before = all_rows(copy), all_rows(copy, 2)
+    report = build("tictactoe", copy, force=True)
     assert report.agents == ("a", "b")
-    assert (all_rows(spoilt), all_rows(spoilt, 2)) == before
-    assert verify_ok(spoilt)
-    train(spoilt, "a", games=100, seed=1)
+    assert (all_rows(copy), all_rows(copy, 2)) == before
+    assert verify_ok(copy)
+    train(copy, "a", games=100, seed=1)
 
 
 def test_a_rebuild_drops_agents_only_if_told(copy):
@@ -377,10 +377,10 @@ def beads(path):
 
 
 @pytest.mark.parametrize(("won_by", "reward"), [(1, 3), (2, -1)])
-def test_an_agent_learns_from_a_match(spoilt, won_by, reward):
-    train(spoilt, games=0, seed=1, stages=(50,))
-    before = beads(spoilt)
-    with Store.open(spoilt) as store:
+def test_an_agent_learns_from_a_match(copy, won_by, reward):
+    train(copy, games=0, seed=1, stages=(50,))
+    before = beads(copy)
+    with Store.open(copy) as store:
         match = Match(store, "menace", "person", seed=1)
         while not match.over:
             match.reply() if match.by == "menace" else match.play(match.probe.moves[-1].move)
@@ -389,30 +389,30 @@ def test_an_agent_learns_from_a_match(spoilt, won_by, reward):
         assert match.result.winner == won_by
         used = [turn.before.state for turn in match.turns if turn.by == "menace"]
         assert training.learn_from(match) == ["menace"]
-    after = beads(spoilt)
+    after = beads(copy)
     changed = {key: after[key] - n for key, n in before.items() if after[key] != n}
     assert sorted(state for state, _ in changed) == sorted(used)
     assert set(changed.values()) == {reward}
-    (game,) = rows(spoilt, "played")
+    (game,) = rows(copy, "played")
     assert (game["side"], game["opponent"], game["winner"]) == (1, "person", won_by)
-    assert verify_ok(spoilt)
-    train(spoilt, games=10)
-    assert verify_ok(spoilt)
+    assert verify_ok(copy)
+    train(copy, games=10)
+    assert verify_ok(copy)
 
 
-def test_two_agents_learn_from_one_match_and_one_from_both_its_sides(spoilt):
-    train(spoilt, "a", games=0, seed=1)
-    train(spoilt, "b", games=0, seed=2)
-    with Store.open(spoilt) as store:
+def test_two_agents_learn_from_one_match_and_one_from_both_its_sides(copy):
+    train(copy, "a", games=0, seed=1)
+    train(copy, "b", games=0, seed=2)
+    with Store.open(copy) as store:
         for first, second, learned in (("a", "b", ["a", "b"]), ("b", "b", ["b"])):
             match = Match(store, first, second, seed=3)
             while not match.over:
                 match.reply()
             assert training.learn_from(match) == learned
-    a, b = (rows(spoilt, "played", number) for number in (1, 2))
+    a, b = (rows(copy, "played", number) for number in (1, 2))
     assert [(game["side"], game["opponent"]) for game in a] == [(1, "b")]
     assert [(game["side"], game["opponent"]) for game in b] == [(2, "a"), (0, "self")]
-    assert verify_ok(spoilt)
+    assert verify_ok(copy)
 
 
 def test_nothing_is_learned_from_a_match_that_is_not_over(copy):
@@ -425,13 +425,13 @@ def test_nothing_is_learned_from_a_match_that_is_not_over(copy):
     assert copy.read_bytes() == before
 
 
-def test_an_empty_box_is_filled_before_it_learns(spoilt):
-    train(spoilt, games=0, seed=1)
-    with Store.open(spoilt) as store:
+def test_an_empty_box_is_filled_before_it_learns(copy):
+    train(copy, games=0, seed=1)
+    with Store.open(copy) as store:
         with agents.writing(store) as connection:
             connection.exec_driver_sql("UPDATE bead SET beads = 0 WHERE state = 0")
         match = Match(store, "menace", "person", seed=1)
         match.reply()
         match.resign()
         training.learn_from(match)
-    assert sorted(n for (state, _), n in beads(spoilt).items() if state == 0) == [4, 4, 7]
+    assert sorted(n for (state, _), n in beads(copy).items() if state == 0) == [4, 4, 7]
