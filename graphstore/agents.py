@@ -106,7 +106,7 @@ def load(store: Store, name: str) -> Agent:
 
 def _by_name(connection: Connection, name: str) -> Row[Any] | None:
     with suppress(UnicodeEncodeError):  # of half a character, which SQLite cannot hold
-        return connection.execute(agent.select().where(agent.c.name == name)).first()
+        return connection.execute(agent.select().where(agent.c.name == str(name))).first()
     return None
 
 

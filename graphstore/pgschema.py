@@ -38,7 +38,8 @@ _OURS = text(
 _THERE = text(
     "SELECT pg_catalog.obj_description(oid, 'pg_namespace') AS mark, "
     "pg_catalog.pg_has_role(nspowner, 'USAGE') AS mine, "
-    "pg_catalog.pg_get_userbyid(nspowner) AS owner "
+    "pg_catalog.pg_get_userbyid(nspowner) AS owner, "
+    "pg_catalog.has_schema_privilege(oid, 'USAGE') AS open "
     "FROM pg_catalog.pg_namespace WHERE nspname = :name"
 )
 _BROKEN = """
@@ -76,7 +77,7 @@ class PostgresSchema:
     @cached_property
     def product(self) -> str:
         """What manages it, and which version."""
-        with self.explained(), self._driver(reads=True) as connection:
+        with self.explained(), closing(pgserver.connect(self._at, reads=True)) as connection:
             return f"PostgreSQL {connection.info.parameter_status('server_version')}"
 
     @property
@@ -99,7 +100,7 @@ class PostgresSchema:
         """Return the schema that the address names, else the only one with a game."""
         if self._at.schema is not None:
             return self
-        with self.explained(), self._session(reads=True) as connection:
+        with self.explained(), self._session() as connection:
             found = list(connection.scalars(_OURS, {"mark": MARK}))
         if not found:
             raise StoreMissingError(
@@ -114,7 +115,7 @@ class PostgresSchema:
 
     def exists(self) -> bool:
         """Return whether there is a schema of that name."""
-        with self.explained(), self._session(reads=True) as connection:
+        with self.explained(), self._session() as connection:
             return self._there(connection) is not None
 
     def explained(self, consequence: str = "") -> AbstractContextManager[None]:
@@ -127,7 +128,7 @@ class PostgresSchema:
 
     def revision(self) -> str:
         """Return the schema revision of a game that is there."""
-        with self.explained(), self._session(reads=True) as connection:
+        with self.explained(), self._session() as connection:
             there = self._there(connection)
             if there is None:
                 raise StoreMissingError(
@@ -135,6 +136,11 @@ class PostgresSchema:
                 )
             if there.mark != MARK:
                 raise NotAStoreError(f"{self.address} is not a graphstore database")
+            if not there.open:
+                raise StoreError(
+                    f"{self.address}: you may not read it; its owner can: GRANT USAGE ON SCHEMA "
+                    "and GRANT SELECT ON ALL TABLES IN SCHEMA"
+                )
             rows = connection.exec_driver_sql("SELECT version_num FROM alembic_version").all()
         if len(rows) != 1:
             raise NotAStoreError(
@@ -152,15 +158,19 @@ class PostgresSchema:
             use_native_hstore=False,
         )
 
-    def check_same(self, connection: Connection, digest: str) -> None:
-        """Refuse to read on where another game has taken the place."""
+    def check_same(self, connection: Connection, digest: str | None) -> None:
+        """Refuse to read on where another game has taken the place; None: any will do."""
+        driver: Any = connection.connection.driver_connection
+        self._check_same(driver, digest)
+
+    def _check_same(self, driver: psycopg.Connection[Any], digest: str | None) -> None:
         try:
-            rows = connection.exec_driver_sql("SELECT digest FROM game").all()
-        except Exception as error:
-            if isinstance(getattr(error, "orig", None), psycopg.errors.UndefinedTable):
-                raise StoreError(f"{self.address} is gone by now; open it again") from error
-            raise
-        if [(digest,)] != [tuple(row) for row in rows]:
+            found = pgserver.begin(driver)
+        except psycopg.errors.UndefinedTable as error:
+            if digest is None:
+                raise
+            raise StoreError(f"{self.address} is gone by now; open it again") from error
+        if digest is not None and found != [digest]:
             raise StoreError(f"{self.address} holds another game by now; open it again")
 
     def sql(
@@ -200,9 +210,7 @@ class PostgresSchema:
                 driver.execute(f"ANALYZE {Selecting.chosen}")
                 driver.read_only = True
             driver.autocommit = False
-            row = driver.execute("SELECT digest FROM game").fetchone()
-            if row != (digest,):
-                raise StoreError(f"{self.address} holds another game by now; open it again")
+            self._check_same(driver, digest)
             yield Selecting(driver, quoted(self._schema))
 
     @contextmanager
@@ -225,12 +233,12 @@ class PostgresSchema:
 
     def agents_in(self) -> tuple[str, list[str]]:
         """Return the name of the game and of its agents, whatever its version; or nothing."""
-        with self.explained(), self._session(reads=True) as connection:
+        with self.explained(), self._session() as connection:
             return self._agents_in(connection)
 
     def integrity(self) -> Iterator[str]:
         """Yield the indexes and constraints that the server does not vouch for."""
-        with self.explained(), self._session(reads=True) as connection:
+        with self.explained(), self._session() as connection:
             yield from connection.exec_driver_sql(_BROKEN).scalars()
 
     @contextmanager
@@ -282,15 +290,12 @@ class PostgresSchema:
         rows = connection.exec_driver_sql(f"SELECT name FROM {self.name}.agent ORDER BY name")
         return str(game), list(rows.scalars())
 
-    def _driver(self, *, reads: bool) -> AbstractContextManager[psycopg.Connection[Any]]:
-        return closing(pgserver.connect(self._at, reads=reads))
-
     @contextmanager
-    def _session(self, *, reads: bool = False) -> Iterator[Connection]:
+    def _session(self) -> Iterator[Connection]:
         """Lend a connection of its own."""
         engine = create_engine(
             "postgresql+psycopg://",
-            creator=lambda: pgserver.connect(self._at, reads=reads),
+            creator=lambda: pgserver.connect(self._at, reads=False),
             poolclass=NullPool,
             use_native_hstore=False,
         )

@@ -112,6 +112,18 @@ def connect(address: Address, *, reads: bool, autocommit: bool = False) -> psyco
     return connection
 
 
+def begin(connection: psycopg.Connection[Any]) -> list[str]:
+    """Begin a transaction that reads, and return the digests in the table game: one.
+
+    The lock comes first, since waiting for it takes no snapshot: a build that ends meanwhile is
+    seen, whereas the rows of its tables would not be in a snapshot from before.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("LOCK TABLE game IN ACCESS SHARE MODE; SELECT digest FROM game")
+        cursor.nextset()
+        return [digest for (digest,) in cursor]
+
+
 class _Truth(Loader):
     """A truth as SQLite has it: 1 or 0."""
 

@@ -8,14 +8,13 @@ committed.
 import re
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 import psycopg
 from psycopg import RawServerCursor, errors
 
 from graphstore.errors import QueryError
-from graphstore.pgserver import said
+from graphstore.pgserver import begin, said
 from graphstore.usersql import Answer
 
 _TOKEN = re.compile(
@@ -54,9 +53,11 @@ class Rows(Answer):
 
     def close(self) -> None:
         """End it, and close the connection."""
-        with suppress(psycopg.Error):
-            self._rows.close()
         self._server.close()
+        self._rows.close()
+
+    def __del__(self) -> None:
+        self.close()  # an answer that nobody reads to its end
 
     def _fetch(self) -> list[tuple[Any, ...]]:
         try:
@@ -97,14 +98,14 @@ def run(
         if _NOTHING.fullmatch(statement):
             raise QueryError("there is nothing to run; write a SELECT")
         typed, bound = numbered(statement, parameters)
-        connection.execute("SELECT 1 FROM game")  # now nothing makes this transaction write
+        begin(connection)  # from now on nothing makes this transaction one that writes
         limit(connection, until)
         cursor = RawServerCursor(connection, "graphstore_asked")
         try:
             cursor.execute(typed, bound)
         except BaseException:
-            with suppress(psycopg.Error):
-                cursor.close()
+            connection.close()
+            cursor.close()
             raise
         return Rows(connection, cursor, functions, until, rows)
     except (psycopg.Error, UnicodeError) as error:

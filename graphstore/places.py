@@ -114,8 +114,8 @@ class Place(Protocol):
     def engine(self) -> Engine:
         """Return an engine whose connections only read."""
 
-    def check_same(self, connection: Connection, digest: str) -> None:
-        """Refuse to read on where another game, of another digest, has taken the place.
+    def check_same(self, connection: Connection, digest: str | None) -> None:
+        """Begin to read; refuse where another game than that of a digest has taken the place.
 
         Raises:
             StoreError: it has.

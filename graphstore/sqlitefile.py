@@ -149,7 +149,7 @@ class SqliteFile:
             pool_reset_on_return=None,
         )
 
-    def check_same(self, connection: Connection, digest: str) -> None:
+    def check_same(self, connection: Connection, digest: str | None) -> None:
         """Do nothing: an open file stays what it was when another takes its name."""
 
     def sql(

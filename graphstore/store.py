@@ -60,6 +60,7 @@ class Store:
         self._connections = Connections(place.engine)
         try:
             with place.explained(), self._connections.engine.connect() as connection:
+                place.check_same(connection, None)
                 self.info: dict[str, Any] = _game_row(connection, place)
         except BaseException:
             self.close()

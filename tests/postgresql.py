@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 OWNER = "me"
-_numbers = count(1)
+numbers = count(1)
 
 
 def programs() -> Path | None:
@@ -106,11 +106,18 @@ def stopped(process: subprocess.Popen) -> bool:
 
 def place(address: str) -> str:
     """Return the address of a schema that there is not yet."""
-    return f"{address}&schema=place{next(_numbers)}"
+    return f"{address}&schema=place{next(numbers)}"
+
+
+def database(address: str) -> str:
+    """Make a database of its own on the same server; return its address."""
+    name = f"d{next(numbers)}"
+    ask(address, f"CREATE DATABASE {name}")
+    return address.replace("/games", f"/{name}", 1)
 
 
 def ask(address: str, statement: str) -> list:
-    """Return the rows of a statement, past all of graphstore."""
+    """Return the rows of a statement, or of several, past all of graphstore."""
     with psycopg.connect(address.partition("&schema=")[0], autocommit=True) as connection:
         cursor = connection.execute(statement)
         return cursor.fetchall() if cursor.description else []

@@ -16,15 +16,16 @@ from graphstore.errors import (
 )
 
 TABLES = ("agent", "bead", "played", "checkpoint")
+KEYS = {"agent": "id", "bead": "state, move", "played": "number", "checkpoint": "games"}
 
 
 def rows(path, table, agent=1):
     """Return the rows of one agent in a table, without what tells agents apart."""
     key = "id" if table == "agent" else "agent"
-    with closing(sqlite3.connect(path)) as connection:
-        connection.row_factory = sqlite3.Row
-        found = connection.execute(f"SELECT * FROM {table} WHERE {key} = {agent}")
-        return [{k: v for k, v in dict(row).items() if k not in (key, "name")} for row in found]
+    with Store.open(path) as store:
+        found = store.sql(f"SELECT * FROM {table} WHERE {key} = {agent} ORDER BY {KEYS[table]}")
+        named = [dict(zip(found.columns, row, strict=True)) for row in found]
+        return [{k: v for k, v in row.items() if k not in (key, "name")} for row in named]
 
 
 def all_rows(path, agent=1):
@@ -50,10 +51,10 @@ def test_saving_often_changes_nothing(copy, tmp_path, monkeypatch):
     assert all_rows(copy) == all_rows(once)
 
 
-def test_the_seed_decides_every_bead(copy):
+def test_the_seed_decides_every_bead(spoilt):
     for name, seed in (("a", 5), ("b", 5), ("c", 6)):
-        train(copy, name, games=500, seed=seed)
-    a, b, c = (all_rows(copy, agent) for agent in (1, 2, 3))
+        train(spoilt, name, games=500, seed=seed)
+    a, b, c = (all_rows(spoilt, agent) for agent in (1, 2, 3))
     assert a == b
     assert a["bead"] != c["bead"]
 
@@ -96,11 +97,11 @@ def test_beads_are_what_the_games_have_added(copy):
     assert added == expected
 
 
-def test_alone_against_others_it_learns_its_own_side_only(copy):
+def test_alone_against_others_it_learns_its_own_side_only(spoilt):
     for name, side in (("x", 1), ("o", 2)):
-        report = train(copy, name, games=200, side=side, seed=1)
+        report = train(spoilt, name, games=200, side=side, seed=1)
         assert (report.opponent, report.boxes) == ("perfect", {1: 304, 2: 289}[side])
-        with Store.open(copy) as store:
+        with Store.open(spoilt) as store:
             turns = store.sql(
                 "SELECT DISTINCT to_move FROM matchbox JOIN state ON id = state WHERE agent = ?",
                 [name],
@@ -113,9 +114,9 @@ def test_alone_against_others_it_learns_its_own_side_only(copy):
             assert list(played) == [(side,)]
 
 
-def test_both_sides_against_others_alternate(copy):
-    train(copy, games=4, seed=1, against="random")
-    assert [row["side"] for row in rows(copy, "played")] == [1, 2, 1, 2]
+def test_both_sides_against_others_alternate(spoilt):
+    train(spoilt, games=4, seed=1, against="random")
+    assert [row["side"] for row in rows(spoilt, "played")] == [1, 2, 1, 2]
 
 
 def test_a_perfect_opponent_never_loses(copy):
@@ -203,29 +204,29 @@ def test_the_first_checkpoint_is_before_the_first_game_and_the_kept_are_those_of
         ({"agent": 5}, OpponentError, "cannot be called"),
     ],
 )
-def test_what_makes_no_sense_is_refused_and_leaves_no_agent(copy, words, error, said):
+def test_what_makes_no_sense_is_refused_and_leaves_no_agent(spoilt, words, error, said):
     with pytest.raises(error, match=said):
-        train(copy, **{"games": 1} | words)
-    with Store.open(copy) as store:
+        train(spoilt, **{"games": 1} | words)
+    with Store.open(spoilt) as store:
         assert agents.names(store) == []
 
 
-def test_settings_stay_those_that_the_agent_was_made_with(copy):
-    train(copy, games=10, seed=1, stages=(8, 4, 2, 1))
+def test_settings_stay_those_that_the_agent_was_made_with(spoilt):
+    train(spoilt, games=10, seed=1, stages=(8, 4, 2, 1))
     with pytest.raises(SettingError, match="stages 8/4/2/1, not 4/3/2/1"):
-        train(copy, games=10, stages=(4, 3, 2, 1))
+        train(spoilt, games=10, stages=(4, 3, 2, 1))
     with pytest.raises(SettingError, match="seed 1, not 2"):
-        train(copy, games=10, seed=2)
-    train(copy, games=10, seed=1, stages=(8, 4, 2, 1))
+        train(spoilt, games=10, seed=2)
+    train(spoilt, games=10, seed=1, stages=(8, 4, 2, 1))
 
 
-def test_an_opponent_must_have_learned_the_other_side(copy):
-    train(copy, "x", games=10, side=1, seed=1)
+def test_an_opponent_must_have_learned_the_other_side(spoilt):
+    train(spoilt, "x", games=10, side=1, seed=1)
     with pytest.raises(OpponentError, match="other side"):
-        train(copy, "y", games=10, side=1, against="x")
-    train(copy, "o", games=10, side=2, against="x", seed=1)
+        train(spoilt, "y", games=10, side=1, against="x")
+    train(spoilt, "o", games=10, side=2, against="x", seed=1)
     with pytest.raises(OpponentError, match="both sides"):
-        train(copy, "z", games=10, against="x")
+        train(spoilt, "z", games=10, against="x")
 
 
 def test_a_file_that_cannot_be_written_says_so(copy, monkeypatch):
