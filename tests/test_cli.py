@@ -163,12 +163,12 @@ def test_line_gives_json_with_the_names_of_the_columns(run, store, tictactoe_db)
     assert {tuple(row) for row in data["positions"]} == {tuple(NAMED)}
 
 
-def test_stats_give_the_row_of_the_game_and_the_census(run, store, tictactoe_db):
+def test_stats_give_the_row_of_the_game_and_the_census(run, file_store, tictactoe_db):
     data = json.loads(printed(run("stats", tictactoe_db, "--json")))
-    assert data == {"game": store.info, "census": store.census()}
+    assert data == {"game": file_store.info, "census": file_store.census()}
     assert list(data["game"]) == [column.name for column in schema.game.c]
     rows = list(csv.DictReader(io.StringIO(printed(run("stats", tictactoe_db, "--csv")))))
-    assert [{k: int(v) for k, v in row.items()} for row in rows] == store.census()
+    assert [{k: int(v) for k, v in row.items()} for row in rows] == file_store.census()
     text = printed(run("stats", tictactoe_db))
     assert "positions      5,478" in text
     assert " won_by_1" in text
