@@ -6,7 +6,6 @@ committed.
 """
 
 import re
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,7 +14,7 @@ from psycopg import RawServerCursor, errors
 
 from graphstore.errors import QueryError
 from graphstore.pgserver import begin, said
-from graphstore.usersql import Answer
+from graphstore.usersql import Answer, Watch
 
 _TOKEN = re.compile(
     r"""
@@ -40,13 +39,13 @@ class Rows(Answer):
         connection: psycopg.Connection[Any],
         cursor: RawServerCursor[Any],
         functions: set[str],
-        until: float | None,
+        watch: Watch,
         rows: int | None,
     ) -> None:
         self._server = connection
         self._rows = cursor
         self._functions = functions
-        self._until = until
+        self._watch = watch
         self._most = rows
         self.columns = tuple(column.name for column in cursor.description or ())
         self._first = self._fetch()
@@ -60,15 +59,18 @@ class Rows(Answer):
         self.close()  # an answer that nobody reads to its end
 
     def _fetch(self) -> list[tuple[Any, ...]]:
+        self._watch.resume()
         try:
-            limit(self._server, self._until)
+            limit(self._server, self._watch)
             return self._rows.fetchmany(_PAGE)
         except (psycopg.Error, UnicodeError) as error:
             self.close()
-            raise wrong(error, self._functions) from error
+            raise wrong(error, self._functions, self._watch) from error
         except BaseException:
             self.close()
             raise
+        finally:
+            self._watch.pause()
 
 
 def run(
@@ -87,19 +89,19 @@ def run(
         statement: what a person typed.
         parameters: for each ``?``, or for each ``:name``.
         functions: those that only files have.
-        seconds: how long it may take in all.
+        seconds: that it may take, without what is done with the rows meanwhile; None: any time.
         rows: how many it may have; None: any number.
 
     Raises:
         QueryError: the SQL is wrong, or would do more than read.
     """
-    until = None if seconds is None else time.monotonic() + seconds
+    watch = Watch(seconds)
     try:
         if _NOTHING.fullmatch(statement):
             raise QueryError("there is nothing to run; write a SELECT")
         typed, bound = numbered(statement, parameters)
         begin(connection)  # from now on nothing makes this transaction one that writes
-        limit(connection, until)
+        limit(connection, watch)
         cursor = RawServerCursor(connection, "graphstore_asked")
         try:
             cursor.execute(typed, bound)
@@ -107,23 +109,24 @@ def run(
             connection.close()
             cursor.close()
             raise
-        return Rows(connection, cursor, functions, until, rows)
+        watch.pause()
+        return Rows(connection, cursor, functions, watch, rows)
     except (psycopg.Error, UnicodeError) as error:
         connection.close()
-        raise wrong(error, functions) from error
+        raise wrong(error, functions, watch) from error
     except BaseException:
         connection.close()
         raise
 
 
-def limit(connection: psycopg.Connection[Any], until: float | None) -> None:
-    """Let the next statement take no longer than until then.
+def limit(connection: psycopg.Connection[Any], watch: Watch) -> None:
+    """Let the next statement take no longer than there is time left.
 
     It is said before each, since what was typed can call set_config().
     """
-    if until is not None:
-        left = max(int((until - time.monotonic()) * 1000), 1)
-        connection.execute(f"SET LOCAL statement_timeout = {left}")
+    left = watch.left()
+    if left is not None:
+        connection.execute(f"SET LOCAL statement_timeout = {max(int(left * 1000), 1)}")
 
 
 def numbered(
@@ -163,12 +166,12 @@ def numbered(
     return typed, bound
 
 
-def wrong(error: Exception, functions: set[str]) -> BaseException:
+def wrong(error: Exception, functions: set[str], watch: Watch) -> BaseException:
     """Return what to raise for what the driver raised."""
     what = said(error)
     if isinstance(error, errors.QueryCanceled):
         if "statement timeout" in what:
-            return QueryError("this statement took too long, and was stopped")
+            return watch.too_long()
         return KeyboardInterrupt()
     if isinstance(error, errors.UndefinedFunction):
         for name in functions:

@@ -146,13 +146,24 @@ class Watch:
 
     def look(self) -> bool:
         """Return whether to end a statement, since its time is up; Python sees to signals here."""
-        if self._seconds is None or self._spent + monotonic() - self._since < self._seconds:
+        left = self.left()
+        if left is None or left > 0:
             return False
-        self.raised = QueryError(
+        self.raised = self.too_long()
+        return True
+
+    def left(self) -> float | None:
+        """Return how many seconds are left; None: any number."""
+        if self._seconds is None:
+            return None
+        return self._seconds - self._spent - (monotonic() - self._since)
+
+    def too_long(self) -> QueryError:
+        """Return what to raise when the time is up."""
+        return QueryError(
             f"SQL: not done within {self._seconds:g} s; narrow it, or allow more: --seconds N "
             "(seconds=), --seconds 0 for ever"
         )
-        return True
 
     def watched(self, function: Function) -> Function:
         """Return a function of one argument that leaves here what it raises; NULL makes NULL."""
