@@ -14,8 +14,8 @@ from graphstore.errors import FormatError, StoreError, StoreExistsError
 from graphstore.game import Progress, quiet
 from graphstore.graphformats import FORMATS, write_graph
 from graphstore.interrupts import held_back
+from graphstore.places.sqliteopen import explained
 from graphstore.selection import TABLES, Part, selected
-from graphstore.sqlitefile import explained
 from graphstore.store import Store
 from graphstore.tabular import pyarrow, write_csv, write_jsonl, write_parquet
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from graphstore.errors import MissingExtraError
-from graphstore.sqlitefile import explained
+from graphstore.places.sqliteopen import explained
 from graphstore.standings import Curve
 
 

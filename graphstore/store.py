@@ -30,12 +30,12 @@ from graphstore.errors import (
 )
 from graphstore.game import Game
 from graphstore.games import find_builtin
-from graphstore.migrating import migrate
 from graphstore.notebook import facts, or_none
 from graphstore.places import Place
-from graphstore.precautions import UNFORESEEN
+from graphstore.places.migrating import migrate
+from graphstore.places.precautions import UNFORESEEN
+from graphstore.places.sqlitefile import SqliteFile
 from graphstore.snapshot import Snapshot, pinned
-from graphstore.sqlitefile import SqliteFile
 from graphstore.usersql import Answer
 
 if TYPE_CHECKING:
@@ -419,7 +419,7 @@ def find_place(address: str | os.PathLike[str]) -> Place:
             raise MissingExtraError(
                 "a PostgreSQL address needs psycopg: pip install 'graphstore[postgres]'"
             ) from error
-        from graphstore.pgschema import PostgresSchema
+        from graphstore.places.pgschema import PostgresSchema
 
         return PostgresSchema.of(text)
     raise StoreError(

@@ -17,8 +17,8 @@ from test_verification import change, other_values, redigest
 
 from graphstore import Store, build, find_game, schema, verify
 from graphstore.game import quiet
-from graphstore.sampling import draw
-from graphstore.shares import share
+from graphstore.verification.sampling import draw
+from graphstore.verification.shares import share
 
 
 def sampled(path, count, *, rules=None, **options):

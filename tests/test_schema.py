@@ -12,7 +12,7 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.schema import CreateView
 
 from graphstore import schema
-from graphstore.migrating import migrate, migrations
+from graphstore.places.migrating import migrate, migrations
 
 TABLES = {
     "agent",

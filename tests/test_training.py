@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from graphstore import Match, Store, agents, build, sqlitefile, standings, train, training, verify
+from graphstore import Match, Store, agents, build, standings, train, training, verify
 from graphstore.errors import (
     AgentMissingError,
     OpponentError,
@@ -14,6 +14,7 @@ from graphstore.errors import (
     StoreError,
     StoreMissingError,
 )
+from graphstore.places import sqlitefile
 
 TABLES = ("agent", "bead", "played", "checkpoint")
 KEYS = {"agent": "id", "bead": "state, move", "played": "number", "checkpoint": "games"}

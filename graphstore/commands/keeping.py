@@ -55,9 +55,9 @@ def verify(
         which = "--seed" if confidence is None else "--confidence"
         raise click.UsageError(f"{which} is of a sample: add --sample N")
     from graphstore import console
-    from graphstore.sampling import CONFIDENCE, as_text
     from graphstore.schema import AGENT_TABLES
     from graphstore.verification import verify as verify_store
+    from graphstore.verification.sampling import CONFIDENCE, as_text
 
     with opened(file, rules) as store, console.progress_shown() as progress:
         verdict = verify_store(

@@ -104,7 +104,7 @@ def say_if_without_rules(store: Any) -> Any:
 @contextmanager
 def new_file(path: str) -> Iterator[TextIO]:
     """Open a file that is not there yet, for writing; after an error there is none."""
-    from graphstore.sqlitefile import explained
+    from graphstore.places.sqliteopen import explained
 
     with explained(path), open(path, "x", encoding="utf-8") as target:
         try:

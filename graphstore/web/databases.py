@@ -15,7 +15,7 @@ from datasette.views.base import DatasetteError
 
 from graphstore import usersql
 from graphstore.errors import GraphstoreError, QueryError
-from graphstore.sqlitefile import connect, explained
+from graphstore.places.sqliteopen import connect, explained
 from graphstore.store import Store
 from graphstore.web.schemas import KnownSchema
 from graphstore.web.statements import WRITTEN, in_thread, limited

@@ -6,30 +6,24 @@ or writes a game reads its table `game` first, and the swap locks that table bef
 that they never wait for each other in a circle.
 """
 
-import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import psycopg
-from sqlalchemy import Connection, Dialect, Engine, Table, create_engine, text
-from sqlalchemy.exc import OperationalError
+from sqlalchemy import Connection, Engine, create_engine, text
 from sqlalchemy.pool import NullPool, QueuePool
-from sqlalchemy.schema import AddConstraint, DropConstraint, ForeignKeyConstraint
 
-from graphstore import pgserver, pgsql, schema
 from graphstore.errors import NotAStoreError, StoreError, StoreExistsError, StoreMissingError
 from graphstore.game import Ints
-from graphstore.migrating import migrate
-from graphstore.pgserver import Address, check_name, explained
-from graphstore.places import REPLACE, UNCHANGED, WAIT, Carry
+from graphstore.places import REPLACE, UNCHANGED, WAIT, pgserver, pgsql
+from graphstore.places.pgdraft import PostgresDraft
+from graphstore.places.pgrows import Selecting
+from graphstore.places.pgserver import MARK, Address, check_name, explained, quoted
 from graphstore.usersql import Answer, Function
-
-MARK: Final = "graphstore: a solved game"
-"""The comment on a schema that this package made; it replaces no other."""
 
 _OURS = text(
     "SELECT nspname FROM pg_catalog.pg_namespace "
@@ -50,7 +44,6 @@ UNION ALL
 SELECT concat('constraint ', conname, ' is not validated') FROM pg_catalog.pg_constraint
 WHERE NOT convalidated AND connamespace = current_schema()::regnamespace
 """
-_PATIENCE = "200ms"  # how long those who come next wait behind a build that wants the lock
 
 
 class PostgresSchema:
@@ -116,7 +109,7 @@ class PostgresSchema:
     def exists(self) -> bool:
         """Return whether there is a schema of that name."""
         with self.explained(), self._session() as connection:
-            return self._there(connection) is not None
+            return self.there(connection) is not None
 
     def explained(self, consequence: str = "") -> AbstractContextManager[None]:
         """Turn errors of the server, and of the way to it, into one line about the address."""
@@ -129,7 +122,7 @@ class PostgresSchema:
     def revision(self) -> str:
         """Return the schema revision of a game that is there."""
         with self.explained(), self._session() as connection:
-            there = self._there(connection)
+            there = self.there(connection)
             if there is None:
                 raise StoreMissingError(
                     f"there is no schema {self.address}; graphstore build GAME --db {self.address}"
@@ -193,7 +186,7 @@ class PostgresSchema:
         )
 
     @contextmanager
-    def selecting(self, digest: str, chosen: Ints | None) -> Iterator["Selecting"]:
+    def selecting(self, digest: str, chosen: Ints | None) -> Iterator[Selecting]:
         """Lend what reads many rows; `chosen` are the ids of states to narrow them to."""
         with (
             self.explained(),
@@ -234,7 +227,7 @@ class PostgresSchema:
     def agents_in(self) -> tuple[str, list[str]]:
         """Return the name of the game and of its agents, whatever its version; or nothing."""
         with self.explained(), self._session() as connection:
-            return self._agents_in(connection)
+            return self.agents_seen(connection)
 
     def integrity(self) -> Iterator[str]:
         """Yield the indexes and constraints that the server does not vouch for."""
@@ -242,7 +235,7 @@ class PostgresSchema:
             yield from connection.exec_driver_sql(_BROKEN).scalars()
 
     @contextmanager
-    def draft(self, *, force: bool) -> Iterator["PostgresDraft"]:
+    def draft(self, *, force: bool) -> Iterator[PostgresDraft]:
         """Lend a draft that can take the place; if it does not, nothing is left of it."""
         # A session's lock: it is gone with the session, however that ends.
         number = int.from_bytes(
@@ -259,7 +252,7 @@ class PostgresSchema:
             yield PostgresDraft(self, connection)
 
     def _check_target(self, connection: Connection, *, force: bool) -> None:
-        there = self._there(connection)
+        there = self.there(connection)
         right = "SELECT pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE')"
         if there is not None and there.mark != MARK:
             raise StoreError(
@@ -276,11 +269,13 @@ class PostgresSchema:
                 "GRANT CREATE ON DATABASE"
             )
 
-    def _there(self, connection: Connection) -> Any:
+    def there(self, connection: Connection) -> Any:
+        """Return the schema of that name, as a connection sees it; None for want of one."""
         return connection.execute(_THERE, {"name": self._schema}).first()
 
-    def _agents_in(self, connection: Connection) -> tuple[str, list[str]]:
-        there = self._there(connection)
+    def agents_seen(self, connection: Connection) -> tuple[str, list[str]]:
+        """Return what `agents_in` does, as a connection sees it."""
+        there = self.there(connection)
         if there is None or there.mark != MARK:
             return "", []
         game = connection.exec_driver_sql(f"SELECT name FROM {self.name}.game").scalar()
@@ -301,139 +296,3 @@ class PostgresSchema:
         )
         with engine.connect() as connection:
             yield connection
-
-
-class PostgresDraft:
-    """A schema that no other session sees yet; all of it is one transaction."""
-
-    def __init__(self, place: PostgresSchema, connection: Connection) -> None:
-        self._place = place
-        self._connection = connection
-        self._run = connection.exec_driver_sql
-        self._name = ""
-
-    def check_space(self, needed: int) -> None:
-        """Do nothing: the server knows its disk, and does not tell."""
-
-    @contextmanager
-    def filling(self) -> Iterator[Connection]:
-        """Lend a connection to empty tables without keys and an index."""
-        backend = self._run("SELECT pg_catalog.pg_backend_pid()").scalar_one()
-        self._name = f"graphstore_draft_{backend}"
-        self._run(f"CREATE SCHEMA {self._name}")
-        self._run(f"SET LOCAL search_path TO {self._name}")
-        self._run("SET LOCAL maintenance_work_mem = '128MB'")
-        migrate(self._connection)
-        for constraint in reversed(_constraints()):
-            self._connection.execute(DropConstraint(constraint))
-        schema.edge_child.drop(self._connection)
-        yield self._connection
-
-    def index(self, connection: Connection) -> None:
-        """Make the keys and the index, and tell the planner what is there."""
-        for constraint in _constraints():
-            connection.execute(AddConstraint(constraint))
-        schema.edge_child.create(connection)
-        connection.exec_driver_sql("ANALYZE state, edge")
-
-    def put(self, carry: Carry | None) -> None:
-        """Give the draft the name of the old schema, which is dropped; and commit."""
-        place = self._place
-        if place._there(self._connection) is not None:
-            self._lock()
-            if carry is not None and place._agents_in(self._connection)[1]:
-                carry(self._connection, place.name, self._name)
-            self._drop()
-        self._run(f"ALTER SCHEMA {self._name} RENAME TO {place.name}")
-        self._run(f"COMMENT ON SCHEMA {place.name} IS '{MARK}'")
-        self._connection.commit()
-
-    def _lock(self) -> None:
-        """Wait until nobody reads or writes the old game; let those who come pass meanwhile."""
-        until = time.monotonic() + WAIT
-        while True:
-            try:
-                with self._connection.begin_nested():
-                    self._run(f"SET LOCAL lock_timeout = '{_PATIENCE}'")
-                    self._run(f"LOCK TABLE {self._place.name}.game IN ACCESS EXCLUSIVE MODE")
-                break
-            except OperationalError as error:
-                late = time.monotonic() > until
-                if late or not isinstance(error.orig, psycopg.errors.LockNotAvailable):
-                    raise
-            time.sleep(0.05)
-        self._run(f"SET LOCAL lock_timeout = '{WAIT}s'")
-
-    def _drop(self) -> None:
-        """Drop the old game: what this package made, and only if nothing else hangs on it."""
-        old = self._place.name
-        views = ", ".join(f"{old}.{name}" for name in schema.VIEWS)
-        tables = ", ".join(f"{old}.{name}" for name in (*schema.metadata.tables, "alembic_version"))
-        try:
-            self._run(f"DROP VIEW IF EXISTS {views}")
-            self._run(f"DROP TABLE IF EXISTS {tables}")
-            self._run(f"DROP SCHEMA {old}")
-        except Exception as error:
-            reason = getattr(error, "orig", None)
-            if isinstance(reason, psycopg.errors.DependentObjectsStillExist):
-                what = (reason.diag.message_detail or "").splitlines()[:1]
-                raise StoreError(
-                    f"{self._place.address} has what graphstore did not make ({''.join(what)}); "
-                    f"drop that first; {UNCHANGED}"
-                ) from error
-            raise
-
-
-class Selecting:
-    """Reads many rows of a schema, over a connection of its own, in one transaction.
-
-    Attributes:
-        main: how the tables of the game are qualified.
-        chosen: the table of the chosen ids.
-        dialect: of the SQL.
-    """
-
-    chosen = "pg_temp.graphstore_chosen"
-
-    def __init__(self, driver: psycopg.Connection[Any], main: str) -> None:
-        self.main = main
-        self.dialect: Dialect = _DIALECT
-        self._driver = driver
-
-    @contextmanager
-    def cursor(self) -> Iterator[Any]:
-        """Lend a cursor that the server keeps."""
-        with self._driver.cursor("graphstore_rows") as cursor:
-            yield cursor
-
-    def edges(self, rows: int) -> Generator[list[Sequence[int]], None, None]:
-        """Yield the columns of all edges in the order of their key, so many rows at a time."""
-        with self.cursor() as cursor:
-            cursor.execute("SELECT parent, move, child FROM edge ORDER BY parent, move")
-            while page := cursor.fetchmany(rows):
-                yield list(zip(*page, strict=True))
-
-
-_DIALECT = create_engine("postgresql+psycopg://", creator=lambda: None).dialect
-
-
-def quoted(name: str) -> str:
-    """Return a name as SQL has it.
-
-    >>> quoted('mnk(4,4,4)')
-    '"mnk(4,4,4)"'
-    """
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _constraints() -> list[Any]:
-    """Return the keys of the tables that are loaded, before what refers to them."""
-    loaded: tuple[Table, ...] = (schema.state, schema.edge)
-    keys = [table.primary_key for table in loaded]
-    foreign = [
-        constraint
-        for table in (schema.edge, schema.bead)
-        for constraint in table.constraints
-        if isinstance(constraint, ForeignKeyConstraint) and constraint.referred_table in loaded
-    ]
-    return [*keys, *sorted(foreign, key=lambda each: str(each.name))]

@@ -13,7 +13,7 @@ import psycopg
 from psycopg import RawServerCursor, errors
 
 from graphstore.errors import QueryError
-from graphstore.pgserver import begin, said
+from graphstore.places.pgserver import begin, said
 from graphstore.usersql import Answer, Watch
 
 _TOKEN = re.compile(

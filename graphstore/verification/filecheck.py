@@ -6,8 +6,8 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from graphstore import digests, schema
-from graphstore.findings import Problem
 from graphstore.store import Store
+from graphstore.verification.findings import Problem
 
 _CHECK = "CHECK constraint failed"  # in what integrity_check finds: cells, not the structure
 

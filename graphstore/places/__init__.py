@@ -1,8 +1,8 @@
 """What a place for a game can do: a SQLite file, or a schema in a PostgreSQL database.
 
-All that differs between the two is in `graphstore.sqlitefile` and in `graphstore.pgschema`; the
-rest of the package asks a place, and speaks SQL that both understand. An *address* is what a person
-types to name a place.
+All that differs between the two is in the rooms of this package, those of the one called sqlite...,
+those of the other pg...; the rest asks a place, and speaks SQL that both understand. An *address*
+is what a person types to name a place.
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence

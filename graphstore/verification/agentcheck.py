@@ -7,10 +7,10 @@ from sqlalchemy import func, select
 from graphstore import agents, schema
 from graphstore.arena import Arena
 from graphstore.errors import GraphstoreError
-from graphstore.findings import Problem
 from graphstore.menace import checkpoints
 from graphstore.opponents import agent_name
 from graphstore.store import Store
+from graphstore.verification.findings import Problem
 
 
 def orphans(store: Store) -> Iterator[Problem]:

@@ -2,7 +2,7 @@
 
 One wrong cell anywhere is found and named. Each table is read once, as whole columns: on the way
 digests are made anew and texts, orbits and edges compared with the rules; then
-`graphstore.consistency` derives all else. Where the file holds a strategy, `graphstore.proofcheck`
+the room `consistency` derives all else. Where the file holds a strategy, `graphstore.proofcheck`
 takes the place of the rules for edges.
 """
 
@@ -13,20 +13,21 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, select
 
-from graphstore import agentcheck, agents, consistency, filecheck, passes, proofcheck, schema
-from graphstore import findings as of
-from graphstore import rulecheck as by_rules
+from graphstore import agents, proofcheck, schema
 from graphstore.arrays import member
-from graphstore.consistency import Links, States
 from graphstore.digests import NULL, ColumnDigests
 from graphstore.errors import NotAStoreError
-from graphstore.findings import Problem as Problem
-from graphstore.findings import Report, Wrong
-from graphstore.findings import Verdict as Verdict
 from graphstore.game import IN_PLAY, Game, Progress, quiet
 from graphstore.games import find_builtin
-from graphstore.sampling import CONFIDENCE, rules_for, sampled
 from graphstore.store import Store
+from graphstore.verification import agentcheck, consistency, filecheck, passes
+from graphstore.verification import findings as of
+from graphstore.verification import rulecheck as by_rules
+from graphstore.verification.consistency import Links, States
+from graphstore.verification.findings import Problem as Problem
+from graphstore.verification.findings import Report, Wrong
+from graphstore.verification.findings import Verdict as Verdict
+from graphstore.verification.sampling import CONFIDENCE, rules_for, sampled
 
 
 def verify(

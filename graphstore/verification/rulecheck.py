@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from graphstore.arrays import distinct, member
 from graphstore.digests import NULL
 from graphstore.errors import PositionError
-from graphstore.findings import Problem, Wrong
 from graphstore.game import IN_PLAY, Game, Ints, Moves
+from graphstore.verification.findings import Problem, Wrong
 
 NO_POSITION = -1
 

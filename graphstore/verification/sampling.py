@@ -5,7 +5,7 @@ gaps, so that an id at random would favour the states after large ones. The tabl
 from one rank to the next inside the database, which neither decodes nor hands over what is between.
 
 A state is wrong if a cell of its row, or one of its moves, is not what the rules, its children or
-its parents say; so a wrong value may make its parents wrong as well. `graphstore.shares` says what
+its parents say; so a wrong value may make its parents wrong as well. The room `shares` says what
 the number of wrong ones tells of all.
 """
 
@@ -15,18 +15,19 @@ from random import Random, SystemRandom
 import numpy as np
 from sqlalchemy import Connection, func, select
 
-from graphstore import consistency, filecheck, passes, schema
-from graphstore import findings as of
-from graphstore import rulecheck as by_rules
+from graphstore import schema
 from graphstore.arrays import distinct, member
-from graphstore.consistency import Links, States
 from graphstore.digests import NULL
 from graphstore.errors import NotAStoreError, PositionError, RulesMissingError
-from graphstore.findings import Drawn, Problem, Report, Verdict, Wrong
 from graphstore.game import IN_PLAY, Game, Ints, PlainGame, Progress
 from graphstore.games import find_builtin
-from graphstore.shares import share
 from graphstore.store import Store
+from graphstore.verification import consistency, filecheck, passes
+from graphstore.verification import findings as of
+from graphstore.verification import rulecheck as by_rules
+from graphstore.verification.consistency import Links, States
+from graphstore.verification.findings import Drawn, Problem, Report, Verdict, Wrong
+from graphstore.verification.shares import share
 
 CONFIDENCE = 0.95
 _UNSEEN = (

@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 
 from graphstore.arrays import first_of_runs, ragged
 from graphstore.digests import NULL
-from graphstore.findings import Wrong
 from graphstore.game import DRAW, LOSS, WIN, Ints
+from graphstore.verification.findings import Wrong
 
 Cells: TypeAlias = NDArray[Any]
 PART = 100_000  # rows checked at once: bounds the memory of the temporary arrays

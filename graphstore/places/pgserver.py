@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 from urllib.parse import quote, unquote
 
 import psycopg
@@ -15,6 +15,9 @@ from psycopg.types.string import StrDumper, TextLoader
 from sqlalchemy.exc import DBAPIError
 
 from graphstore.errors import NotAStoreError, StoreError
+
+MARK: Final = "graphstore: a solved game"
+"""The comment on a schema that this package made; it replaces no other."""
 
 LONGEST = 63  # bytes of a name in PostgreSQL
 _DEFAULTS: dict[str, str | int | None] = {
@@ -218,3 +221,12 @@ def said(reason: BaseException) -> str:
         if isinstance(reason, psycopg.OperationalError) and not reason.sqlstate:
             told = told.partition("Multiple connection attempts failed")[0]
     return " ".join(told.split()).rstrip(".:")
+
+
+def quoted(name: str) -> str:
+    """Return a name as SQL has it.
+
+    >>> quoted('mnk(4,4,4)')
+    '"mnk(4,4,4)"'
+    """
+    return '"' + name.replace('"', '""') + '"'

@@ -9,9 +9,9 @@ from sqlalchemy import BigInteger, Connection, Select, cast, func, or_, select
 from graphstore import schema
 from graphstore.digests import NULL, ColumnDigests
 from graphstore.errors import NotAStoreError
-from graphstore.findings import Wrong
 from graphstore.game import Ints
 from graphstore.reading import columns
+from graphstore.verification.findings import Wrong
 
 PART = 50_000  # states a part, or the states whose edges are: bounds the memory
 BATCH = 10_000  # ids bound to one statement; SQLite takes 32,766 at most
