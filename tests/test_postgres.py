@@ -14,18 +14,7 @@ import pytest
 from conftest import DATA, GRAPHSTORE, NASTY_TEXTS, TableGame, error_line, table_games
 from hypothesis import HealthCheck, given, settings
 
-from graphstore import (
-    Store,
-    agents,
-    build,
-    export,
-    find_game,
-    pgschema,
-    pgserver,
-    pgsql,
-    schema,
-    train,
-)
+from graphstore import Store, agents, build, export, find_game, schema, train
 from graphstore.arena import Arena
 from graphstore.errors import (
     MissingExtraError,
@@ -35,6 +24,7 @@ from graphstore.errors import (
     StoreExistsError,
     StoreMissingError,
 )
+from graphstore.places import pgschema, pgserver, pgsql
 from graphstore.selection import TABLES
 from graphstore.store import upgrade
 
