@@ -26,7 +26,7 @@ from graphstore.boardsvg import COLOURS, marked_up
 from graphstore.errors import DrawingError, MissingExtraError
 
 SECONDS = 60  # that a layout may take
-INSTALL: Final = "pip install 'graphstore[draw]'"
+INSTALL: Final = "pip install matplotlib pygraphviz"
 CELL = 18  # points
 MOST_IN_A_ROW = 8  # boards of a line
 ROOMY = 44  # points, where moves stand on the cells

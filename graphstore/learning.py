@@ -17,9 +17,7 @@ def figure_class() -> Any:
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise MissingExtraError(
-            "pictures need matplotlib: pip install 'graphstore[draw]'"
-        ) from error
+        raise MissingExtraError("pictures need matplotlib: pip install matplotlib") from error
     return Figure
 
 

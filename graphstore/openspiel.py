@@ -34,7 +34,7 @@ class OpenSpielGame(PlainGame):
             import pyspiel
         except ImportError:
             raise MissingExtraError(
-                "games of OpenSpiel need its package: pip install 'graphstore[openspiel]'"
+                "games of OpenSpiel need its package: pip install open_spiel"
             ) from None
         self.reference = PREFIX + name
         if name.partition("(")[0].strip() not in pyspiel.registered_names():

@@ -1,6 +1,7 @@
 """The database of a solved game, opened for reading; and its upgrade to a newer schema."""
 
 import os
+import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -314,7 +315,12 @@ class Store:
         """
         with self.place.explained():
             return self.place.sql(
-                statement, parameters, self.functions(), seconds=seconds, rows=rows
+                statement,
+                parameters,
+                self.functions(),
+                digest=self.info["digest"],
+                seconds=seconds,
+                rows=rows,
             )
 
     def graph(self, *, below: str | int | None = None) -> "GameGraph":
@@ -396,6 +402,9 @@ def upgrade(address: str | os.PathLike[str]) -> str:
     return before
 
 
+_ALMOST = re.compile(r"postgres(ql)?:|(host|hostaddr|port|user|password|dbname|service) *=")
+
+
 def find_place(address: str | os.PathLike[str]) -> Place:
     """Return the place that an address means.
 
@@ -408,6 +417,11 @@ def find_place(address: str | os.PathLike[str]) -> Place:
     """
     text = os.fspath(address)
     scheme, colon, rest = text.partition("://")
+    scheme = scheme.lower()
+    if not colon and _ALMOST.match(text):  # and a password may be in it
+        raise StoreError(
+            "an address of PostgreSQL is written postgresql://USER@HOST/DATABASE?schema=NAME"
+        )
     if not colon:
         return SqliteFile(Path(text))
     if scheme == "sqlite":
@@ -417,14 +431,14 @@ def find_place(address: str | os.PathLike[str]) -> Place:
             import psycopg  # noqa: F401  # or is libpq missing?
         except ImportError as error:
             raise MissingExtraError(
-                "a PostgreSQL address needs psycopg: pip install 'graphstore[postgres]'"
+                "a PostgreSQL address needs psycopg: pip install 'psycopg[binary]'"
             ) from error
         from graphstore.places.pgschema import PostgresSchema
 
-        return PostgresSchema.of(text)
+        return PostgresSchema.of(f"{scheme}://{rest}")
     raise StoreError(
-        f"{text.partition('@')[2] or text}: only files and sqlite:/// or postgresql:// addresses "
-        "will do"
+        f"{scheme}://{rest.rpartition('@')[2]}: only files and sqlite:/// or postgresql:// "
+        "addresses will do"
     )
 
 

@@ -65,9 +65,7 @@ def pyarrow() -> Any:
         import pyarrow as arrow
         import pyarrow.parquet
     except ImportError as error:
-        raise MissingExtraError(
-            "Parquet needs pyarrow: pip install 'graphstore[parquet]'"
-        ) from error
+        raise MissingExtraError("Parquet needs pyarrow: pip install pyarrow") from error
     return arrow
 
 

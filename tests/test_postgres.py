@@ -195,7 +195,8 @@ def test_a_reader_sees_one_game_in_a_block_and_is_told_afterwards(server):
             assert store.probe(store.info["start"]).state is not None  # and nobody waits for it
             assert connection.execute(schema.state.select()).all() == before
         builder.join()
-        for ask in (lambda: store.probe(0), store.census, store.graph):
+        names = "SELECT name FROM game"
+        for ask in (lambda: store.probe(0), store.census, store.graph, lambda: store.sql(names)):
             with pytest.raises(StoreError, match="holds another game by now; open it again"):
                 ask()
         with pytest.raises(StoreError, match="another game by now"):
@@ -388,6 +389,43 @@ def test_an_address_that_leads_nowhere_is_one_line_without_the_password(run, add
         assert "secret" not in line.replace("?secret=secret", "")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("verify",),
+        ("upgrade",),
+        ("upgrade", "--json"),
+        ("agents",),
+        ("stats",),
+        ("sql", "SELECT 1"),
+        ("train", "--games", "1"),
+        ("agents", "menace", "--remove"),
+        ("build", "tictactoe"),
+        ("build", "tictactoe", "--force", "--json"),
+    ],
+)
+def test_no_report_has_the_password(run, server, words):
+    place = postgresql.place(server)
+    build("tictactoe", place)
+    train(place, agent="menace", games=1)
+    secret = place.replace("postgresql://me@", "postgresql://me:secret@") + "&password=secret"
+    assert secret.count("secret") == 2
+    where = [*words[1:], "--db", secret] if words[0] == "build" else [secret, *words[1:]]
+    for done in (run(words[0], *where), run("diff", secret, place, "--json")):
+        assert done.stdout + done.stderr
+        assert "secret" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["host=h user=me password=secret", "postgresql:/me:secret@h/g", "mysql://me:secret@h/g"],
+)
+def test_what_is_nearly_an_address_is_told_without_the_password(run, address):
+    line = error_line(run("show", address))
+    assert "postgresql://" in line
+    assert "secret" not in line
+
+
 def test_a_name_that_is_too_long_for_a_schema_says_what_to_add(server):
     class Long(TableGame):
         name = "x" * 64
@@ -520,7 +558,7 @@ def test_a_file_is_what_the_explorer_needs(run, asked):
 
 def test_without_psycopg_one_line_tells_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'graphstore\[postgres\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'psycopg\[binary\]'"):
         Store.open("postgresql://host/games")
 
 

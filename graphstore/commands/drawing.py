@@ -64,7 +64,7 @@ def draw(
     it, the start. On a cell, or at an edge of the graph, W2 is a move that wins and needs 2 moves
     more, D a draw, L1 a loss. The best edges are bold.
 
-    Graphs, lines and PNGs need pygraphviz: pip install 'graphstore[draw]'.
+    Graphs, lines and PNGs need pygraphviz: pip install matplotlib pygraphviz.
     """
     if line and plies is not None:
         raise click.UsageError("--line and --plies are two pictures; ask for one")

@@ -84,7 +84,8 @@ def verify(
         if verdict.ok and drawn is not None:
             print(f"derived anew: {', '.join(verdict.checked)}")
         elif verdict.ok:
-            print(f"{file} holds: {store.info['states']:,} states, {store.info['moves']:,} moves")
+            size = f"{store.info['states']:,} states, {store.info['moves']:,} moves"
+            print(f"{store.address} holds: {size}")
             print(f"derived anew: {', '.join(verdict.checked)}")
             if is_strategy(store):
                 player, plies = store.game.players[0], store.info["remoteness"]
@@ -96,10 +97,10 @@ def verify(
         of_agents = {str(table) for table in AGENT_TABLES}
         mend = "build it anew"
         if all(problem.table in of_agents for problem in verdict.problems):
-            mend = f"graphstore agents {file} AGENT --remove deletes what is wrong"
+            mend = f"graphstore agents {store.address} AGENT --remove deletes what is wrong"
         if drawn is not None:
             mend += "; without --sample all that is wrong is told"
-        fail(f"{file} is wrong in {len(verdict.problems) + verdict.more:,} places; {mend}")
+        fail(f"{store.address} is wrong in {len(verdict.problems) + verdict.more:,} places; {mend}")
 
 
 @click.command()
@@ -130,7 +131,9 @@ def diff(first: str, second: str, rows: bool, agents: bool, limit: int, as_json:
         tables = {name: counts._asdict() for name, counts in found.tables.items()}
         listed = [each._asdict() for each in found.differences]
         told = {**found._asdict(), "tables": tables, "differences": listed}
-        console.print_json({"same": found.same, "first": first, "second": second, **told})
+        console.print_json(
+            {"same": found.same, "first": one.address, "second": other.address, **told}
+        )
     else:
         print_comparison(found, one, other)
     if not found.same:
@@ -173,15 +176,17 @@ def print_comparison(found: Any, first: Any, second: Any) -> None:
 def upgrade(file: str, as_json: bool) -> None:
     """Bring FILE to the schema of this version, in place."""
     from graphstore import console, schema
+    from graphstore.store import find_place
     from graphstore.store import upgrade as upgrade_store
 
     before, after = upgrade_store(file), schema.REVISIONS[-1]
+    address = find_place(file).address
     if as_json:
-        console.print_json({"file": file, "before": before, "after": after})
+        console.print_json({"file": address, "before": before, "after": after})
     elif before == after:
-        print(f"{file} is at schema {after} already")
+        print(f"{address} is at schema {after} already")
     else:
-        print(f"{file}: schema {before} -> {after}")
+        print(f"{address}: schema {before} -> {after}")
 
 
 @click.command()

@@ -214,11 +214,12 @@ def agents(file: str, agent: str | None, curve: str | None, remove: bool, as_jso
             elif rows:
                 console.print_table(list(rows[0]), [list(row.values()) for row in rows])
             else:
-                click.echo(f"{file} has no agents; graphstore train {file} makes one", err=True)
+                at = store.address
+                click.echo(f"{at} has no agents; graphstore train {at} makes one", err=True)
             return
         if remove:
             room.remove(store, agent)
-            click.echo(f"{agent} is removed from {file}", err=True)
+            click.echo(f"{agent} is removed from {store.address}", err=True)
             return
         known = room.load(store, agent)
         (summary,) = (row for row in standings.summaries(store) if row["agent"] == agent)

@@ -75,7 +75,7 @@ def check_installed() -> None:
         import uvicorn  # noqa: F401
     except ImportError as error:
         raise MissingExtraError(
-            "the explorer needs Datasette: pip install 'graphstore[web]'"
+            "the explorer needs Datasette: pip install 'datasette<1'"
         ) from error
 
 

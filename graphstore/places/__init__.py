@@ -127,6 +127,7 @@ class Place(Protocol):
         parameters: Sequence[Any] | Mapping[str, Any],
         functions: Mapping[str, Function],
         *,
+        digest: str,
         seconds: float | None = None,
         rows: int | None = None,
     ) -> Answer:
@@ -136,6 +137,7 @@ class Place(Protocol):
             statement: what was typed.
             parameters: what takes the place of ``?`` in order, or of ``:name`` by name.
             functions: that it may call, where they can be called.
+            digest: of the game that is meant, should another have taken the place.
             seconds: that the database may work on it; None: as long as it takes.
             rows: that the answer may have; None: any number.
 

@@ -17,7 +17,13 @@ import psycopg
 from sqlalchemy import Connection, Engine, create_engine, text
 from sqlalchemy.pool import NullPool, QueuePool
 
-from graphstore.errors import NotAStoreError, StoreError, StoreExistsError, StoreMissingError
+from graphstore.errors import (
+    NotAStoreError,
+    StoreError,
+    StoreExistsError,
+    StoreMissingError,
+    StoreReplacedError,
+)
 from graphstore.game import Ints
 from graphstore.places import REPLACE, UNCHANGED, WAIT, pgserver, pgsql
 from graphstore.places.pgdraft import PostgresDraft
@@ -65,7 +71,7 @@ class PostgresSchema:
     @property
     def path(self) -> Path:
         """Refuse: a schema is in no file of its own."""
-        raise StoreError(f"{self.address} is no file, and only files are served")
+        raise StoreError(f"{self.address} is in a database, and only files are served")
 
     @cached_property
     def product(self) -> str:
@@ -162,9 +168,9 @@ class PostgresSchema:
         except psycopg.errors.UndefinedTable as error:
             if digest is None:
                 raise
-            raise StoreError(f"{self.address} is gone by now; open it again") from error
+            raise StoreReplacedError(f"{self.address} is gone by now; open it again") from error
         if digest is not None and found != [digest]:
-            raise StoreError(f"{self.address} holds another game by now; open it again")
+            raise StoreReplacedError(f"{self.address} holds another game by now; open it again")
 
     def sql(
         self,
@@ -172,12 +178,19 @@ class PostgresSchema:
         parameters: Sequence[Any] | Mapping[str, Any],
         functions: Mapping[str, Function],
         *,
+        digest: str,
         seconds: float | None = None,
         rows: int | None = None,
     ) -> Answer:
         """Return the rows of a person's statement, which can only read."""
+        connection = pgserver.connect(self._at, reads=True)
+        try:
+            self._check_same(connection, digest)
+        except BaseException:
+            connection.close()
+            raise
         return pgsql.run(
-            pgserver.connect(self._at, reads=True),
+            connection,
             statement,
             parameters,
             set(functions),

@@ -220,7 +220,7 @@ def said(reason: BaseException) -> str:
         told = str(reason) or type(reason).__name__
         if isinstance(reason, psycopg.OperationalError) and not reason.sqlstate:
             told = told.partition("Multiple connection attempts failed")[0]
-    return " ".join(told.split()).rstrip(".:")
+    return " ".join(told.split()).rstrip(".:?")
 
 
 def quoted(name: str) -> str:

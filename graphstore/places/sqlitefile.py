@@ -148,6 +148,7 @@ class SqliteFile:
         parameters: Sequence[Any] | Mapping[str, Any],
         functions: Mapping[str, usersql.Function],
         *,
+        digest: str,
         seconds: float | None = None,
         rows: int | None = None,
     ) -> usersql.Answer:
