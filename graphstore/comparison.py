@@ -62,7 +62,8 @@ def compare(
                 if digests[0].get(name) != digests[1].get(name)
             )
         )
-        rows = rows or (not differing and first.info["digest"] != second.info["digest"])
+        if not differing and first.info["digest"] != second.info["digest"]:
+            differing, rows = ("game.digest",), True
         read = []
         for table, total in ((schema.state, "states"), (schema.edge, "moves")):
             of_table = any(name.startswith(f"{table}.") for name in differing)

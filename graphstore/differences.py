@@ -71,7 +71,8 @@ class Comparison(NamedTuple):
 
     Attributes:
         names: the name and the rules of each game.
-        digests: columns of `state` and `edge` whose digests, as they are stored, differ.
+        digests: columns of `state` and `edge` whose digests, as they are stored, differ; or, if
+            there is none, `game.digest`, if that differs, which is made of them.
         read: the tables that were compared row by row.
         tables: by name, those that differ.
         differences: the first ones.
@@ -96,7 +97,7 @@ class Comparison(NamedTuple):
         return all(
             (table in self.tables) == any(name.startswith(f"{table}.") for name in self.digests)
             for table in ("state", "edge")
-        )
+        ) and ("game.digest" not in self.digests or bool(self.tables))
 
 
 class Found:

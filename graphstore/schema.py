@@ -96,6 +96,9 @@ state = Table(
     CheckConstraint("remoteness >= 0", name="remoteness"),
     CheckConstraint("score BETWEEN -1 AND 1", name="score"),
     CheckConstraint("orbit >= 1", name="orbit"),
+    # SQLite has no NaN, which stands for NULL among the numbers of a column.
+    CheckConstraint("random_value <> 'NaN'", name="random_value").ddl_if(dialect="postgresql"),
+    CheckConstraint("best_response <> 'NaN'", name="best_response").ddl_if(dialect="postgresql"),
     sqlite_strict=True,
 )
 

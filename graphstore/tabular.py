@@ -4,6 +4,7 @@ import csv
 import json
 from collections.abc import Iterable, Sequence
 from json.encoder import encode_basestring
+from math import isfinite
 from typing import Any, BinaryIO, Final, TextIO
 
 from sqlalchemy.types import BigInteger, Boolean, Double, Integer, SmallInteger, Text
@@ -52,7 +53,15 @@ def _as_json(kind: Any, cells: Sequence[Any]) -> Iterable[Any]:
     """Return cells of which ``%s`` makes JSON."""
     if isinstance(kind, Text):
         return map(encode_basestring, cells)
+    if isinstance(kind, Double):  # in a damaged database it may be no number of JSON
+        return [_number(cell) for cell in cells]
     return ["null" if cell is None else cell for cell in cells]
+
+
+def _number(cell: float | None) -> float | str:
+    if cell is None:
+        return "null"
+    return cell if isfinite(cell) else f'"{cell}"'
 
 
 def pyarrow() -> Any:

@@ -268,3 +268,13 @@ def test_other_games_are_told_first_and_bad_files_in_one_line(run, tictactoe_db,
     damaged = tmp_path / "damaged.db"
     damaged.write_bytes(tictactoe_db.read_bytes()[:100_000])
     assert str(damaged) in error_line(run("diff", damaged, tictactoe_db, "--rows"))
+
+
+def test_a_changed_digest_of_the_game_is_told(run, tictactoe_db, copy):
+    with closing(sqlite3.connect(copy)) as connection:
+        connection.execute("UPDATE game SET digest = '00'")
+        connection.commit()
+    done = run("diff", tictactoe_db, copy)
+    assert done.returncode == 0
+    assert "other digests: game.digest" in done.stdout
+    assert "the digests say otherwise" in done.stdout

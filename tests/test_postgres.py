@@ -1,5 +1,7 @@
 """A game in PostgreSQL: what only a server has, and that it is the same game as in a file."""
 
+import math
+import os
 import random
 import re
 import signal
@@ -10,6 +12,7 @@ from contextlib import closing
 
 import numpy as np
 import postgresql
+import psycopg
 import pytest
 from conftest import DATA, GRAPHSTORE, NASTY_TEXTS, TableGame, error_line, table_games
 from hypothesis import HealthCheck, given, settings
@@ -27,6 +30,7 @@ from graphstore.errors import (
 from graphstore.places import pgschema, pgserver, pgsql
 from graphstore.selection import TABLES
 from graphstore.store import upgrade
+from graphstore.verification import verify
 
 KEYS = {"state": "id", "edge": "parent, move", "census": "ply", "matchbox": "agent, state, move"}
 GAMES = ["tictactoe", "vanishing", f"{DATA / 'ring.py'}:Ring"]
@@ -253,6 +257,78 @@ def test_a_build_that_is_killed_at_any_moment_leaves_the_old_game_or_none(databa
     assert subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
+TRAPS = {
+    "a view for a table": "ALTER TABLE alembic_version RENAME TO hidden; "
+    "CREATE VIEW alembic_version AS SELECT * FROM hidden",
+    "a trigger": "CREATE FUNCTION public.f() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN END$$; "
+    "CREATE TRIGGER t BEFORE INSERT ON agent EXECUTE FUNCTION public.f()",
+    "a rule": "CREATE RULE r AS ON INSERT TO bead DO INSTEAD NOTHING",
+    "row-level security": "ALTER TABLE state ENABLE ROW LEVEL SECURITY",
+    "a function": "CREATE FUNCTION abs(smallint) RETURNS int LANGUAGE sql AS 'SELECT 1'",
+    "an operator": "CREATE OPERATOR @@@@ (LEFTARG = int, RIGHTARG = int, FUNCTION = int4pl)",
+}
+
+
+@pytest.mark.parametrize("trap", TRAPS)
+def test_a_schema_that_would_run_code_is_refused_unread(database, trap):
+    build("nim(1,2)", database)
+    with psycopg.connect(database, autocommit=True) as other:
+        other.execute('SET search_path TO "nim(1,2)"')
+        other.execute(TRAPS[trap])
+    with pytest.raises(NotAStoreError, match="would run the code of others"):
+        Store.open(database)
+
+
+@pytest.mark.parametrize("schema_name", ["Games", "a.b", "A B", "x;y", "tab%09", '"', "é"])
+def test_a_schema_may_have_any_name(database, schema_name):
+    address = f"{database}&schema={schema_name}"
+    build("nim(1,2)", address)
+    with Store.open(address) as store:
+        assert verify(store).ok
+        assert verify(store, sample=3).ok
+
+
+def test_nothing_stands_for_null_that_is_not_null(database):
+    build("vanishing", database)
+    with psycopg.connect(database) as other:
+        for column in ("random_value", "best_response", "score"):
+            with pytest.raises(psycopg.errors.CheckViolation), other.transaction():
+                other.execute(f"UPDATE vanishing.state SET {column} = 'NaN'")
+
+
+def test_an_answer_is_of_the_process_that_asked(asked):
+    answer = asked.sql("SELECT n FROM generate_series(1, 20000) AS n")
+    rows = iter(answer)
+    next(rows)
+    child = os.fork()
+    if child == 0:
+        try:
+            list(rows)
+        except QueryError:
+            os._exit(7)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    assert len(list(rows)) == 19999
+
+
+@pytest.mark.parametrize(
+    ("statement", "seconds", "message"),
+    [
+        ("SELECT repeat('x', 100001)", None, "100,000 bytes at most"),
+        ("SELECT", None, "no columns"),
+        ("SELECT FROM state LIMIT 2", None, "no columns"),
+    ],
+)
+def test_odd_answers_are_one_line(asked, statement, seconds, message):
+    with pytest.raises(QueryError, match=message):
+        list(asked.sql(statement, seconds=seconds))
+
+
+@pytest.mark.parametrize("seconds", [math.inf, 1e300, 3e6])
+def test_any_time_is_a_time(asked, seconds):
+    assert list(asked.sql("SELECT 1", seconds=seconds)) == [(1,)]
+
+
 def test_of_two_builds_of_one_place_the_second_is_refused(server):
     place = postgresql.place(server)
     with (
@@ -380,6 +456,7 @@ def test_parameters_are_bound_but_not_in_texts_and_casts(asked):
         ("postgresql://me:secret@host/games?secret=secret", "no address that libpq reads"),
         ("postgresql://me:secret@127.0.0.1:1/games?schema=" + "x" * 64, "1 to 63 bytes"),
         ("postgresql://me:secret@127.0.0.1:1/games?schema=", "1 to 63 bytes"),
+        ("postgresql://me:secret@127.0.0.1:1/games?schema=$user", "cannot be called"),
     ],
 )
 def test_an_address_that_leads_nowhere_is_one_line_without_the_password(run, address, message):

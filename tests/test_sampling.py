@@ -18,7 +18,7 @@ from test_verification import change, other_values, redigest
 from graphstore import Store, build, find_game, schema, verify
 from graphstore.game import quiet
 from graphstore.verification.sampling import draw
-from graphstore.verification.shares import share
+from graphstore.verification.shares import at_most
 
 
 def sampled(path, count, *, rules=None, **options):
@@ -44,7 +44,7 @@ def test_a_sample_of_all_states_of_a_fresh_file_finds_nothing_wrong(tmp_path, na
     built = build(game, tmp_path / "t.db")
     verdict = sampled(tmp_path / "t.db", ALL, rules=game)
     assert (verdict.problems, len(verdict.skipped)) == ((), said)
-    assert verdict.sample[:5] == (built.states, built.states, 0, 0.0, 0.0)
+    assert verdict.sample[:4] == (built.states, built.states, 0, 0.0)
 
 
 @settings(max_examples=20, phases=[Phase.explicit, Phase.generate])
@@ -177,16 +177,23 @@ def test_the_bounds_are_the_exact_ones(wrong, drawn, confidence):
         p = Fraction(p)
         return float(sum(math.comb(drawn, k) * p**k * (1 - p) ** (drawn - k) for k in numbers))
 
-    low, high = share(wrong, drawn, confidence)
-    doubt = (1 - confidence) / (2 if wrong else 1)
+    high = at_most(wrong, drawn, confidence)
     if wrong < drawn:
-        assert chance(range(wrong + 1), high) == pytest.approx(doubt, rel=1e-6)
+        assert chance(range(wrong + 1), high) == pytest.approx(1 - confidence, rel=1e-6)
     else:
         assert high == 1
-    if wrong:
-        assert chance(range(wrong, drawn + 1), low) == pytest.approx(doubt, rel=1e-6)
-    else:
-        assert low == 0
+
+
+@pytest.mark.parametrize(("drawn", "confidence"), [(20, 0.95), (100, 0.95), (100, 0.5), (40, 0.99)])
+def test_a_bound_is_true_as_often_as_it_says_whatever_the_share(drawn, confidence):
+    bounds = [at_most(wrong, drawn, confidence) for wrong in range(drawn + 1)]
+    for share in [bound + step for bound in bounds[:-1] for step in (-1e-9, 1e-9)]:
+        true = sum(
+            math.comb(drawn, wrong) * share**wrong * (1 - share) ** (drawn - wrong)
+            for wrong in range(drawn + 1)
+            if share <= bounds[wrong]
+        )
+        assert true >= confidence - 1e-6
 
 
 def test_the_command_tells_the_bound_and_how_to_draw_again(run, copy):

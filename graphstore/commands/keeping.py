@@ -51,6 +51,8 @@ def verify(
     as_json: bool,
 ) -> None:
     """Derive every edge and value of FILE anew; exit with 1 if anything is wrong."""
+    if confidence is not None and not 0 < confidence < 1:  # as nan is
+        raise click.BadParameter("a number between 0 and 1 is wanted", param_hint="--confidence")
     if sample is None and (confidence, seed) != (None, None):
         which = "--seed" if confidence is None else "--confidence"
         raise click.UsageError(f"{which} is of a sample: add --sample N")

@@ -17,6 +17,7 @@ import psycopg
 from sqlalchemy import Connection, Engine, create_engine, text
 from sqlalchemy.pool import NullPool, QueuePool
 
+from graphstore import schema
 from graphstore.errors import (
     NotAStoreError,
     StoreError,
@@ -45,11 +46,34 @@ _THERE = text(
 _BROKEN = """
 SELECT concat('index ', i.indexrelid::regclass, ' is not valid')
 FROM pg_catalog.pg_index AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.indrelid
-WHERE NOT i.indisvalid AND c.relnamespace = current_schema()::regnamespace
+JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+WHERE NOT i.indisvalid AND nspname = current_schema()
 UNION ALL
 SELECT concat('constraint ', conname, ' is not validated') FROM pg_catalog.pg_constraint
-WHERE NOT convalidated AND connamespace = current_schema()::regnamespace
+JOIN pg_catalog.pg_namespace AS n ON n.oid = connamespace
+WHERE NOT convalidated AND nspname = current_schema()
 """
+_TRAPS = """
+WITH here AS (
+    SELECT c.* FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n
+        ON n.oid = c.relnamespace AND n.nspname = :schema
+    WHERE c.relname = ANY(:tables)
+)
+SELECT concat(relname, ' is no plain table') FROM here WHERE relkind <> 'r'
+UNION ALL SELECT concat(relname, ' has row-level security') FROM here WHERE relrowsecurity
+UNION ALL SELECT concat(relname, ' has a trigger, ', tgname)
+    FROM here JOIN pg_catalog.pg_trigger ON tgrelid = here.oid WHERE NOT tgisinternal
+UNION ALL SELECT concat(relname, ' has a rule, ', rulename)
+    FROM here JOIN pg_catalog.pg_rewrite ON ev_class = here.oid WHERE relkind = 'r'
+UNION ALL SELECT concat('there is a function, ', proname)
+    FROM pg_catalog.pg_proc JOIN pg_catalog.pg_namespace AS n ON n.oid = pronamespace
+    WHERE nspname = :schema
+UNION ALL SELECT concat('there is an operator, ', oprname)
+    FROM pg_catalog.pg_operator JOIN pg_catalog.pg_namespace AS n ON n.oid = oprnamespace
+    WHERE nspname = :schema
+LIMIT 1
+"""
+_TABLES = [*schema.metadata.tables, "alembic_version"]
 
 
 class PostgresSchema:
@@ -127,7 +151,7 @@ class PostgresSchema:
 
     def revision(self) -> str:
         """Return the schema revision of a game that is there."""
-        with self.explained(), self._session() as connection:
+        with self.explained(), self._session(reads=True) as connection:
             there = self.there(connection)
             if there is None:
                 raise StoreMissingError(
@@ -139,6 +163,12 @@ class PostgresSchema:
                 raise StoreError(
                     f"{self.address}: you may not read it; its owner can: GRANT USAGE ON SCHEMA "
                     "and GRANT SELECT ON ALL TABLES IN SCHEMA"
+                )
+            trap = connection.scalar(text(_TRAPS), {"schema": self._schema, "tables": _TABLES})
+            if trap is not None:
+                raise NotAStoreError(
+                    f"{self.address} is not as graphstore writes it: {trap}; what reads it would "
+                    "run the code of others"
                 )
             rows = connection.exec_driver_sql("SELECT version_num FROM alembic_version").all()
         if len(rows) != 1:
@@ -299,11 +329,11 @@ class PostgresSchema:
         return str(game), list(rows.scalars())
 
     @contextmanager
-    def _session(self) -> Iterator[Connection]:
+    def _session(self, *, reads: bool = False) -> Iterator[Connection]:
         """Lend a connection of its own."""
         engine = create_engine(
             "postgresql+psycopg://",
-            creator=lambda: pgserver.connect(self._at, reads=False),
+            creator=lambda: pgserver.connect(self._at, reads=reads),
             poolclass=NullPool,
             use_native_hstore=False,
         )

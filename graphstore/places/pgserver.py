@@ -83,7 +83,7 @@ def check_name(name: str, shown: str) -> str:
         size = len(name.encode())
     except UnicodeEncodeError:
         size = 0
-    if not 0 < size <= LONGEST or "\0" in name:
+    if not 0 < size <= LONGEST or "\0" in name or name == "$user":  # which is whoever asks
         raise StoreError(
             f"{shown}: a schema cannot be called {name!r:.100}: names have 1 to {LONGEST} bytes; "
             f"add ?schema=NAME to the address"
@@ -105,6 +105,7 @@ def connect(address: Address, *, reads: bool, autocommit: bool = False) -> psyco
             connection.execute(
                 sql.SQL("SET search_path TO {}").format(sql.Identifier(address.schema))
             )
+        connection.execute("SET quote_all_identifiers = off")  # else views read otherwise
         if reads:
             connection.read_only = True
             connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ

@@ -12,9 +12,10 @@ from typing import Any
 import psycopg
 from psycopg import RawServerCursor, errors
 
+from graphstore.connections import forks
 from graphstore.errors import QueryError
 from graphstore.places.pgserver import begin, said
-from graphstore.usersql import Answer, Watch
+from graphstore.usersql import LONGEST, Answer, Watch, weight
 
 _TOKEN = re.compile(
     r"""
@@ -27,8 +28,10 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_LONGEST_S = 2_000_000  # seconds: the server takes no more
 _NOTHING = re.compile(r"(?>\s|;|--[^\n]*|/\*.*?\*/|/\*.*)*+", re.DOTALL)
-_PAGE = 1000  # rows fetched at once
+_PAGE = 1000  # rows fetched at once, at most
+_BYTES = 1_000_000  # of the rows fetched at once, about
 
 
 class Rows(Answer):
@@ -47,11 +50,18 @@ class Rows(Answer):
         self._functions = functions
         self._watch = watch
         self._most = rows
+        self._forks = forks()
+        self._page = 1
         self.columns = tuple(column.name for column in cursor.description or ())
+        if not self.columns:
+            self.close()
+            raise QueryError("the statement gives no columns; name some")
         self._first = self._fetch()
 
     def close(self) -> None:
-        """End it, and close the connection."""
+        """End it, and close the connection, unless that is the parent process's."""
+        if self._forks != forks():
+            return
         self._server.close()
         self._rows.close()
 
@@ -59,10 +69,17 @@ class Rows(Answer):
         self.close()  # an answer that nobody reads to its end
 
     def _fetch(self) -> list[tuple[Any, ...]]:
+        if self._forks != forks():
+            raise QueryError("this answer is the parent process's; ask again here")
         self._watch.resume()
         try:
             limit(self._server, self._watch)
-            return self._rows.fetchmany(_PAGE)
+            rows = self._rows.fetchmany(self._page)
+            longest = max(map(weight, rows), default=0)
+            if longest > LONGEST:
+                raise QueryError(f"SQL: a row has {LONGEST:,} bytes at most, not {longest:,}")
+            self._page = min(_PAGE, 4 * self._page, _BYTES // max(longest, 1))
+            return rows
         except (psycopg.Error, UnicodeError) as error:
             self.close()
             raise wrong(error, self._functions, self._watch) from error
@@ -126,7 +143,8 @@ def limit(connection: psycopg.Connection[Any], watch: Watch) -> None:
     """
     left = watch.left()
     if left is not None:
-        connection.execute(f"SET LOCAL statement_timeout = {max(int(left * 1000), 1)}")
+        milliseconds = max(int(min(left, _LONGEST_S) * 1000), 1)
+        connection.execute(f"SET LOCAL statement_timeout = {milliseconds}")
 
 
 def numbered(

@@ -113,16 +113,14 @@ class Drawn(NamedTuple):
         states: how many there are.
         drawn: how many of them were checked.
         wrong: how many of those were found wrong.
-        at_least: the share of wrong states among all, with the confidence stated.
-        at_most: likewise.
-        confidence: how likely such a statement is true, whatever the share is.
+        at_most: the share of wrong states among all is no larger, with the confidence stated.
+        confidence: how likely that is true, at least, whatever the share is.
         seed: draws the same states again.
     """
 
     states: int
     drawn: int
     wrong: int
-    at_least: float
     at_most: float
     confidence: float
     seed: int

@@ -27,7 +27,7 @@ from graphstore.verification import findings as of
 from graphstore.verification import rulecheck as by_rules
 from graphstore.verification.consistency import Links, States
 from graphstore.verification.findings import Drawn, Problem, Report, Verdict, Wrong
-from graphstore.verification.shares import share
+from graphstore.verification.shares import at_most
 
 CONFIDENCE = 0.95
 _UNSEEN = (
@@ -67,10 +67,10 @@ def sampled(
             report.note(of.ROW, [Problem("file", store.address, "content", error, "a graph")])
             report.skipped.append("the states: one of them cannot be read")
             return report.verdict()
-    bounds = (wrong / max(1, states),) * 2
+    share = wrong / max(1, states)
     if len(ids) < states:
-        bounds = share(wrong, len(ids), confidence)
-    return report.verdict(Drawn(states, len(ids), wrong, *bounds, confidence, seed))
+        share = at_most(wrong, len(ids), confidence)
+    return report.verdict(Drawn(states, len(ids), wrong, share, confidence, seed))
 
 
 def rules_for(store: Store, report: Report) -> Game | None:
@@ -244,7 +244,7 @@ def _family(connection: Connection, ids: Ints) -> tuple[States, Links, Ints, lis
 def as_text(sample: Drawn) -> str:
     """Return in words what a sample tells.
 
-    >>> as_text(Drawn(1_000_000, 3000, 0, 0.0, 0.000998, 0.95, 1))
+    >>> as_text(Drawn(1_000_000, 3000, 0, 0.000998, 0.95, 1))
     'none of 3,000 of 1,000,000 states, drawn at random (seed 1), is wrong: with 95 % confidence at
     most 0.0998 % of all are'
     """
@@ -257,5 +257,4 @@ def as_text(sample: Drawn) -> str:
         return f"{sample.wrong:,} of all {sample.states:,} states are wrong"
     if sample.wrong == 0:
         return f"none {of_all}, is wrong: {sure} at most {most}"
-    least = f"{100 * sample.at_least:.3g} %"
-    return f"{sample.wrong:,} {of_all}, are wrong: {sure} {least} to {most}"
+    return f"{sample.wrong:,} {of_all}, are wrong: {sure} at most {most}"

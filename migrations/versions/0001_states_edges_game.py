@@ -87,4 +87,6 @@ def upgrade() -> None:
         sqlite_strict=True,
         sqlite_with_rowid=False,
     )
+    if op.get_bind().dialect.name == "postgresql":  # SQLite has no NaN
+        op.create_check_constraint(op.f("ck_state_random_value"), "state", "random_value <> 'NaN'")
     op.create_index("ix_edge_child", "edge", ["child"], unique=False)

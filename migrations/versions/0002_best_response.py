@@ -22,6 +22,10 @@ def upgrade() -> None:
     """Apply this revision."""
     op.add_column("state", sa.Column("best_response", REAL))
     connection = op.get_bind()
+    if connection.dialect.name == "postgresql":  # SQLite has no NaN
+        op.create_check_constraint(
+            op.f("ck_state_best_response"), "state", "best_response <> 'NaN'"
+        )
     game = connection.execute(sa.text("SELECT name, digest FROM game")).one_or_none()
     if game is None:  # a new file: the build fills it
         return
