@@ -158,8 +158,10 @@ def test_trim_takes_no_longer_than_its_texts_and_answers_as_sqlite_does(file_sto
     )
 )
 def test_functions_that_stand_in_for_sqlites_answer_as_those_do(file_store, values):
-    marks = "SELECT trim(?1, ?2), ltrim(?1, ?2), rtrim(?1, ?2), printf('%s|%5.2f', ?1, ?2)"
-    values = [each if not isinstance(each, int) or abs(each) < 2**63 else 7 for each in values[:2]]
+    marks = "SELECT trim(?, ?), ltrim(?, ?), rtrim(?, ?), printf('%s|%5.2f', ?, ?)"
+    values = [
+        each if not isinstance(each, int) or abs(each) < 2**63 else 7 for each in values[:2]
+    ] * 4
     with closing(sqlite3.connect(":memory:")) as plain:
         assert list(file_store.sql(marks, values)) == plain.execute(marks, values).fetchall()
 
