@@ -11,12 +11,25 @@ from hashlib import blake2b
 from typing import Any, Final
 
 import numpy as np
-from sqlalchemy import Connection, Double, Select, Table, Text, func, literal, select, tuple_
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    Double,
+    Select,
+    Table,
+    Text,
+    cast,
+    func,
+    literal,
+    select,
+    tuple_,
+)
 
 from graphstore import merging, schema
 from graphstore.differences import Comparison, Found, compare_pages
+from graphstore.digests import NULL
 from graphstore.game import Progress, quiet
-from graphstore.merging import NULL, Page, Pages, in_step
+from graphstore.merging import Page, Pages, in_step
 from graphstore.reading import columns
 from graphstore.store import Store
 
@@ -110,7 +123,7 @@ def _stored(table: Table) -> list[Any]:
 def _page(connection: Connection, table: Table, after: Sequence[int] | None) -> Page:
     """Return the next rows of state or edge as columns, in the order of their keys."""
     cells = [
-        func.coalesce(column, NULL).label(column.name)
+        func.coalesce(column, cast(NULL, BigInteger)).label(column.name)
         if column.nullable and not isinstance(column.type, Double)
         else column
         for column in _stored(table)

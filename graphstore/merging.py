@@ -6,10 +6,10 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from graphstore.digests import NULL
 from graphstore.game import Ints
 
 PAGE: Final = 100_000  # rows of each stream that are held at once
-NULL: Final = -(2**62)  # for NULL among integers: no cell of any column is as small
 
 Page: TypeAlias = dict[str, Any]
 """Columns by name: int64 or float64 arrays, texts as lists; sorted by the columns of the key."""

@@ -10,11 +10,11 @@ from graphstore import schema
 from graphstore.digests import NULL, ColumnDigests
 from graphstore.errors import NotAStoreError
 from graphstore.game import Ints
+from graphstore.query import BATCH
 from graphstore.reading import columns
 from graphstore.verification.findings import Wrong
 
 PART = 50_000  # states a part, or the states whose edges are: bounds the memory
-BATCH = 10_000  # ids bound to one statement; SQLite takes 32,766 at most
 
 _NULL = cast(NULL, BigInteger)
 _NULLABLE = ("to_move", "remoteness", "win_depth", "lose_depth")

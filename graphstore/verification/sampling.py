@@ -21,6 +21,7 @@ from graphstore.digests import NULL
 from graphstore.errors import NotAStoreError, PositionError, RulesMissingError
 from graphstore.game import IN_PLAY, Game, Ints, PlainGame, Progress
 from graphstore.games import find_builtin
+from graphstore.query import BATCH
 from graphstore.store import Store
 from graphstore.verification import consistency, filecheck, passes
 from graphstore.verification import findings as of
@@ -174,8 +175,8 @@ def _check(
 
         report.note(what, counted())
 
-    for begin in range(0, len(drawn), passes.BATCH):
-        ids = drawn[begin : begin + passes.BATCH]
+    for begin in range(0, len(drawn), BATCH):
+        ids = drawn[begin : begin + BATCH]
         own = passes.states_of(connection, ids.tolist())
         if game is not None:
             found = by_rules.packed(game, own["position"])
