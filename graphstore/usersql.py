@@ -309,8 +309,8 @@ def _as_text(value: Any) -> str:
         return value.decode(errors="replace")
     if not isinstance(value, float):
         return str(value)
-    digits, e, power = f"{value + 0.0:.15g}".partition("e")
-    return digits.capitalize() + ".0" * digits.lstrip("-").isdecimal() + e + power
+    (text,) = _own().execute("SELECT CAST(? AS TEXT)", (value,)).fetchone()
+    return str(text)
 
 
 def _printed(*arguments: Any) -> str | None:
