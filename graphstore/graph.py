@@ -46,6 +46,10 @@ class States(NamedTuple):
     outcome: Codes
     orbit: Ints
 
+    def of(self, rows: Any) -> "States":
+        """Return some of them."""
+        return States._make(column[rows] for column in self)
+
 
 class Edges(NamedTuple):
     """The moves of a graph, m of them, by parent, then by move.

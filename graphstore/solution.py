@@ -7,7 +7,7 @@ winner hurries, and the loser delays. The steps are functions of arrays that kno
 a game in parts takes the same.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,6 +55,10 @@ class Solution(NamedTuple):
         """Whether play can come back to a position."""
         return bool(np.isnan(self.random_value).any())
 
+    def of(self, rows: Any) -> "Solution":
+        """Return the columns of some states."""
+        return Solution._make(column[rows] for column in self)
+
     def at(self, row: int) -> dict[str, Any]:
         """Return the columns of one state as Python values, None where there is no number."""
         numbers = {name: column[row].item() for name, column in self._asdict().items()}
@@ -97,11 +101,12 @@ class Worth(NamedTuple):
 
     def at(self, rows: NDArray[Any]) -> "Worth":
         """Return the worth of some states, in their order."""
-        return Worth(*(column[rows] for column in self))
+        return Worth._make(column[rows] for column in self)
 
     def put(self, rows: NDArray[Any], worth: "Worth") -> None:
         """Note what some states are worth."""
-        for column, cells in zip(self, worth, strict=True):
+        columns: Iterable[Any] = self
+        for column, cells in zip(columns, worth, strict=True):
             column[rows] = cells
 
 
