@@ -165,7 +165,8 @@ def build(
     parts: int | None = None,
     memory: int | None = None,
     max_states: int | None = None,
-    describe: Callable[[dict[str, Any]], dict[str, Any]],
+    about: Callable[[], dict[str, Any]],
+    lap: Callable[[str], None] = lambda _: None,
     progress: Progress = quiet,
 ) -> Folder:
     """Write a game in parts to a folder, all or nothing; go on where an earlier build was stopped.
@@ -179,7 +180,8 @@ def build(
         parts: how many each wave has; by default as few as memory allows.
         memory: bytes that a step may take, by default 1 GiB.
         max_states: how many states to allow, by default 100 million.
-        describe: makes the row of the table game from what was counted.
+        about: tells, at the end, what the row of the table game has beside what was counted.
+        lap: called at the end of each phase.
         progress: called with the phase and how far it is.
 
     Raises:
@@ -201,10 +203,13 @@ def build(
             progress=progress,
         )
         blocks.explore(game.name)
+        lap("explore")
         records = blocks.solve()
+        lap("solve")
         starts = [record["start"] for record in records if "start" in record]
         digests = digests_of(draft, progress=progress)
-        info = describe(
+        lap("digest")
+        info = about() | (
             {
                 "starts": sum(record["states"] for record in blocks.records[0]),
                 "states": blocks.count("states"),
@@ -219,7 +224,7 @@ def build(
                 "digest": of_content(digests),
             }
         )
-        write_manifest(draft, info, digests)
+        write_manifest(draft, info, digests, job.below)
         shutil.rmtree(draft / WORK)
         _put(draft, target)
     return Folder.open(target)

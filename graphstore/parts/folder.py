@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -33,12 +33,20 @@ class Folder:
         path: the folder.
         info: the row of the table game.
         digests: of the columns of state and edge, as `graphstore.digests` has them.
+        below: the positions from which it was built; none: the starts of the game.
     """
 
-    def __init__(self, path: Path, info: Mapping[str, Any], digests: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        info: Mapping[str, Any],
+        digests: Mapping[str, str],
+        below: Sequence[str] = (),
+    ) -> None:
         self.path = path
         self.info = dict(info)
         self.digests = dict(digests)
+        self.below = tuple(below)
 
     def __repr__(self) -> str:
         return f"<Folder {self.path}: {self.info['name']}, {self.info['states']:,} states>"
@@ -73,7 +81,7 @@ class Folder:
             if found["format"] > FORMAT:
                 raise NewerStoreError(f"{place} is from a newer graphstore; upgrade the program")
             info = {column.name: found["game"][column.name] for column in schema.game.c}
-            return cls(place, info, dict(found["digests"]))
+            return cls(place, info, dict(found["digests"]), list(found["below"]))
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise NotAStoreError(f"{place / MANIFEST} is damaged; build it anew") from error
 
@@ -93,9 +101,11 @@ def file_of(path: Path, table: str, wave: int, part: int) -> Path:
     return path / table / f"wave-{wave:04}" / f"part-{part:04}.parquet"
 
 
-def write_manifest(path: Path, info: Mapping[str, Any], digests: Mapping[str, str]) -> None:
+def write_manifest(
+    path: Path, info: Mapping[str, Any], digests: Mapping[str, str], below: Sequence[str]
+) -> None:
     """Say what is in a folder, which is complete from now on."""
-    contents = {"format": FORMAT, "game": info, "digests": digests}
+    contents = {"format": FORMAT, "game": info, "digests": digests, "below": below}
     put(path / MANIFEST, lambda file: file.write(json.dumps(contents, indent=1).encode()))
 
 
