@@ -1,4 +1,4 @@
-"""Build a game out of core: in parts, by this process or a cluster; kept so, or put in a database."""
+"""Build a game out of core, by this process or a cluster: into a folder, or into a database."""
 
 import os
 import shutil
@@ -161,7 +161,7 @@ def _beside(place: Any, game: Game) -> Path:
 
 def _check_same(folder: Folder, game: Game, below: tuple[str, ...]) -> None:
     """Refuse a folder that an earlier build has left of something else."""
-    found = (folder.info["name"], folder.info["rules"], folder.below)
+    found = (folder.info["name"], folder.info["rules"], folder.contents.below)
     if found != (game.name, game.rules, below):
         raise StoreError(
             f"{folder.path} is there from another build, of {found[0]}; remove it, or load it"

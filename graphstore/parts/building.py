@@ -6,8 +6,9 @@ The folder is a draft beside its target until it is complete, and takes its name
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +19,15 @@ from graphstore.game import Game, Progress, quiet
 from graphstore.parts import rounds, steps
 from graphstore.parts.atomic import put
 from graphstore.parts.crew import Crew
-from graphstore.parts.folder import FORMAT, MANIFEST, WORK, Folder, write_manifest
+from graphstore.parts.folder import (
+    FORMAT,
+    MANIFEST,
+    WORK,
+    Contents,
+    Folder,
+    draft_of,
+    write_manifest,
+)
 from graphstore.parts.ordered import digests_of
 from graphstore.parts.spread import BUCKETS
 from graphstore.parts.steps import Job, Layout
@@ -26,11 +35,6 @@ from graphstore.parts.steps import Job, Layout
 MEMORY: Final = 1 << 30  # bytes that a step may take, unless told
 BYTES_A_CHILD, BYTES_A_MOVE = 60, 90  # of a block, while it is worked on: measured
 LITTLE: Final = 20_000  # states of which no second process is worth its while
-
-
-def draft_of(path: Path) -> Path:
-    """Return where a folder is built."""
-    return path.with_name(f".{path.name}.building")
 
 
 class Blocks:
@@ -206,6 +210,7 @@ def build(
         lap("explore")
         records = blocks.solve()
         lap("solve")
+        took = {"explore": _taken(chain(*blocks.records)), "solve": _taken(records)}
         starts = [record["start"] for record in records if "start" in record]
         digests = digests_of(draft, progress=progress)
         lap("digest")
@@ -224,10 +229,21 @@ def build(
                 "digest": of_content(digests),
             }
         )
-        write_manifest(draft, info, digests, job.below)
+        write_manifest(draft, Contents(info, digests, job.below, took))
         shutil.rmtree(draft / WORK)
         _put(draft, target)
     return Folder.open(target)
+
+
+def _taken(records: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Return what the steps of a phase took: see `Contents`."""
+    steps_taken = list(records)
+    sums = {
+        of: round(sum(record.get(of, 0) for record in steps_taken), 6)
+        for of in ("messages", "bytes", "seconds")
+    }
+    peak = max(record.get("peak_bytes", 0) for record in steps_taken)
+    return {"steps": len(steps_taken), **sums, "peak_bytes": peak}
 
 
 @contextmanager
