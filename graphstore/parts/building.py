@@ -33,7 +33,8 @@ from graphstore.parts.spread import BUCKETS
 from graphstore.parts.steps import Job, Layout
 
 MEMORY: Final = 1 << 30  # bytes that a step may take, unless told
-BYTES_A_CHILD, BYTES_A_MOVE = 60, 90  # of a block, while it is worked on: measured
+BYTES_ASKED, BYTES_A_STATE, BYTES_A_MOVE = 16, 60, 90  # of a block worked on: measured
+DOUBT: Final = 1.25  # how many more states a wave may have than the one before lets expect
 LITTLE: Final = 20_000  # states of which no second process is worth its while
 
 
@@ -75,10 +76,11 @@ class Blocks:
             TooLargeError: there are more than allowed.
             RulesError: see `graphstore.exploration.explore`.
         """
-        asked, a_child, seen = 1, 4.0, 0
+        asked, seen = 1, 0
+        ahead = (1.0, 4.0)
         while asked:
             wave = len(self.layout.parts)
-            parts = self._spread(wave, asked, a_child)
+            parts = self._spread(wave, asked, ahead)
             self.layout = Layout((*self.layout.parts, parts), self.layout.ones)
             done = self._each("explore", steps.explore, wave, seen)
             ones = 0
@@ -86,11 +88,12 @@ class Blocks:
                 ones |= record["ones"]
             self.layout = Layout(self.layout.parts, (*self.layout.ones, ones))
             self.records.append(done)
+            before = asked
             asked, states, moves = (
                 sum(record[of] for record in done) for of in ("asked", "states", "moves")
             )
             seen += states
-            a_child = max(moves / max(states, 1), 1.0)
+            ahead = (states / before, moves / max(states, 1))
             self._progress("explore", seen, None)
             if seen > self._most:
                 raise TooLargeError(
@@ -115,16 +118,23 @@ class Blocks:
         self._progress("solve", total, total)
         return found
 
-    def _spread(self, wave: int, asked: int, moves: float) -> int:
-        """Return how many parts a wave has: what was chosen before, if it was begun."""
+    def _spread(self, wave: int, asked: int, ahead: tuple[float, float]) -> int:
+        """Return how many parts a wave has: what was chosen before, if it was begun.
+
+        Args:
+            wave: which.
+            asked: how many states it is asked for, by all blocks together.
+            ahead: of the wave before, states to one that was asked for, and moves to a state.
+        """
         work = self._job.work
         before = work.noted("spread", wave, 0)
         if before is not None:
             return int(before["parts"])
         parts = self._parts
         if parts is None:
-            need = asked * (BYTES_A_CHILD + moves * BYTES_A_MOVE)
-            hands = self._crew.size if asked > LITTLE * self._crew.size else 1
+            states = asked * min(ahead[0] * DOUBT, 1.0)
+            need = asked * BYTES_ASKED + states * (BYTES_A_STATE + ahead[1] * BYTES_A_MOVE)
+            hands = self._crew.size if states > LITTLE else 1
             parts = min(max(hands, -(-int(need) // self._memory)), BUCKETS)
         work.note("spread", wave, 0, {"parts": parts})
         return parts
