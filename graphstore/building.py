@@ -26,7 +26,7 @@ from graphstore.inserting import insert_rows
 from graphstore.places import REPLACE, Draft, Place
 from graphstore.solution import solve
 from graphstore.store import Store, find_place
-from graphstore.tables import Part, edge_parts, state_parts
+from graphstore.tables import Chunk, edge_parts, state_parts
 
 _STARTS = "SELECT position FROM state WHERE ply = 0 ORDER BY id"
 _BUILT_WITH = (
@@ -254,7 +254,7 @@ def _fill(
 def _load(
     connection: Connection,
     table: str,
-    parts: Iterator[Part],
+    parts: Iterator[Chunk],
     hashes: digests.ColumnDigests,
     progress: Progress,
 ) -> None:

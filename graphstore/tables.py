@@ -1,4 +1,4 @@
-"""A solved graph as the columns of the tables state and edge, part by part."""
+"""A solved graph as the columns of the tables state and edge, chunk by chunk."""
 
 from collections.abc import Iterator
 from typing import Any, TypeAlias
@@ -9,16 +9,16 @@ from graphstore.game import IN_PLAY
 from graphstore.graph import GameGraph
 from graphstore.solution import NONE, Solution
 
-CHUNK = 50_000  # rows a part: bounds the memory of whatever is done with it
+CHUNK = 50_000  # rows a chunk: bounds the memory of whatever is done with it
 
 Column: TypeAlias = Any
 """The cells of a column: a numpy array, masked where NULL, or a list of texts."""
 
-Part: TypeAlias = tuple[int, int, dict[str, Column]]
-"""Rows done with this part, rows in all, and the columns of the part by name."""
+Chunk: TypeAlias = tuple[int, int, dict[str, Column]]
+"""Rows done with this chunk, rows in all, and the columns of the chunk by name."""
 
 
-def state_parts(graph: GameGraph, solution: Solution) -> Iterator[Part]:
+def state_parts(graph: GameGraph, solution: Solution) -> Iterator[Chunk]:
     """Yield (states done, all, columns of the next ones)."""
     states = graph.states
     total = len(states.id)
@@ -50,7 +50,7 @@ def state_parts(graph: GameGraph, solution: Solution) -> Iterator[Part]:
         )
 
 
-def edge_parts(graph: GameGraph) -> Iterator[Part]:
+def edge_parts(graph: GameGraph) -> Iterator[Chunk]:
     """Yield (edges done, all, columns of the next ones)."""
     ids, edges = graph.states.id, graph.edges_by_move
     parent, total = edges.parent, len(edges.move)
