@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from graphstore.errors import StoreError as StoreError
     from graphstore.exploration import explore as explore
     from graphstore.exporting import export as export
+    from graphstore.fromparts import load as load
     from graphstore.game import Game as Game
     from graphstore.game import PlainGame as PlainGame
     from graphstore.games import find_game as find_game
@@ -57,6 +58,7 @@ _ROOMS = {
     "explore": "exploration",
     "export": "exporting",
     "find_game": "games",
+    "load": "fromparts",
     "prove": "proving",
     "search": "searching",
     "solve": "solution",

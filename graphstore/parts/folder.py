@@ -61,7 +61,9 @@ def write_table(path: Path, columns: dict[str, Any]) -> None:
             if isinstance(cells, list)
             else pyarrow.array(
                 cells.data if hasattr(cells, "mask") else cells,
-                mask=None if not hasattr(cells, "mask") else __import__("numpy").ma.getmaskarray(cells),
+                mask=None
+                if not hasattr(cells, "mask")
+                else __import__("numpy").ma.getmaskarray(cells),
             )
             for name, cells in columns.items()
         }

@@ -195,7 +195,11 @@ class _Run:
     def _reading(self, read: Any) -> Any:
         try:
             return read()
-        except (OSError, ValueError, arrow().ArrowException) as error:  # ArrowInvalid is a ValueError
+        except (
+            OSError,
+            ValueError,
+            arrow().ArrowException,
+        ) as error:  # ArrowInvalid is a ValueError
             what = " ".join(str(error).split())
             raise NotAStoreError(f"{self._file} is damaged: {what}") from error
 
