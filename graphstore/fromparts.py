@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from graphstore import digests
+from graphstore.arrow import pyarrow
 from graphstore.errors import NotAStoreError
 from graphstore.game import Progress, quiet
 from graphstore.parts.folder import Folder
-from graphstore.parts.ordered import arrow, chunks, ordered, rows_in
+from graphstore.parts.ordered import chunks, ordered, rows_in
 from graphstore.places import UNCHANGED
 from graphstore.saving import Clock, Report, save
 from graphstore.tables import Chunk
@@ -47,7 +48,7 @@ def load(
         StoreError: it cannot be written, the folder is not finished, or the file has agents that
             the new one could not keep.
     """
-    arrow()
+    pyarrow()
     content = FolderRows(Folder.open(folder))
 
     def solved(_: Clock) -> FolderRows:
@@ -80,7 +81,7 @@ class FolderRows:
         if digests.of_content(folder.digests) != folder.info["digest"]:
             raise self._damaged("its digests are not those that it was built with")
         for table, said in (("state", self.states), ("edge", self.moves)):
-            found = rows_in(folder.files(table))
+            found = rows_in(folder.files(table), table)
             if found != said:
                 raise self._damaged(f"its files have {found:,} {table}s, not {said:,}")
 

@@ -11,10 +11,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from graphstore.arrow import pyarrow, types_of
 from graphstore.digests import ColumnDigests
-from graphstore.errors import MissingExtraError, NotAStoreError
+from graphstore.errors import NotAStoreError
 from graphstore.game import Ints, Progress, quiet
-from graphstore.parts.folder import ROW_GROUP
+from graphstore.parts.folder import ROW_GROUP, TABLES, files_of
 from graphstore.tables import Chunk, Column
 
 PRIMARY: Final = {"state": ("id",), "edge": ("parent", "move")}
@@ -28,27 +29,13 @@ _FEWEST = 1_000  # rows held of a file: with fewer it would be opened too often
 _LAST = np.iinfo(np.int64).max
 
 
-def arrow() -> Any:
-    """Return pyarrow, with its module parquet.
-
-    Raises:
-        MissingExtraError: it is not installed.
-    """
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise MissingExtraError("a folder of parts needs pyarrow: pip install pyarrow") from error
-    return pyarrow
-
-
-def rows_in(files: Sequence[Path]) -> int:
+def rows_in(files: Sequence[Path], table: str) -> int:
     """Return how many rows files have, as the ends of the files say.
 
     Raises:
-        NotAStoreError: one of them cannot be read.
+        NotAStoreError: one of them cannot be read, or is of something else.
     """
-    return sum(_Run(file, "").rows for file in files)
+    return sum(_Run(file, table).rows for file in files)
 
 
 def chunks(file: Path, table: str) -> Iterator[Chunk]:
@@ -57,7 +44,7 @@ def chunks(file: Path, table: str) -> Iterator[Chunk]:
     Raises:
         NotAStoreError: it cannot be read.
     """
-    run, done = _Run(file, PRIMARY[table][0]), 0
+    run, done = _Run(file, table), 0
     while run.left:
         rows = run.read(_MOST)
         done += len(rows)
@@ -78,7 +65,7 @@ def ordered(files: Sequence[Path], table: str, *, memory: int = MEMORY) -> Itera
     Raises:
         NotAStoreError: a file cannot be read, or is not in order.
     """
-    runs = [run for run in (_Run(file, PRIMARY[table][0]) for file in files) if run.left]
+    runs = [run for run in (_Run(file, table) for file in files) if run.left]
     total, done, before = sum(run.rows for run in runs), 0, (-1, -1)
     width = max((run.width() for run in runs[:1]), default=1)
     most = min(max(memory // (8 * width), _FEWEST), _MOST)
@@ -96,13 +83,11 @@ def ordered(files: Sequence[Path], table: str, *, memory: int = MEMORY) -> Itera
         yield done, total, columns
 
 
-def digests_of(
-    files: dict[str, Sequence[Path]], *, memory: int = MEMORY, progress: Progress = quiet
-) -> dict[str, str]:
-    """Return the digest of each column of the tables of a folder, by name, as a build makes them.
+def digests_of(path: Path, *, memory: int = MEMORY, progress: Progress = quiet) -> dict[str, str]:
+    """Return the digest of each column of a game in parts, by name, as any build has them.
 
     Args:
-        files: those of each table.
+        path: the folder, which need not be complete.
         memory: see `ordered`.
         progress: called with the phase and how far it is.
 
@@ -110,8 +95,8 @@ def digests_of(
         NotAStoreError: see `ordered`.
     """
     hashes = ColumnDigests()
-    for table, some in files.items():
-        for done, total, columns in ordered(some, table, memory=memory):
+    for table in TABLES:
+        for done, total, columns in ordered(files_of(path, table), table, memory=memory):
             hashes.update_table(table, columns)
             progress(f"digest {table}s", done, total)
     return hashes.of_columns()
@@ -126,10 +111,12 @@ class _Run:
         keys: of those that are.
     """
 
-    def __init__(self, file: Path, key: str) -> None:
+    def __init__(self, file: Path, table: str) -> None:
         self._file = file
-        self._key = key
-        self._metadata = self._reading(lambda: arrow().parquet.read_metadata(file))
+        self._key = PRIMARY[table][0]
+        self._metadata = self._reading(lambda: pyarrow().parquet.read_metadata(file))
+        if not self._metadata.schema.to_arrow_schema().equals(types_of(TABLES[table])):
+            raise NotAStoreError(f"{file} is damaged: its columns are not those of {table}")
         self._group = 0
         self._offset = 0  # in the row group, behind what was read last
         self._held: list[Any] = []
@@ -184,7 +171,7 @@ class _Run:
 
     def _decoded(self, group: int) -> Any:
         """Return a row group, as one record batch."""
-        parquet = arrow().parquet
+        parquet = pyarrow().parquet
 
         def decoded() -> Any:
             with parquet.ParquetFile(self._file, metadata=self._metadata) as file:
@@ -198,7 +185,7 @@ class _Run:
         except (
             OSError,
             ValueError,
-            arrow().ArrowException,
+            pyarrow().ArrowException,
         ) as error:  # ArrowInvalid is a ValueError
             what = " ".join(str(error).split())
             raise NotAStoreError(f"{self._file} is damaged: {what}") from error
@@ -221,7 +208,7 @@ def _in_order(pieces: Sequence[Any], key: str) -> Any:
     """Return rows as one table in the order of the key; moves of a parent are in order already."""
     if len(pieces) == 1:
         return pieces[0]
-    rows = arrow().concat_tables(pieces).combine_chunks()
+    rows = pyarrow().concat_tables(pieces).combine_chunks()
     return rows.take(np.argsort(rows[key].to_numpy(), kind="stable"))
 
 
@@ -246,7 +233,7 @@ def _columns(rows: Any) -> dict[str, Column]:
 
 
 def _column(cells: Any) -> Column:
-    types = arrow().types
+    types = pyarrow().types
     if types.is_string(cells.type):
         return cells.to_numpy(zero_copy_only=False).tolist()
     if types.is_boolean(cells.type):
