@@ -3,11 +3,9 @@
 import os
 import shutil
 from contextlib import AbstractContextManager, nullcontext
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from graphstore import schema
 from graphstore.errors import StoreError, StoreExistsError
 from graphstore.fromparts import load
 from graphstore.game import Game, Progress, quiet
@@ -17,7 +15,7 @@ from graphstore.parts import building
 from graphstore.parts.crew import Alone, Crew
 from graphstore.parts.folder import Folder
 from graphstore.places import REPLACE
-from graphstore.saving import BUILT_WITH, Clock, Report
+from graphstore.saving import Clock, Report
 from graphstore.store import find_place
 
 OVERHEAD: Final = 200_000_000  # bytes of a process before it has any state: measured
@@ -64,17 +62,6 @@ def build_folder(
     rules = find_game(game) if isinstance(game, str) else game
     clock = Clock()
 
-    def about() -> dict[str, Any]:
-        return {
-            "id": 1,
-            "name": rules.name,
-            "rules": rules.rules,
-            "extent": schema.BELOW if below else schema.WHOLE,
-            "built_at": datetime.now(UTC).isoformat(timespec="seconds"),
-            "built_with": BUILT_WITH,
-            "build_seconds": round(sum(clock.laps.values()), 3),
-        }
-
     with _crew(cluster, memory) as crew:
         made = building.build(
             rules,
@@ -85,7 +72,6 @@ def build_folder(
             parts=parts,
             memory=_for_steps(memory, crew),
             max_states=max_states,
-            about=about,
             lap=clock.lap,
             progress=progress,
         )

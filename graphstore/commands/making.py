@@ -107,8 +107,7 @@ def build(
     from graphstore.games import find_game
 
     rules = find_game(game)
-    short = rules.name.rpartition(":")[2].lower()
-    target = db or re.sub(r"[^a-z0-9]+", "-", short).strip("-") + ".db"
+    target = db or database_of(rules.name)
     if folder is not None and (db is not None or drop_agents):
         raise click.UsageError("--folder writes no database: leave --db and --drop-agents out")
     if out_of_core or cluster is not None or folder is not None:
@@ -143,6 +142,58 @@ def build(
             progress=progress,
         )
     print_build(report, as_json=as_json)
+
+
+@click.command()
+@click.argument("folder", type=click.Path())
+@click.option("--db", metavar="FILE", help="Where to write it  [default: the game's name, here]")
+@click.option("--force", is_flag=True, help="Replace the file if there is one; keep its agents.")
+@click.option("--drop-agents", is_flag=True, help="With --force, do not keep its agents.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Load PostgreSQL over N connections  [default: one a processor, at most 4]",
+)
+@json_option
+def load(
+    folder: str,
+    db: str | None,
+    force: bool,
+    drop_agents: bool,
+    jobs: int | None,
+    as_json: bool,
+) -> None:
+    """Write FOLDER, a game in parts, to a database.
+
+    FOLDER is what `graphstore build GAME --folder FOLDER` made. It is read whole, compared with the
+    digests it was built with, and not changed.
+    """
+    from graphstore import console
+    from graphstore.fromparts import load as load_folder
+    from graphstore.parts.folder import Folder
+
+    target = db or database_of(Folder.open(folder).info["name"])
+    with warnings_said(), console.progress_shown() as progress:
+        report = load_folder(
+            folder,
+            target,
+            force=force,
+            drop_agents=drop_agents,
+            jobs=jobs,
+            progress=progress,
+        )
+    print_build(report, as_json=as_json)
+
+
+def database_of(game: str) -> str:
+    """Return what the database of a game is called, if nobody says how.
+
+    >>> database_of("mnk(4,4,4)"), database_of("rules.py:Ring")
+    ('mnk-4-4-4.db', 'ring.db')
+    """
+    short = game.rpartition(":")[2].lower()
+    return re.sub(r"[^a-z0-9]+", "-", short).strip("-") + ".db"
 
 
 @click.command()

@@ -26,7 +26,7 @@ def say(message: str) -> None:
     click.echo(f"graphstore: {visible(message)}", err=True)
 
 
-class Size(click.ParamType):
+class Size(click.ParamType[int]):
     """A number of bytes, such as 4GB or 500 MB."""
 
     name = "size"

@@ -8,10 +8,13 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
+from time import perf_counter
 from typing import Any, Final
 
+from graphstore import schema
 from graphstore.digests import of_content
 from graphstore.errors import StoreError, StoreExistsError, TooLargeError
 from graphstore.exploration import MAX_STATES
@@ -31,6 +34,7 @@ from graphstore.parts.folder import (
 from graphstore.parts.ordered import digests_of
 from graphstore.parts.spread import BUCKETS
 from graphstore.parts.steps import Job, Layout
+from graphstore.tables import BUILT_WITH
 
 MEMORY: Final = 1 << 30  # bytes that a step may take, unless told
 BYTES_ASKED, BYTES_A_STATE, BYTES_A_MOVE = 16, 60, 90  # of a block worked on: measured
@@ -179,7 +183,6 @@ def build(
     parts: int | None = None,
     memory: int | None = None,
     max_states: int | None = None,
-    about: Callable[[], dict[str, Any]],
     lap: Callable[[str], None] = lambda _: None,
     progress: Progress = quiet,
 ) -> Folder:
@@ -194,7 +197,6 @@ def build(
         parts: how many each wave has; by default as few as memory allows.
         memory: bytes that a step may take, by default 1 GiB.
         max_states: how many states to allow, by default 100 million.
-        about: tells, at the end, what the row of the table game has beside what was counted.
         lap: called at the end of each phase.
         progress: called with the phase and how far it is.
 
@@ -204,7 +206,7 @@ def build(
         RulesError, TooLargeError: see `graphstore.explore`.
         PositionError: a text of `below` is no position.
     """
-    target = Path(folder)
+    target, since = Path(folder), perf_counter()
     with _draft(target, force=force) as draft:
         job = Job(str(draft.absolute()), crew.rules(game), game.rules, tuple(below))
         _check_plan(draft, job, game, parts)
@@ -221,28 +223,41 @@ def build(
         records = blocks.solve()
         lap("solve")
         took = {"explore": _taken(chain(*blocks.records)), "solve": _taken(records)}
-        starts = [record["start"] for record in records if "start" in record]
         digests = digests_of(draft, progress=progress)
         lap("digest")
-        info = about() | (
-            {
-                "starts": sum(record["states"] for record in blocks.records[0]),
-                "states": blocks.count("states"),
-                "positions": sum(record["positions"] for record in records),
-                "moves": blocks.count("moves"),
-                "edges": blocks.count("edges"),
-                "plies": max(
-                    wave for wave, of in enumerate(blocks.records) if any(r["states"] for r in of)
-                ),
-                "cyclic": int(any(record.get("cyclic") for record in records)),
-                **{k: v for k, v in min(starts, key=lambda each: each["id"]).items() if k != "id"},
-                "digest": of_content(digests),
-            }
-        )
+        info = _describe(game, job, blocks, records, since) | {"digest": of_content(digests)}
         write_manifest(draft, Contents(info, digests, job.below, took))
         shutil.rmtree(draft / WORK)
         _put(draft, target)
     return Folder.open(target)
+
+
+def _describe(
+    game: Game, job: Job, blocks: Blocks, records: list[dict[str, Any]], since: float
+) -> dict[str, Any]:
+    """Return the row of the table game, but for its digest."""
+    starts = [record["start"] for record in records if "start" in record]
+    first = min(starts, key=lambda start: int(start["id"]))
+    waves = [sum(record["states"] for record in wave) for wave in blocks.records]
+    return {
+        "id": 1,
+        "name": game.name,
+        "rules": game.rules,
+        "extent": schema.BELOW if job.below else schema.WHOLE,
+        "starts": waves[0],
+        "states": sum(waves),
+        "positions": sum(record["positions"] for record in records),
+        "moves": blocks.count("moves"),
+        "edges": blocks.count("edges"),
+        "plies": max(wave for wave, states in enumerate(waves) if states),
+        "cyclic": int(any(record.get("cyclic") for record in records)),
+        "start": first["start"],
+        "value": first["value"],
+        "remoteness": first["remoteness"],
+        "built_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "built_with": BUILT_WITH,
+        "build_seconds": round(perf_counter() - since, 3),
+    }
 
 
 def _taken(records: Iterable[dict[str, Any]]) -> dict[str, Any]:

@@ -108,7 +108,7 @@ class Folder:
 
     def files(self, table: str) -> list[Path]:
         """Return the files of a table, by wave, then by part."""
-        return sorted((self.path / table).glob("wave-*/part-*.parquet"))
+        return files_of(self.path, table)
 
 
 def is_folder(path: str | os.PathLike[str]) -> bool:
@@ -124,6 +124,11 @@ def draft_of(path: Path) -> Path:
 def file_of(path: Path, table: str, wave: int, part: int) -> Path:
     """Return where the rows of a block are."""
     return path / table / f"wave-{wave:04}" / f"part-{part:04}.parquet"
+
+
+def files_of(path: Path, table: str) -> list[Path]:
+    """Return the files of a table, by wave, then by part."""
+    return sorted((path / table).glob("wave-*/part-*.parquet"))
 
 
 def write_manifest(path: Path, contents: Contents) -> None:
