@@ -17,7 +17,7 @@ from graphstore.exploration import MAX_STATES
 from graphstore.game import Game, Progress, quiet
 from graphstore.parts import rounds, steps
 from graphstore.parts.atomic import put
-from graphstore.parts.crew import Crew
+from graphstore.parts.crew import LITTLE, Crew
 from graphstore.parts.folder import FORMAT, MANIFEST, WORK, Folder, write_manifest
 from graphstore.parts.ordered import digests_of
 from graphstore.parts.spread import BUCKETS
@@ -25,7 +25,6 @@ from graphstore.parts.steps import Job, Layout
 
 MEMORY: Final = 1 << 30  # bytes that a step may take, unless told
 BYTES_A_CHILD, BYTES_A_MOVE = 60, 90  # of a block, while it is worked on: measured
-LITTLE: Final = 20_000  # states of which no second process is worth its while
 
 
 def draft_of(path: Path) -> Path:

@@ -184,7 +184,7 @@ class Block(NamedTuple):
     outcome: Codes
     counts: NDArray[np.int32]
     into: NDArray[np.int32]
-    twice: Ints
+    twice: NDArray[Any]
     twice_into: NDArray[np.int32]
 
     @classmethod
