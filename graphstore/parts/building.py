@@ -28,7 +28,7 @@ from graphstore.exploration import MAX_STATES
 from graphstore.game import Game, Progress, quiet
 from graphstore.parts import rounds, steps
 from graphstore.parts.atomic import put
-from graphstore.parts.crew import Crew
+from graphstore.parts.crew import LITTLE, Crew
 from graphstore.parts.folder import (
     FORMAT,
     MANIFEST,
@@ -46,7 +46,6 @@ from graphstore.tables import BUILT_WITH
 MEMORY: Final = 1 << 30  # bytes that a step may take, unless told
 BYTES_ASKED, BYTES_A_STATE, BYTES_A_MOVE = 16, 60, 90  # of a block worked on: measured
 DOUBT: Final = 1.25  # how many more states a wave may have than the one before lets expect
-LITTLE: Final = 20_000  # states of which no second process is worth its while
 
 
 class Blocks:
