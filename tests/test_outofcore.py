@@ -4,7 +4,9 @@ import json
 import re
 import signal
 import subprocess
+import sys
 import time
+from contextlib import suppress
 
 import pytest
 from conftest import GRAPHSTORE, TableGame, error_line, graphstore
@@ -161,25 +163,27 @@ def test_a_build_that_was_interrupted_goes_on_and_does_nothing_twice(tmp_path):
     (tmp_path / "slow.py").write_text(SLOW_RULES)
     (tmp_path / "wait").touch()
     command = [*GRAPHSTORE, "build", "slow.py", "--out-of-core"]
-    begun = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-    while not (tmp_path / "reached").exists():
-        assert begun.poll() is None
-        time.sleep(0.01)
-    begun.send_signal(signal.SIGINT)
-    _, said = begun.communicate(timeout=60)
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as begun:
+        while not (tmp_path / "reached").exists():
+            assert begun.poll() is None
+            time.sleep(0.01)
+        begun.send_signal(signal.SIGINT)
+        _, said = begun.communicate(timeout=60)
     assert begun.returncode == 130
     assert "the same command goes on" in said
     draft = tmp_path / ".slow.db.parts.building"
     done = sorted((draft / "work" / "done").glob("explore-*"))
     assert done
-    records = [path.stat().st_mtime_ns for path in done]
+    records = {path: path.stat().st_mtime_ns for path in done}
     assert not (tmp_path / "slow.db").exists()
     (tmp_path / "wait").unlink()
 
-    again = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
-    while again.poll() is None and draft.exists():  # what was done is not done again
-        assert [path.stat().st_mtime_ns for path in done if path.exists()] in (records, [])
-    out, _ = again.communicate(timeout=60)
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as again:
+        while again.poll() is None and draft.exists():  # what was done is not done again
+            for path, written in records.items():
+                with suppress(FileNotFoundError):  # at the end all of it is removed
+                    assert path.stat().st_mtime_ns == written
+        out, _ = again.communicate(timeout=60)
     assert re.search(r"states +41\n", out)
     assert {path.name for path in tmp_path.glob("*.*")} == {"slow.py", "slow.db"}
     build(f"{tmp_path / 'slow.py'}", tmp_path / "memory.db")
@@ -209,18 +213,18 @@ def test_two_builds_of_one_folder_do_not_meet(tmp_path):
     (tmp_path / "slow.py").write_text(SLOW_RULES)
     (tmp_path / "wait").touch()
     command = [*GRAPHSTORE, "build", "slow.py", "--folder", "game"]
-    begun = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL)
-    while not (tmp_path / "reached").exists():
-        time.sleep(0.01)
-    done = graphstore("build", "slow.py", "--folder", "game", cwd=tmp_path)
-    assert "another build is writing" in error_line(done)
-    (tmp_path / "wait").unlink()
-    assert begun.wait(60) == 0
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL) as begun:
+        while not (tmp_path / "reached").exists():
+            time.sleep(0.01)
+        done = graphstore("build", "slow.py", "--folder", "game", cwd=tmp_path)
+        assert "another build is writing" in error_line(done)
+        (tmp_path / "wait").unlink()
+        assert begun.wait(60) == 0
     assert Folder.open(tmp_path / "game").info["states"] == 41
 
 
 def test_extra_packages_that_are_missing_are_named(run, monkeypatch, tmp_path):
-    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     done = run("build", "tictactoe", "--folder", tmp_path / "x")
     assert "pip install pyarrow" in error_line(done)
     assert list(tmp_path.iterdir()) == []
