@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +20,16 @@ CHUNK = 1 << 17  # states expanded at once: bounds the memory of a wave's tempor
 
 
 class Wave(NamedTuple):
-    """A wave of new states and their moves; moves lead to found[into]."""
+    """A wave of new states and their moves.
+
+    Attributes:
+        states: int64[n], ascending.
+        outcome: int8[n].
+        counts: int32[n], how many moves each has.
+        move: int32[m], by state, ascending.
+        found: int64[k], the distinct children, ascending.
+        into: int32[m]; a move leads to found[into].
+    """
 
     states: Ints
     outcome: Codes
@@ -28,6 +37,24 @@ class Wave(NamedTuple):
     move: NDArray[np.int32]
     found: Ints
     into: NDArray[np.int32]
+
+
+class Run(NamedTuple):
+    """States that are known.
+
+    Attributes:
+        ids: int64[n], ascending.
+        ones: bool[64], which numbers of one-bits the ids have. Where a bit is a mark on a board,
+            states of different plies differ in it, and need not be looked up among each other.
+    """
+
+    ids: Ints
+    ones: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, ids: Ints) -> "Run":
+        """Return the run of ascending ids."""
+        return cls(ids, np.bincount(np.bitwise_count(ids), minlength=64).astype(np.bool_))
 
 
 def explore(
@@ -106,27 +133,36 @@ def waves(game: Game, limit: int, starts: Ints | None = None) -> Iterator[Wave]:
         RulesError: a position in play has no move.
     """
     fresh = distinct(game.canonical(game.start_states() if starts is None else starts))
-    known, count, depth = [fresh], len(fresh), 0
+    known, count, depth = [Run.of(fresh)], len(fresh), 0
     while fresh.size:
         if count > limit:
             raise TooLargeError(
                 f"{game.name} has more than {limit:,} states ({count:,} within {depth} "
                 "plies); allow more with --max-states (max_states=)"
             )
-        wave = _expand(game, fresh)
+        wave = expand(game, fresh)
         yield wave
-        fresh = wave.found
-        for run in reversed(known):
-            fresh = fresh[~member(fresh, run)]
+        fresh = unseen(wave.found, reversed(known))
         count, depth = count + len(fresh), depth + 1
-        _add_run(known, fresh)
+        _add_run(known, Run.of(fresh))
 
 
-def _add_run(runs: list[Ints], run: Ints) -> None:
-    """Add ascending states to ascending runs of falling length, so that no state moves often."""
-    while runs and len(runs[-1]) <= 2 * len(run):
-        run = np.concatenate((runs.pop(), run))
-        run.sort(kind="stable")  # merges the two
+def unseen(states: Ints, known: Iterable[Run]) -> Ints:
+    """Return the states, ascending, that no run has."""
+    ones = Run.of(states).ones
+    for run in known:
+        if (run.ones & ones).any():
+            states = states[~member(states, run.ids)]
+    return states
+
+
+def _add_run(runs: list[Run], run: Run) -> None:
+    """Add a run to runs of falling length, so that no state moves often."""
+    while runs and len(runs[-1].ids) <= 2 * len(run.ids):
+        last = runs.pop()
+        ids = np.concatenate((last.ids, run.ids))
+        ids.sort(kind="stable")  # merges the two
+        run = Run(ids, last.ones | run.ones)
     runs.append(run)
 
 
@@ -161,7 +197,12 @@ def _look_ahead(game: Game, found: list[Wave], limit: int, *, whole: bool) -> No
         )
 
 
-def _expand(game: Game, states: Ints) -> Wave:
+def expand(game: Game, states: Ints) -> Wave:
+    """Return a wave of new states, which ascend, with their moves.
+
+    Raises:
+        RulesError: a position in play has no move.
+    """
     outcome = game.outcomes(states)
     counts = np.zeros(len(states), dtype=np.int32)
     moves, children = [], []
@@ -208,13 +249,24 @@ def _assemble(game: Game, ids: Ints, waves: list[Wave]) -> GameGraph:
 
 
 def _check_turns(game: Game, graph: GameGraph) -> None:
-    to_move, edges = graph.states.to_move, graph.edges_by_move
+    states, edges = graph.states, graph.edges_by_move
     parent = edges.parent
-    twice = np.flatnonzero((to_move[parent] == to_move[edges.child]) & (to_move[parent] != 0))
+    twice = np.flatnonzero(again(states.to_move[parent], states.to_move[edges.child]))
     if twice.size:
         edge = twice[0]
-        before, after = game.texts(graph.states.id[[parent[edge], edges.child[edge]]])
-        raise RulesError(
-            f"{game.name}: player {to_move[parent[edge]]} moves at {before} and, after move "
-            f"{edges.move[edge]}, again at {after}; turns must alternate: insert a forced pass"
-        )
+        ends = states.id[[parent[edge], edges.child[edge]]]
+        raise twice_in_turn(game, ends, int(edges.move[edge]))
+
+
+def again(before: Codes, after: Codes) -> NDArray[np.bool_]:
+    """Return of moves whether the player to move after one is who made it."""
+    return np.asarray((before == after) & (before != 0))
+
+
+def twice_in_turn(game: Game, ends: Ints, move: int) -> RulesError:
+    """Return what is wrong with a move; `ends` are the states before and after it, int64[2]."""
+    before, after = game.texts(ends)
+    return RulesError(
+        f"{game.name}: player {game.turns(ends)[0]} moves at {before} and, after move {move}, "
+        f"again at {after}; turns must alternate: insert a forced pass"
+    )

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TextIO
 
+from graphstore.arrow import pyarrow
 from graphstore.errors import FormatError, StoreError, StoreExistsError
 from graphstore.game import Progress, quiet
 from graphstore.graphformats import FORMATS, write_graph
@@ -17,7 +18,7 @@ from graphstore.interrupts import held_back
 from graphstore.places.sqliteopen import explained
 from graphstore.selection import TABLES, Part, selected
 from graphstore.store import Store
-from graphstore.tabular import pyarrow, write_csv, write_jsonl, write_parquet
+from graphstore.tabular import write_csv, write_jsonl, write_parquet
 
 TABULAR: Final = ("parquet", "csv", "jsonl")
 GRAPHS: Final = tuple(FORMATS)

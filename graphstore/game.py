@@ -380,6 +380,10 @@ class PlainGame:
         """See `Nimble.search_from`: a node is a position, the least of its images."""
         return self._least(self._position(position)), self._look
 
+    def hashed(self, positions: Ints) -> NDArray[np.bool_]:
+        """Return bool[n]: whether an id is the hash of a position's text, and not the position."""
+        return np.array([not _is_id(self._position(key)) for key in positions.tolist()], np.bool_)
+
     def afresh(self) -> Self:
         """Return the same rules, which have met no position yet."""
         other = copy(self)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphstore import dot
-from graphstore.arrays import first_of_runs
+from graphstore.arrays import first_of_runs, ragged
 from graphstore.boards import board_of, depth_after
 from graphstore.game import DRAW, IN_PLAY, LOSS, WIN, Codes, Ints, best_first
 from graphstore.notebook import facts, or_none
@@ -45,6 +45,10 @@ class States(NamedTuple):
     to_move: Codes
     outcome: Codes
     orbit: Ints
+
+    def of(self, rows: Any) -> "States":
+        """Return some of them."""
+        return States._make(column[rows] for column in self)
 
 
 class Edges(NamedTuple):
@@ -230,6 +234,10 @@ class Backward(NamedTuple):
         offset = np.zeros(len(edges.offset), dtype=np.int64)
         np.cumsum(np.bincount(edges.child, minlength=len(offset) - 1), out=offset[1:])
         return cls(offset, key.astype(np.int32), ~first_of_runs(key))  # the low half: the parent
+
+    def above(self, rows: NDArray[Any]) -> Ints:
+        """Return the parents of states, once a move; int64, which numpy indexes fastest by."""
+        return self.parent[ragged(self.offset, rows)].astype(np.int64)
 
     @property
     def distinct(self) -> int:

@@ -1,11 +1,13 @@
-"""From the graph to the values: backward induction by retrograde waves.
+"""From the graph to the values: backward induction, or retrograde analysis where play can cycle.
 
-One algorithm for graphs with and without cycles: a parent of a lost state is won; a parent all of
-whose children are won is lost. Wave r settles the states of remoteness r, so the winner hurries
-and the loser delays. What no wave reaches is drawn.
+Without cycles all children come before their parents, and a state has the best of what its moves
+are worth. With cycles a parent of a lost state is won, and a parent all of whose children are won
+is lost: wave r settles the states of remoteness r. What no wave reaches is drawn. In both the
+winner hurries, and the loser delays. The steps are functions of arrays that know no graph, so that
+a game in parts takes the same.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +15,7 @@ from numpy.typing import NDArray
 
 from graphstore.arrays import distinct, ragged
 from graphstore.game import DRAW, IN_PLAY, LOSS, WIN, Codes, Progress, quiet
-from graphstore.graph import GameGraph
+from graphstore.graph import Backward, GameGraph
 
 NONE = -1
 """In an int32 column of a `Solution`: there is no such number. Remoteness and depths are >= 0."""
@@ -53,6 +55,10 @@ class Solution(NamedTuple):
         """Whether play can come back to a position."""
         return bool(np.isnan(self.random_value).any())
 
+    def of(self, rows: Any) -> "Solution":
+        """Return the columns of some states."""
+        return Solution._make(column[rows] for column in self)
+
     def at(self, row: int) -> dict[str, Any]:
         """Return the columns of one state as Python values, None where there is no number."""
         numbers = {name: column[row].item() for name, column in self._asdict().items()}
@@ -61,6 +67,47 @@ class Solution(NamedTuple):
         for name in ("random_value", "best_response"):
             numbers[name] = None if np.isnan(numbers[name]) else numbers[name]
         return numbers
+
+
+class Worth(NamedTuple):
+    """What a state hands up to those from which a move leads to it; n states.
+
+    All is for the player to move. Of two players one of whom plays at random, the other his best
+    response, `chooser` and `drifter` are what the player to move expects if he is the one who
+    chooses, or the one who plays at random.
+
+    Attributes:
+        value: int8[n].
+        remoteness: int32[n].
+        random_value: float64[n].
+        chooser: float64[n].
+        drifter: float64[n].
+    """
+
+    value: Codes
+    remoteness: NDArray[np.int32]
+    random_value: NDArray[np.float64]
+    chooser: NDArray[np.float64]
+    drifter: NDArray[np.float64]
+
+    @classmethod
+    def of_ended(cls, outcome: Codes) -> "Worth":
+        """Return what ended states are worth; those in play are drawn, without numbers."""
+        ended = outcome != IN_PLAY
+        value = np.where(ended, outcome, DRAW).astype(np.int8)
+        result = np.where(ended, outcome, np.nan)
+        remoteness = np.where(ended, 0, NONE).astype(np.int32)
+        return cls(value, remoteness, result, result.copy(), result.copy())
+
+    def at(self, rows: NDArray[Any]) -> "Worth":
+        """Return the worth of some states, in their order."""
+        return Worth._make(column[rows] for column in self)
+
+    def put(self, rows: NDArray[Any], worth: "Worth") -> None:
+        """Note what some states are worth."""
+        columns: Iterable[Any] = self
+        for column, cells in zip(columns, worth, strict=True):
+            column[rows] = cells
 
 
 def solve(graph: GameGraph, *, progress: Progress = quiet) -> Solution:
@@ -72,100 +119,191 @@ def solve(graph: GameGraph, *, progress: Progress = quiet) -> Solution:
     >>> solution.value[graph.row(0)], solution.remoteness[graph.row(0)]
     (np.int8(1), np.int32(7))
     """
-    value, remoteness = _values(graph, progress)
-    progress("solve", len(value), len(value))
-    won, lost = value == WIN, value == LOSS
-    win_depth = np.where(lost, remoteness // 2, NONE).astype(np.int32)
-    lose_depth = np.where(won, (remoteness + 1) // 2, NONE).astype(np.int32)
-    graph.solution = Solution(
-        value, remoteness, _scores(graph, value), win_depth, lose_depth, *random_play(graph)
+    edges, again = graph.edges_by_move, np.flatnonzero(graph.backward.again)
+    worth = _upward(graph, progress) or _around(graph, progress)
+    progress("solve", len(worth.value), len(worth.value))
+    child = np.searchsorted(graph.backward.offset, again, side="right") - 1
+    twice = graph.backward.parent[again]  # parents with a second move to one child, and the child
+    value = worth.value
+    graph.solution = solution_of(
+        worth, scores(value, edges.parent, value[edges.child], twice, value[child])
     )
     return graph.solution
 
 
-def _values(graph: GameGraph, progress: Progress) -> tuple[Codes, NDArray[np.int32]]:
-    """Return value and remoteness."""
-    outcome = graph.states.outcome
-    value = np.where(outcome == IN_PLAY, DRAW, outcome).astype(np.int8)
-    ended = outcome != IN_PLAY
-    remoteness = np.where(ended, 0, NONE).astype(np.int32)
-    unsettled = ~ended
-    open_children = graph.edges_by_move.counts.astype(np.int32)
-    wave = np.flatnonzero(ended & (outcome != DRAW))
-    settled, depth = len(wave), 0
-    while wave.size:
-        depth += 1
-        above_lost = _parents(graph, wave[value[wave] == LOSS])
-        won = distinct(above_lost[unsettled[above_lost]])
-        value[won], remoteness[won], unsettled[won] = WIN, depth, False
-        above_won = _parents(graph, wave[value[wave] == WIN])
-        np.subtract.at(open_children, above_won, np.int32(1))
-        lost = distinct(above_won[unsettled[above_won] & (open_children[above_won] == 0)])
-        value[lost], remoteness[lost], unsettled[lost] = LOSS, depth, False
-        wave = np.concatenate((won, lost))
-        settled += len(wave)
-        progress("solve", settled, len(value))
-    wave, depth = np.flatnonzero(outcome == DRAW), 0
-    while wave.size:  # the shortest way to a tie leads through drawn states only
-        depth += 1
-        above = _parents(graph, wave)
-        wave = distinct(above[unsettled[above]])
-        remoteness[wave], unsettled[wave] = depth, False
-    return value, remoteness
+def solution_of(worth: Worth, score: NDArray[np.float64]) -> Solution:
+    """Return all columns of states that are worth so much."""
+    value, remoteness = worth.value, worth.remoteness
+    return Solution(
+        value,
+        remoteness,
+        score,
+        np.where(value == LOSS, remoteness // 2, NONE).astype(np.int32),
+        np.where(value == WIN, (remoteness + 1) // 2, NONE).astype(np.int32),
+        worth.random_value,
+        0.0 - worth.drifter,
+    )
 
 
-def _parents(graph: GameGraph, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the parents of states, once for every move; int64, which numpy indexes fastest by."""
-    return graph.backward.parent[ragged(graph.backward.offset, rows)].astype(np.int64)
+def scores(
+    value: Codes,
+    parent: NDArray[Any],
+    child_value: Codes,
+    twice: NDArray[Any],
+    twice_value: Codes,
+) -> NDArray[np.float64]:
+    """Return each state's worth as a move, for the player who made it, float64[n].
 
-
-def _scores(graph: GameGraph, value: Codes) -> NDArray[np.float64]:
-    """Return each state's worth as a move, for the player who made it."""
-    edges, again = graph.edges_by_move, np.flatnonzero(graph.backward.again)
+    Args:
+        value: of the states, int8[n].
+        parent: the state of each of their moves, [m].
+        child_value: the value of what each move leads to, int8[m].
+        twice: the states of those moves that lead where another one of the state leads.
+        twice_value: the values of what these lead to.
+    """
     n = len(value)
-    twice = graph.backward.parent[again]  # parents with a second move to one child, and the child
-    child = np.searchsorted(graph.backward.offset, again, side="right") - 1
-    replies = edges.counts - np.bincount(twice, minlength=n)
-    losing = np.bincount(edges.parent[value[edges.child] == WIN], minlength=n)
-    losing -= np.bincount(twice[value[child] == WIN], minlength=n)
+    replies = np.bincount(parent, minlength=n) - np.bincount(twice, minlength=n)
+    losing = np.bincount(parent[child_value == WIN], minlength=n)
+    losing -= np.bincount(twice[twice_value == WIN], minlength=n)
     share = losing / np.maximum(replies, 1)
     return np.where(value == DRAW, share, -value.astype(np.float64))
 
 
-def random_play(graph: GameGraph) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return random_value and best_response of every state; NaN with cycles.
+def backed_up(counts: NDArray[Any], children: Worth) -> Worth:
+    """Return what states in play are worth, from the worth of all their children.
 
-    One pass from the ended states up; sums follow the order of the moves. Of two players one of
-    whom plays at random, the other his best response, `chooser` and `drifter` are what the player
-    to move expects if he is the one who chooses, or the one who plays at random.
+    Sums follow the order of the moves.
+
+    Args:
+        counts: how many moves each state has, [n], all positive.
+        children: what the moves lead to, state by state.
     """
-    edges, outcome = graph.edges_by_move, graph.states.outcome
-    value = np.where(outcome == IN_PLAY, np.nan, outcome)
-    chooser, drifter = value.copy(), value.copy()
-    done = np.count_nonzero(outcome != IN_PLAY)
-    for wave in _upward(graph):
-        done += len(wave)
+    begin = np.cumsum(counts) - counts
+    value = -np.minimum.reduceat(children.value, begin)
+    keeps = children.value == np.repeat(-value, counts)
+    near = np.where(keeps, children.remoteness, np.iinfo(np.int32).max)
+    plies = np.where(
+        value == LOSS,
+        np.maximum.reduceat(children.remoteness, begin),
+        np.minimum.reduceat(near, begin),
+    )
+    return Worth(
+        value,
+        plies + np.int32(1),
+        0.0 - np.add.reduceat(children.random_value, begin) / counts,
+        0.0 - np.minimum.reduceat(children.drifter, begin),
+        0.0 - np.add.reduceat(children.chooser, begin) / counts,
+    )
+
+
+def _upward(graph: GameGraph, progress: Progress) -> Worth | None:
+    """Return the worth of every state, children before parents; None if play can cycle."""
+    edges = graph.edges_by_move
+    worth = Worth.of_ended(graph.states.outcome)
+    done = int(np.count_nonzero(graph.states.outcome != IN_PLAY))
+    for wave in _levels(graph):
         counts = edges.offset[wave + 1] - edges.offset[wave]
         children = edges.child[ragged(edges.offset, wave)]
-        begin = np.cumsum(counts) - counts
-        value[wave] = 0.0 - np.add.reduceat(value[children], begin) / counts
-        drift = np.add.reduceat(chooser[children], begin) / counts
-        chooser[wave] = 0.0 - np.minimum.reduceat(drifter[children], begin)
-        drifter[wave] = 0.0 - drift
-    if done < len(value):
-        nothing = np.full(len(value), np.nan)
-        return nothing, nothing
-    return value, 0.0 - drifter
+        worth.put(wave, backed_up(counts, worth.at(children)))
+        done += len(wave)
+        progress("solve", done, len(worth.value))
+    return worth if done == len(worth.value) else None
 
 
-def _upward(graph: GameGraph) -> Iterator[NDArray[np.int64]]:
+def _levels(graph: GameGraph) -> Iterator[NDArray[np.int64]]:
     """Yield the states in play, each in a wave after those of all its children; none on a cycle."""
-    outcome = graph.states.outcome
-    open_children = graph.edges_by_move.counts.astype(np.int32)
+    outcome, ply, edges = graph.states.outcome, graph.states.ply, graph.edges_by_move
+    if np.array_equal(np.repeat(ply + np.int32(1), edges.counts), ply[edges.child]):
+        rows = np.argsort(ply, kind="stable")
+        rows = rows[outcome[rows] == IN_PLAY]
+        ends = np.cumsum(np.bincount(ply[rows])) if rows.size else rows
+        yield from reversed(np.split(rows, ends[:-1]))
+        return
+    open_children = OpenChildren(edges.counts, graph.backward)
     wave = np.flatnonzero(outcome != IN_PLAY)
     while wave.size:
-        above = _parents(graph, wave)
-        np.subtract.at(open_children, above, np.int32(1))
-        wave = distinct(above[open_children[above] == 0])
+        wave = open_children.closed(wave)
         if wave.size:
             yield wave
+
+
+class OpenChildren:
+    """How many children of each of n states are still to come.
+
+    Args:
+        counts: how many moves each state has, [n].
+        backward: the moves by what they lead to.
+    """
+
+    def __init__(self, counts: NDArray[Any], backward: Backward) -> None:
+        self._open = counts.astype(np.int32)
+        self._backward = backward
+
+    def closed(self, children: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the states of which the last children have come now, ascending."""
+        above = self._backward.above(children)
+        np.subtract.at(self._open, above, np.int32(1))
+        return distinct(above[self._open[above] == 0])
+
+
+class Retrograde:
+    """The values of n states, wave by wave of what is settled.
+
+    First `settle` until nothing more is won or lost, then `tie` until no more draw has a number.
+
+    Args:
+        outcome: of the states, int8[n].
+        counts: how many moves each has, [n].
+        backward: the moves by what they lead to.
+
+    Attributes:
+        worth: what is known so far.
+    """
+
+    def __init__(self, outcome: Codes, counts: NDArray[Any], backward: Backward) -> None:
+        self.worth = Worth.of_ended(outcome)
+        for column in self.worth[2:]:
+            column.fill(np.nan)  # play at random need not end
+        self._backward = backward
+        self._unsettled = outcome == IN_PLAY
+        self._open_children = OpenChildren(counts, backward)
+
+    def settle(
+        self, lost: NDArray[Any], won: NDArray[Any], depth: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return which states are lost and won now, that children newly lost and won are known."""
+        above = self._backward.above(lost)
+        wins = distinct(above[self._unsettled[above]])
+        self._note(wins, WIN, depth)
+        closed = self._open_children.closed(won)
+        losses = closed[self._unsettled[closed]]
+        self._note(losses, LOSS, depth)
+        return losses, wins
+
+    def tie(self, drawn: NDArray[Any], depth: int) -> NDArray[np.int64]:
+        """Return the draws of which a child is one that newly has a way to a tie."""
+        above = self._backward.above(drawn)
+        draws = distinct(above[self._unsettled[above]])
+        self._note(draws, DRAW, depth)
+        return draws
+
+    def _note(self, rows: NDArray[np.int64], value: int, depth: int) -> None:
+        self.worth.value[rows], self.worth.remoteness[rows] = value, depth
+        self._unsettled[rows] = False
+
+
+def _around(graph: GameGraph, progress: Progress) -> Worth:
+    """Return the worth of every state, by retrograde waves."""
+    outcome = graph.states.outcome
+    steps = Retrograde(outcome, graph.edges_by_move.counts, graph.backward)
+    lost, won = np.flatnonzero(outcome == LOSS), np.flatnonzero(outcome == WIN)
+    settled, depth = 0, 0
+    while lost.size or won.size:
+        settled, depth = settled + len(lost) + len(won), depth + 1
+        progress("solve", settled, len(outcome))
+        lost, won = steps.settle(lost, won, depth)
+    drawn, depth = np.flatnonzero(outcome == DRAW), 0
+    while drawn.size:  # the shortest way to a tie leads through drawn states only
+        depth += 1
+        drawn = steps.tie(drawn, depth)
+    return steps.worth

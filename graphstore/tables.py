@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from graphstore.game import IN_PLAY
-from graphstore.graph import GameGraph
+from graphstore.graph import GameGraph, States
 from graphstore.solution import NONE, Solution
 
 CHUNK = 50_000  # rows a part: bounds the memory of whatever is done with it
@@ -20,34 +20,35 @@ Part: TypeAlias = tuple[int, int, dict[str, Column]]
 
 def state_parts(graph: GameGraph, solution: Solution) -> Iterator[Part]:
     """Yield (states done, all, columns of the next ones)."""
-    states = graph.states
-    total = len(states.id)
+    total = len(graph.states.id)
+    for begin in range(0, total, CHUNK):
+        some = slice(begin, begin + CHUNK)
+        states = graph.states.of(some)
+        columns = state_columns(states, solution.of(some), graph.texts(states.id))
+        yield min(begin + CHUNK, total), total, columns
+
+
+def state_columns(states: States, solution: Solution, texts: list[str]) -> dict[str, Column]:
+    """Return the columns of solved states, whose positions have these texts."""
 
     def masked(column: Any, none: int) -> Column:
         return np.ma.masked_equal(column, none, copy=False)
 
-    for begin in range(0, total, CHUNK):
-        some = slice(begin, begin + CHUNK)
-        ids = states.id[some]
-        yield (
-            min(begin + CHUNK, total),
-            total,
-            {
-                "id": ids,
-                "position": graph.texts(ids),
-                "ply": states.ply[some],
-                "to_move": masked(states.to_move[some], 0),
-                "ended": (states.outcome[some] != IN_PLAY).astype(np.int8),
-                "value": solution.value[some],
-                "remoteness": masked(solution.remoteness[some], NONE),
-                "score": solution.score[some],
-                "win_depth": masked(solution.win_depth[some], NONE),
-                "lose_depth": masked(solution.lose_depth[some], NONE),
-                "orbit": states.orbit[some],
-                "random_value": np.ma.masked_invalid(solution.random_value[some]),
-                "best_response": np.ma.masked_invalid(solution.best_response[some]),
-            },
-        )
+    return {
+        "id": states.id,
+        "position": texts,
+        "ply": states.ply,
+        "to_move": masked(states.to_move, 0),
+        "ended": (states.outcome != IN_PLAY).astype(np.int8),
+        "value": solution.value,
+        "remoteness": masked(solution.remoteness, NONE),
+        "score": solution.score,
+        "win_depth": masked(solution.win_depth, NONE),
+        "lose_depth": masked(solution.lose_depth, NONE),
+        "orbit": states.orbit,
+        "random_value": np.ma.masked_invalid(solution.random_value),
+        "best_response": np.ma.masked_invalid(solution.best_response),
+    }
 
 
 def edge_parts(graph: GameGraph) -> Iterator[Part]:

@@ -5,25 +5,16 @@ import json
 from collections.abc import Iterable, Sequence
 from json.encoder import encode_basestring
 from math import isfinite
-from typing import Any, BinaryIO, Final, TextIO
+from typing import Any, BinaryIO, TextIO
 
-from sqlalchemy.types import BigInteger, Boolean, Double, Integer, SmallInteger, Text
+from sqlalchemy.types import Double, Text
 
-from graphstore.errors import MissingExtraError, NotAStoreError
+from graphstore.arrow import pyarrow, types_of, writer
+from graphstore.errors import NotAStoreError
 from graphstore.game import Progress, quiet
 from graphstore.selection import TABLES, Part, names
 
 _GROUP = 20  # chunks to a row group
-
-_ARROW: Final = {
-    BigInteger: "int64",
-    Integer: "int32",
-    SmallInteger: "int8",
-    Boolean: "bool_",
-    Double: "float64",
-    Text: "string",
-}
-"""The Parquet type of a column of the schema."""
 
 
 def write_csv(part: Part, table: str, file: TextIO, *, progress: Progress = quiet) -> int:
@@ -64,31 +55,6 @@ def _number(cell: float | None) -> float | str:
     return cell if isfinite(cell) else f'"{cell}"'
 
 
-def pyarrow() -> Any:
-    """Return pyarrow, with its module parquet.
-
-    Raises:
-        MissingExtraError: it is not installed.
-    """
-    try:
-        import pyarrow as arrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise MissingExtraError("Parquet needs pyarrow: pip install pyarrow") from error
-    return arrow
-
-
-def arrow_schema(table: str) -> Any:
-    """Return the pyarrow.Schema of a table: the narrowest types that hold its columns."""
-    arrow = pyarrow()
-    return arrow.schema(
-        [
-            (column.name, getattr(arrow, _ARROW[type(column.type)])())
-            for column in TABLES[table].selected_columns
-        ]
-    )
-
-
 def write_parquet(part: Part, table: str, file: BinaryIO, *, progress: Progress = quiet) -> int:
     """Write a table as Parquet, in row groups, compressed with zstd; NULL is null.
 
@@ -99,11 +65,9 @@ def write_parquet(part: Part, table: str, file: BinaryIO, *, progress: Progress 
         MissingExtraError: pyarrow is not installed.
         NotAStoreError: a cell is out of range.
     """
-    arrow, types = pyarrow(), arrow_schema(table)
-    few = [field.name for field in types if field.type not in (arrow.int64(), arrow.string())]
-    options = {"compression": "zstd", "use_dictionary": few}  # of ids it would be as long as they
+    arrow, types = pyarrow(), types_of(TABLES[table].selected_columns)
     count, batches = 0, []
-    with arrow.parquet.ParquetWriter(file, types, **options) as writer:
+    with writer(file, types) as rows:
         for columns in part.columns(table, progress=progress):
             cells = zip(types, columns, strict=True)
             batches.append(
@@ -111,10 +75,10 @@ def write_parquet(part: Part, table: str, file: BinaryIO, *, progress: Progress 
             )
             count += len(columns[0])
             if len(batches) == _GROUP:
-                writer.write_table(arrow.Table.from_batches(batches))
+                rows.write_table(arrow.Table.from_batches(batches))
                 batches.clear()
         if batches:
-            writer.write_table(arrow.Table.from_batches(batches))
+            rows.write_table(arrow.Table.from_batches(batches))
     return count
 
 

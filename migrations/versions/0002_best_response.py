@@ -8,7 +8,7 @@ from alembic import op
 from graphstore.digests import ColumnDigests, of_content, of_row
 from graphstore.errors import NotAStoreError
 from graphstore.loading import load_unsolved
-from graphstore.solution import random_play
+from graphstore.solution import solve
 
 revision = "0002"
 down_revision = "0001"
@@ -30,7 +30,7 @@ def upgrade() -> None:
     if game is None:  # a new file: the build fills it
         return
     graph = load_unsolved(connection, game.name)
-    _, best_response = random_play(graph)
+    best_response = solve(graph).best_response
     state = sa.table("state", sa.column("id"), sa.column("best_response"))
     put = sa.update(state).where(state.c.id == sa.bindparam("of_state"))
     for begin in range(0, len(best_response), CHUNK):

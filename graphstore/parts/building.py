@@ -1,0 +1,289 @@
+"""Build a game in parts: wave after wave of steps, each of which is skipped if it is noted as done.
+
+The folder is a draft beside its target until it is complete, and takes its name at the end.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+
+from graphstore.digests import of_content
+from graphstore.errors import StoreError, StoreExistsError, TooLargeError
+from graphstore.exploration import MAX_STATES
+from graphstore.game import Game, Progress, quiet
+from graphstore.parts import rounds, steps
+from graphstore.parts.atomic import put
+from graphstore.parts.crew import Crew
+from graphstore.parts.folder import FORMAT, MANIFEST, WORK, Folder, write_manifest
+from graphstore.parts.ordered import digests_of
+from graphstore.parts.spread import BUCKETS
+from graphstore.parts.steps import Job, Layout
+
+MEMORY: Final = 1 << 30  # bytes that a step may take, unless told
+BYTES_A_CHILD, BYTES_A_MOVE = 60, 90  # of a block, while it is worked on: measured
+LITTLE: Final = 20_000  # states of which no second process is worth its while
+
+
+def draft_of(path: Path) -> Path:
+    """Return where a folder is built."""
+    return path.with_name(f".{path.name}.building")
+
+
+class Blocks:
+    """The steps of one build.
+
+    Args:
+        job: what every step is told.
+        crew: who takes them.
+        parts: how many of every wave; None: as few as memory allows, and all hands have work.
+        memory: bytes that a step may take.
+        max_states: how many states to allow.
+        progress: called with the phase and how far it is.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        crew: Crew,
+        *,
+        parts: int | None,
+        memory: int,
+        max_states: int,
+        progress: Progress,
+    ) -> None:
+        self._job = job
+        self._crew = crew
+        self._parts = parts
+        self._memory = memory
+        self._most = max_states
+        self._progress = progress
+        self.layout = Layout(())
+        self.records: list[list[dict[str, Any]]] = []
+
+    def explore(self, name: str) -> None:
+        """Find all states, wave by wave.
+
+        Raises:
+            TooLargeError: there are more than allowed.
+            RulesError: see `graphstore.exploration.explore`.
+        """
+        asked, a_child, seen = 1, 4.0, 0
+        while asked:
+            wave = len(self.layout.parts)
+            parts = self._spread(wave, asked, a_child)
+            self.layout = Layout((*self.layout.parts, parts), self.layout.ones)
+            done = self._each("explore", steps.explore, wave, seen)
+            ones = 0
+            for record in done:
+                ones |= record["ones"]
+            self.layout = Layout(self.layout.parts, (*self.layout.ones, ones))
+            self.records.append(done)
+            asked, states, moves = (
+                sum(record[of] for record in done) for of in ("asked", "states", "moves")
+            )
+            seen += states
+            a_child = max(moves / max(states, 1), 1.0)
+            self._progress("explore", seen, None)
+            if seen > self._most:
+                raise TooLargeError(
+                    f"{name} has more than {self._most:,} states ({seen:,} within {wave} plies); "
+                    "allow more with --max-states (max_states=)"
+                )
+
+    def count(self, of: str) -> int:
+        """Return the sum of what exploring has counted."""
+        return sum(record[of] for wave in self.records for record in wave)
+
+    def solve(self) -> list[dict[str, Any]]:
+        """Solve all states; return the records of all blocks."""
+        if self.count("late"):
+            return rounds.solve(self._job, self._crew, self.layout, self._memory, self._progress)
+        total = self.count("states")
+        found, done = [], 0
+        for wave in reversed(range(len(self.layout.parts))):
+            found += self._each("solve", steps.solve, wave, done, total)
+            done += sum(record["states"] for record in self.records[wave])
+            self._forget(wave)
+        self._progress("solve", total, total)
+        return found
+
+    def _spread(self, wave: int, asked: int, moves: float) -> int:
+        """Return how many parts a wave has: what was chosen before, if it was begun."""
+        work = self._job.work
+        before = work.noted("spread", wave, 0)
+        if before is not None:
+            return int(before["parts"])
+        parts = self._parts
+        if parts is None:
+            need = asked * (BYTES_A_CHILD + moves * BYTES_A_MOVE)
+            hands = self._crew.size if asked > LITTLE * self._crew.size else 1
+            parts = min(max(hands, -(-int(need) // self._memory)), BUCKETS)
+        work.note("spread", wave, 0, {"parts": parts})
+        return parts
+
+    def _each(
+        self,
+        step: str,
+        function: Callable[..., Any],
+        wave: int,
+        done: int,
+        total: int | None = None,
+    ) -> list[dict[str, Any]]:
+        """Take a step for every block of a wave for which it is not done; return all records."""
+        work, parts = self._job.work, range(self.layout.parts[wave])
+        records = [work.noted(step, wave, part) for part in parts]
+        left = [part for part in parts if records[part] is None]
+        calls = [(self._job, wave, part, self.layout) for part in left]
+        for number, record in self._crew.run(function, calls):
+            records[left[number]] = record
+            done += record.get("states", 0)
+            self._progress(step, done, total)
+        return [record for record in records if record is not None]
+
+    def _forget(self, wave: int) -> None:
+        """Drop what nothing will read once a wave is solved."""
+        for part in range(self.layout.parts[wave]):
+            for name in (*steps.OF_BLOCK, *steps.ASKS):
+                self._job.work.drop(name, wave, part)
+        if wave + 1 < len(self.layout.parts):
+            for part in range(self.layout.parts[wave + 1]):
+                for name in steps.ANSWERS:
+                    self._job.work.drop(name, wave + 1, part)
+
+
+def build(
+    game: Game,
+    folder: str | os.PathLike[str],
+    *,
+    crew: Crew,
+    below: Sequence[str] = (),
+    force: bool = False,
+    parts: int | None = None,
+    memory: int | None = None,
+    max_states: int | None = None,
+    describe: Callable[[dict[str, Any]], dict[str, Any]],
+    progress: Progress = quiet,
+) -> Folder:
+    """Write a game in parts to a folder, all or nothing; go on where an earlier build was stopped.
+
+    Args:
+        game: the rules.
+        folder: where.
+        crew: who does the work.
+        below: positions to begin from, as text; by default the starts of the game.
+        force: replace the folder if there is one.
+        parts: how many each wave has; by default as few as memory allows.
+        memory: bytes that a step may take, by default 1 GiB.
+        max_states: how many states to allow, by default 100 million.
+        describe: makes the row of the table game from what was counted.
+        progress: called with the phase and how far it is.
+
+    Raises:
+        StoreExistsError: the folder is there and `force` is not given.
+        StoreError: it cannot be written, or the crew is gone.
+        RulesError, TooLargeError: see `graphstore.explore`.
+        PositionError: a text of `below` is no position.
+    """
+    target = Path(folder)
+    with _draft(target, force=force) as draft:
+        job = Job(str(draft.absolute()), crew.rules(game), game.rules, tuple(below))
+        _check_plan(draft, job, game, parts)
+        blocks = Blocks(
+            job,
+            crew,
+            parts=parts,
+            memory=memory or MEMORY,
+            max_states=MAX_STATES if max_states is None else max_states,
+            progress=progress,
+        )
+        blocks.explore(game.name)
+        records = blocks.solve()
+        starts = [record["start"] for record in records if "start" in record]
+        digests = digests_of(draft, progress=progress)
+        info = describe(
+            {
+                "starts": sum(record["states"] for record in blocks.records[0]),
+                "states": blocks.count("states"),
+                "positions": sum(record["positions"] for record in records),
+                "moves": blocks.count("moves"),
+                "edges": blocks.count("edges"),
+                "plies": max(
+                    wave for wave, of in enumerate(blocks.records) if any(r["states"] for r in of)
+                ),
+                "cyclic": int(any(record.get("cyclic") for record in records)),
+                **{k: v for k, v in min(starts, key=lambda each: each["id"]).items() if k != "id"},
+                "digest": of_content(digests),
+            }
+        )
+        write_manifest(draft, info, digests)
+        shutil.rmtree(draft / WORK)
+        _put(draft, target)
+    return Folder.open(target)
+
+
+@contextmanager
+def _draft(target: Path, *, force: bool) -> Iterator[Path]:
+    """Lend the draft of a folder, which no other build is writing."""
+    if os.path.lexists(target):
+        if not target.is_dir() or not ((target / MANIFEST).is_file() or not any(target.iterdir())):
+            raise StoreError(f"{target} is there, and no game in parts; name another folder")
+        if not force and any(target.iterdir()):
+            raise StoreExistsError(f"{target} exists; add --force (force=True) to replace it")
+    if not target.absolute().parent.is_dir():
+        raise StoreError(f"there is no folder {target.parent}; make it first")
+    draft = draft_of(target)
+    try:
+        (draft / WORK).mkdir(parents=True, exist_ok=True)
+        lock = os.open(draft / WORK / "lock", os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as error:
+        raise StoreError(f"{target} cannot be written: {error.strerror}") from error
+    try:
+        with suppress(ImportError):  # no fcntl on Windows
+            import fcntl
+
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise StoreError(
+                    f"another build is writing {draft}; wait for it, or name another folder"
+                ) from None
+        yield draft
+    finally:
+        os.close(lock)
+
+
+def _check_plan(draft: Path, job: Job, game: Game, parts: int | None) -> None:
+    """Refuse to go on with what was begun for something else."""
+    plan = {
+        "format": FORMAT,
+        "name": game.name,
+        "rules": game.rules,
+        "below": list(job.below),
+        "parts": parts,
+    }
+    file = draft / WORK / "plan.json"
+    try:
+        begun = json.loads(file.read_bytes())
+    except (FileNotFoundError, ValueError):
+        put(file, lambda out: out.write(json.dumps(plan).encode()))
+        return
+    if begun != plan:
+        differ = ", ".join(name for name in plan if begun.get(name) != plan[name])
+        raise StoreError(
+            f"{draft} was begun for {begun.get('name')}, with another {differ}; give the same "
+            f"again to go on, or remove it"
+        )
+
+
+def _put(draft: Path, target: Path) -> None:
+    """Give a draft the name of its target, whose old contents are removed."""
+    old = target.with_name(f".{target.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    if target.exists():
+        target.rename(old)
+    draft.rename(target)
+    shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,43 @@
+"""Who takes the steps of a build: this process, or the workers of a cluster."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
+
+from graphstore.game import Game
+
+Call = tuple[Any, ...]
+
+
+class Crew(Protocol):
+    """Takes steps, in any order.
+
+    Attributes:
+        size: how many steps are taken at once.
+    """
+
+    size: int
+
+    def rules(self, game: Game) -> Game | str:
+        """Return what steps need to know the rules: themselves, or their name."""
+
+    def run(self, step: Callable[..., Any], calls: Sequence[Call]) -> Iterator[tuple[int, Any]]:
+        """Yield (which call, what the step returned) as steps are done.
+
+        Raises:
+            StoreError: the crew is gone.
+        """
+
+
+class Alone:
+    """This process."""
+
+    size = 1
+
+    def rules(self, game: Game) -> Game:
+        """Return the rules."""
+        return game
+
+    def run(self, step: Callable[..., Any], calls: Sequence[Call]) -> Iterator[tuple[int, Any]]:
+        """Take one step after the other."""
+        for number, call in enumerate(calls):
+            yield number, step(*call)

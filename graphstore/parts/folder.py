@@ -1,0 +1,127 @@
+"""The folder of Parquet files that a game in parts is: `state/` and `edge/`, by wave and part."""
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final, Self
+
+import numpy as np
+
+from graphstore import arrow, schema
+from graphstore.errors import NewerStoreError, NotAStoreError, StoreError, StoreMissingError
+from graphstore.parts.atomic import put
+from graphstore.tables import Column
+
+FORMAT: Final = 1
+ROW_GROUP: Final = 65_536
+"""How many rows are compressed together, at most: who needs some ids reads no more than so many."""
+
+MANIFEST: Final = "game.json"
+WORK: Final = "work"
+TABLES: Final = {
+    "state": tuple(column for column in schema.state.c if column.computed is None),
+    "edge": tuple(schema.edge.c),
+}
+"""The columns that are in the files, by table."""
+
+
+class Folder:
+    """A game in parts that is complete.
+
+    Attributes:
+        path: the folder.
+        info: the row of the table game.
+        digests: of the columns of state and edge, as `graphstore.digests` has them.
+    """
+
+    def __init__(self, path: Path, info: Mapping[str, Any], digests: Mapping[str, str]) -> None:
+        self.path = path
+        self.info = dict(info)
+        self.digests = dict(digests)
+
+    def __repr__(self) -> str:
+        return f"<Folder {self.path}: {self.info['name']}, {self.info['states']:,} states>"
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Self:
+        """Return the game in a folder.
+
+        Raises:
+            StoreMissingError: there is no such folder.
+            StoreError: the build has not come to its end.
+            NotAStoreError: it holds something else, or its list of contents is damaged.
+            NewerStoreError: a newer graphstore made it.
+        """
+        place = Path(path)
+        if not place.is_dir():
+            raise StoreMissingError(f"there is no folder {place}")
+        try:
+            text = (place / MANIFEST).read_text("utf-8")
+        except FileNotFoundError:
+            if (place / WORK).is_dir():
+                raise StoreError(
+                    f"{place} is not finished; give the command that began it again to go on"
+                ) from None
+            raise NotAStoreError(f"{place} is no game in parts: it has no {MANIFEST}") from None
+        except OSError as error:
+            raise StoreError(f"{place} cannot be read: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise NotAStoreError(f"{place / MANIFEST} is damaged; build it anew") from error
+        try:
+            found = json.loads(text)
+            if found["format"] > FORMAT:
+                raise NewerStoreError(f"{place} is from a newer graphstore; upgrade the program")
+            info = {column.name: found["game"][column.name] for column in schema.game.c}
+            return cls(place, info, dict(found["digests"]))
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise NotAStoreError(f"{place / MANIFEST} is damaged; build it anew") from error
+
+    def files(self, table: str) -> list[Path]:
+        """Return the files of a table, by wave, then by part."""
+        return sorted((self.path / table).glob("wave-*/part-*.parquet"))
+
+
+def is_folder(path: str | os.PathLike[str]) -> bool:
+    """Return whether a game in parts is, or is being made, at a path."""
+    place = Path(path)
+    return (place / MANIFEST).is_file() or (place / WORK).is_dir()
+
+
+def file_of(path: Path, table: str, wave: int, part: int) -> Path:
+    """Return where the rows of a block are."""
+    return path / table / f"wave-{wave:04}" / f"part-{part:04}.parquet"
+
+
+def write_manifest(path: Path, info: Mapping[str, Any], digests: Mapping[str, str]) -> None:
+    """Say what is in a folder, which is complete from now on."""
+    contents = {"format": FORMAT, "game": info, "digests": digests}
+    put(path / MANIFEST, lambda file: file.write(json.dumps(contents, indent=1).encode()))
+
+
+def write_rows(path: Path, table: str, chunks: Iterable[Mapping[str, Column]]) -> None:
+    """Write the rows of a block, a row group a chunk, which has no more than `ROW_GROUP` rows.
+
+    Args:
+        path: where; it is there as a whole, or not at all.
+        table: state or edge.
+        chunks: columns as in `graphstore.tables`, by name.
+    """
+    types = arrow.types_of(TABLES[table])
+    pa = arrow.pyarrow()
+
+    def write(file: Any) -> None:
+        with arrow.writer(file, types) as rows:
+            for columns in chunks:
+                cells = [_cells(pa, field, columns[field.name]) for field in types]
+                rows.write_batch(pa.record_batch(cells, schema=types))
+
+    put(path, write)
+
+
+def _cells(pa: Any, field: Any, column: Column) -> Any:
+    """Return a column as an arrow array, null where it is masked."""
+    if isinstance(column, list):
+        return pa.array(column, field.type)
+    mask = np.ma.getmaskarray(column) if np.ma.is_masked(column) else None
+    return pa.array(np.ma.getdata(column), mask=mask).cast(field.type)

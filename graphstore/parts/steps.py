@@ -1,0 +1,316 @@
+"""What is done to a block: exploring it, and solving it, each from files and to files.
+
+Every step may run in another process, on another machine, and more than once: it reads what other
+steps have noted as done, and notes at its end what it did. What is computed in between, functions
+of `graphstore.exploration` and `graphstore.solution` compute.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphstore.arrays import distinct, first_of_runs
+from graphstore.errors import StoreError
+from graphstore.exploration import Run, Wave, again, expand, twice_in_turn, unseen
+from graphstore.game import IN_PLAY, Codes, Game, Ints
+from graphstore.games import find_game
+from graphstore.graph import States
+from graphstore.parts.folder import ROW_GROUP, file_of, write_rows
+from graphstore.parts.spelling import Texts, afresh, meet, merged, spelled
+from graphstore.parts.spread import in_order, meeting, mine, span
+from graphstore.parts.work import Work
+from graphstore.solution import Solution, Worth, backed_up, scores, solution_of
+from graphstore.tables import state_columns
+
+OF_BLOCK: Final = ("id", "text", "outcome", "counts", "into", "twice", "twice_into")
+ASKS: Final = ("asks", "asks_begin", "asks_text")
+ANSWERS: Final = ("answers_begin", *(f"answers_{name}" for name in Worth._fields))
+"""The arrays that `explore` and `solve` keep."""
+
+
+class Job(NamedTuple):
+    """What every step of a build is told.
+
+    Attributes:
+        folder: where.
+        game: the rules, or, for other processes, the name that `find_game` takes.
+        rules: their version.
+        below: positions to begin from, as text; none: the starts of the game.
+    """
+
+    folder: str
+    game: Game | str
+    rules: str
+    below: tuple[str, ...] = ()
+
+    @property
+    def path(self) -> Path:
+        """The folder."""
+        return Path(self.folder)
+
+    @property
+    def work(self) -> Work:
+        """What lies there meanwhile."""
+        return Work(self.path)
+
+    def ready(self) -> Game:
+        """Return the rules, which have met no position.
+
+        Raises:
+            StoreError: they are of another version here than where the build was begun.
+        """
+        game = _found(self.game) if isinstance(self.game, str) else self.game
+        if game.rules != self.rules:
+            raise StoreError(
+                f"{game.name}: the rules are {game.rules} here and {self.rules} where the build "
+                "was begun; have the same on all machines"
+            )
+        return afresh(game)
+
+
+@lru_cache(maxsize=4)
+def _found(name: str) -> Game:
+    return find_game(name)
+
+
+class Layout(NamedTuple):
+    """What is known of the waves so far.
+
+    Attributes:
+        parts: how many each wave has.
+        ones: which numbers of one-bits the ids of each wave have, as bits; see `Run`.
+    """
+
+    parts: tuple[int, ...]
+    ones: tuple[int, ...] = ()
+
+
+def explore(job: Job, wave: int, part: int, layout: Layout) -> dict[str, Any]:
+    """Find the new states of a block and their moves; ask the next wave for the children.
+
+    It keeps, of n states with m moves to k children: ``id`` int64[n], ascending, and ``text``;
+    ``outcome`` int8[n]; ``counts`` int32[n]; ``asks`` int64[k], the children by bucket, then by id,
+    ``asks_begin``, where the buckets begin, and ``asks_text``; ``into`` int32[m], which of them a
+    move leads to; ``twice`` and ``twice_into``, the states and the children of moves that lead
+    where another one of the same state leads. And it writes the edges.
+
+    Returns:
+        The record: ``states``, ``moves``, ``edges`` (distinct pairs), ``asked`` (k), ``late``, how
+        many children that it was asked for have an earlier ply, and ``ones``.
+
+    Raises:
+        RulesError: a position in play has no move, a player moves twice in turn, or two positions
+            share an id.
+    """
+    game, work = job.ready(), job.work
+    asked, texts = _asked(job, game, wave, part, layout)
+    states = unseen(asked, _known(work, wave, part, layout, asked))
+    if len(texts):
+        texts = texts[np.searchsorted(asked, states)]
+    meet(game, states, texts)
+    found = expand(game, states)
+    parent = np.repeat(np.arange(len(states), dtype=np.int64), found.counts)
+    _check_turns(game, found, parent)
+    pairs = np.sort(parent << 32 | found.into)
+    more = pairs[~first_of_runs(pairs)]
+    order, begin = in_order(found.found)
+    place = np.empty(len(order), dtype=np.int32)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    asks = found.found[order]
+    if len(found.move):
+        edges = file_of(job.path, "edge", wave, part)
+        write_rows(edges, "edge", _edges(found))
+    work.save(
+        wave,
+        part,
+        id=states,
+        text=texts,
+        outcome=found.outcome,
+        counts=found.counts,
+        asks=asks,
+        asks_begin=begin,
+        asks_text=spelled(game, asks),
+        into=place[found.into],
+        twice=more >> 32,
+        twice_into=place[more & 0xFFFFFFFF],
+    )
+    record = {
+        "states": len(states),
+        "moves": len(found.move),
+        "edges": len(found.move) - len(more),
+        "asked": len(asks),
+        "late": len(asked) - len(states),
+        "ones": _bits(Run.of(states).ones),
+    }
+    work.note("explore", wave, part, record)
+    return record
+
+
+def solve(job: Job, wave: int, part: int, layout: Layout) -> dict[str, Any]:
+    """Back up what the states of a block are worth, whose children are all in the next wave.
+
+    It writes the states, and keeps for those of the wave before what they asked for.
+
+    Returns:
+        The record: ``positions``, and, for a block of starts, ``start``: the position, the value
+        and the remoteness of the first.
+    """
+    game, work = job.ready(), job.work
+    block = Block.load(work, wave, part)
+    meet(game, block.id, block.text)
+    worth = Worth.of_ended(block.outcome)
+    children = worth.at(np.empty(0, dtype=np.int64))
+    rows = np.flatnonzero(block.outcome == IN_PLAY)
+    if rows.size:
+        children = answers(work, wave, part, layout)
+        worth.put(rows, backed_up(block.counts[rows], children.at(block.into)))
+    score = block.scores(worth.value, children.value)
+    record = write_states(job, game, wave, part, block, solution_of(worth, score))
+    if wave:
+        _answer(work, wave, part, layout, block.id, worth)
+    work.note("solve", wave, part, record)
+    return record
+
+
+class Block(NamedTuple):
+    """What `explore` has kept of a block, for solving it."""
+
+    id: Ints
+    text: Texts
+    outcome: Codes
+    counts: NDArray[np.int32]
+    into: NDArray[np.int32]
+    twice: Ints
+    twice_into: NDArray[np.int32]
+
+    @classmethod
+    def load(cls, work: Work, wave: int, part: int) -> "Block":
+        """Read a block."""
+        return cls(*(np.array(work.load(name, wave, part)) for name in cls._fields))
+
+    def scores(self, value: Codes, asked: Codes) -> NDArray[np.float64]:
+        """Return the scores of the states, by their values and those of what they asked for."""
+        parent = np.repeat(np.arange(len(self.id)), self.counts)
+        return scores(value, parent, asked[self.into], self.twice, asked[self.twice_into])
+
+
+def write_states(
+    job: Job, game: Game, wave: int, part: int, block: Block, solution: Solution
+) -> dict[str, Any]:
+    """Write the states of a block, solved; return what to record of them."""
+    ids = block.id
+    record: dict[str, Any] = {"positions": 0}
+
+    def chunks() -> Iterator[Mapping[str, Any]]:
+        record["positions"] = 0
+        for begin in range(0, len(ids), ROW_GROUP):
+            some = slice(begin, begin + ROW_GROUP)
+            ply = np.full(len(ids[some]), wave, dtype=np.int32)
+            orbits = game.orbits(ids[some])
+            record["positions"] += int(orbits.sum())
+            states = States(ids[some], ply, game.turns(ids[some]), block.outcome[some], orbits)
+            yield state_columns(states, solution.of(some), game.texts(ids[some]))
+
+    if len(ids):
+        write_rows(file_of(job.path, "state", wave, part), "state", chunks())
+        if not wave:
+            first = solution.at(0)
+            record["start"] = {
+                "id": int(ids[0]),
+                "start": game.texts(ids[:1])[0],
+                "value": first["value"],
+                "remoteness": first["remoteness"],
+            }
+    return record
+
+
+def answers(work: Work, wave: int, part: int, layout: Layout) -> Worth:
+    """Return what the children of a block are worth, in the order in which it asked for them."""
+    parts = range(layout.parts[wave + 1])
+    begin = [work.load("answers_begin", wave + 1, other) for other in parts]
+    return Worth(
+        *(
+            np.concatenate(
+                [
+                    work.load(f"answers_{name}", wave + 1, other)[at[part] : at[part + 1]]
+                    for other, at in zip(parts, begin, strict=True)
+                ]
+            )
+            for name in Worth._fields
+        )
+    )
+
+
+def _answer(work: Work, wave: int, part: int, layout: Layout, ids: Ints, worth: Worth) -> None:
+    """Keep what the blocks of the wave before asked for, one block after the other."""
+    rows = [
+        np.searchsorted(ids, slice_of(work, "asks", wave - 1, other, part, layout))
+        for other in range(layout.parts[wave - 1])
+    ]
+    begin = np.cumsum([0, *map(len, rows)])
+    given = worth.at(np.concatenate(rows))
+    named = {f"answers_{name}": column for name, column in given._asdict().items()}
+    work.save(wave, part, answers_begin=begin, **named)
+
+
+def slice_of(
+    work: Work, name: str, wave: int, other: int, part: int, layout: Layout
+) -> NDArray[Any]:
+    """Return what a block has asked of a part of the next wave: ``asks`` or ``asks_text``."""
+    begin = work.load("asks_begin", wave, other)
+    first, end = span(part, layout.parts[wave + 1])
+    return work.load(name, wave, other)[begin[first] : begin[end]]
+
+
+def _asked(job: Job, game: Game, wave: int, part: int, layout: Layout) -> tuple[Ints, Texts]:
+    """Return the distinct states that a block is asked for, ascending, and their texts."""
+    if wave == 0:
+        starts = game.read_many(list(job.below)) if job.below else game.start_states()
+        ids = mine(distinct(game.canonical(starts)), part, layout.parts[0])
+        return ids, spelled(game, ids)
+    asks, texts = (
+        [
+            slice_of(job.work, name, wave - 1, other, part, layout)
+            for other in range(layout.parts[wave - 1])
+        ]
+        for name in ("asks", "asks_text")
+    )
+    return merged(game, asks, texts)
+
+
+def _known(work: Work, wave: int, part: int, layout: Layout, asked: Ints) -> Iterator[Run]:
+    """Yield the states of earlier waves that can be among those asked for, the latest first."""
+    bits = _bits(Run.of(asked).ones)
+    for before in reversed(range(wave)):
+        if layout.ones[before] & bits:
+            for other in meeting(part, layout.parts[wave], layout.parts[before]):
+                ids = np.array(work.load("id", before, other))
+                if ids.size:
+                    yield Run.of(ids)
+
+
+def _bits(flags: NDArray[np.bool_]) -> int:
+    """Return flags as the bits of an integer."""
+    return sum(1 << int(bit) for bit in np.flatnonzero(flags))
+
+
+def _edges(found: Wave) -> Iterator[Mapping[str, Any]]:
+    """Yield the edges of a wave, a row group at a time."""
+    parent = np.repeat(found.states, found.counts)
+    for begin in range(0, len(found.move), ROW_GROUP):
+        some = slice(begin, begin + ROW_GROUP)
+        child = found.found[found.into[some]]
+        yield {"parent": parent[some], "move": found.move[some], "child": child}
+
+
+def _check_turns(game: Game, found: Wave, parent: Ints) -> None:
+    before = game.turns(found.states)[parent]
+    twice = np.flatnonzero(again(before, game.turns(found.found)[found.into]))
+    if twice.size:
+        edge = twice[0]
+        ends = np.array([found.states[parent[edge]], found.found[found.into[edge]]])
+        raise twice_in_turn(game, ends, int(found.move[edge]))

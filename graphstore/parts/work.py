@@ -1,0 +1,66 @@
+"""What lies in a folder while it is being built: arrays by name and block, and records of the done.
+
+A record is written after all that it tells of, so what has one is done.
+"""
+
+import json
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphstore.errors import StoreError
+from graphstore.parts.atomic import put
+from graphstore.parts.folder import WORK
+
+
+class Work:
+    """The arrays and the records in a folder.
+
+    Args:
+        path: the folder.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path / WORK
+
+    def save(self, wave: int, part: int, **arrays: NDArray[Any]) -> None:
+        """Keep arrays of a block by their names."""
+        for name, array in arrays.items():
+            put(self._file(name, wave, part), partial(np.save, arr=array))
+
+    def load(self, name: str, wave: int, part: int) -> NDArray[Any]:
+        """Return an array, which lies on the disk until it is read."""
+        file = self._file(name, wave, part)
+        try:
+            return np.load(file, mmap_mode="r")  # type: ignore[no-any-return]
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise StoreError(
+                f"{file} cannot be read: {reason}; begin anew with --force (force=True)"
+            ) from error
+
+    def drop(self, name: str, wave: int, part: int) -> None:
+        """Forget an array, if there is one."""
+        self._file(name, wave, part).unlink(missing_ok=True)
+
+    def note(self, step: str, wave: int, part: int, record: Mapping[str, Any]) -> None:
+        """Keep the record of a step that is done."""
+        put(self._record(step, wave, part), lambda file: file.write(json.dumps(record).encode()))
+
+    def noted(self, step: str, wave: int, part: int) -> dict[str, Any] | None:
+        """Return the record of a step, or None if it is not done."""
+        try:
+            found: dict[str, Any] = json.loads(self._record(step, wave, part).read_bytes())
+        except (FileNotFoundError, ValueError):  # not there, or cut when the power went
+            return None
+        return found
+
+    def _file(self, name: str, wave: int, part: int) -> Path:
+        return self.path / name / f"{wave:04}-{part:04}.npy"
+
+    def _record(self, step: str, wave: int, part: int) -> Path:
+        return self.path / "done" / f"{step}-{wave:04}-{part:04}.json"
