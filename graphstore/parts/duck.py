@@ -1,36 +1,37 @@
 """SQL over the Parquet files of a game in parts, through DuckDB, which can only read them.
 
-Three locks, each of which would do: only a statement that DuckDB's parser calls a SELECT is run; in
-a transaction that can only read; by a database in memory that may open no file but the game's.
+Three locks, each of which would do: DuckDB may open no file at all, pyarrow hands it the rows; what
+it runs must be SELECT through and through, as its own parser sees it; in a transaction that can
+only read.
 """
 
 import os
 import re
 import secrets
 import tempfile
+import warnings
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
-import duckdb
 import numpy as np
 from sqlalchemy import ClauseElement, Column
 from sqlalchemy.dialects import postgresql
 
-from graphstore import schema
+from graphstore import arrow, schema
 from graphstore.errors import (
     NotAStoreError,
     NotInStoreError,
     PositionError,
     QueryError,
+    RulesDifferWarning,
     RulesMissingError,
     shown,
 )
 from graphstore.game import Game
-from graphstore.games import find_builtin
+from graphstore.games import are_those_of, find_builtin
 from graphstore.marks import numbered
-from graphstore.parts.duckrows import Desk, Rows
-from graphstore.parts.folder import Folder
+from graphstore.parts.duckrows import MORE, Desk, Rows, duckdb
+from graphstore.parts.folder import TABLES, Folder
 from graphstore.usersql import Watch
 
 VIEWS: Final = ("best_move", "q_table", "census")
@@ -41,6 +42,7 @@ _SETTINGS: Final = {
     "allow_persistent_secrets": "false",
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
+    "enable_external_access": "false",
     # As SQLite orders, and divides.
     "default_null_order": "nulls_first_on_asc_last_on_desc",
 }
@@ -59,7 +61,8 @@ _EXPLAIN = re.compile(
     r"(?>\s|--[^\n]*|/\*.*?\*/)*+EXPLAIN\b\s*(\([^()]*\)|ANALYZE\b)?\s*(?P<rest>.*)",
     re.DOTALL | re.IGNORECASE,
 )
-_MORE = "this statement would do more than read; only SELECT and the like run"
+_NODE: Final = re.compile(r'"type":"(\w+_NODE)"')
+_READING: Final = {"CTE_NODE", "RECURSIVE_CTE_NODE", "SELECT_NODE", "SET_OPERATION_NODE"}
 
 
 def sql(
@@ -87,13 +90,20 @@ def sql(
         QueryError: the SQL is wrong, would do more than read, or comes to a limit.
         NotAStoreError: files are missing or damaged.
     """
+    if rules is not None and not are_those_of(rules, folder.info["name"], folder.info["rules"]):
+        warnings.warn(
+            f"{folder.path} was built by other rules, or another version of them: "
+            f"{folder.info['name']} {folder.info['rules']}, now {rules.name} {rules.rules}",
+            RulesDifferWarning,
+            stacklevel=3,
+        )
     watch = Watch(seconds)
     desk = Desk(duckdb.connect(":memory:", config={**_SETTINGS, "temp_directory": _room()}), watch)
     connection = desk.connection
     try:
         desk.do(lambda: _furnish(connection, folder))
         desk.do(lambda: _add_functions(connection, _functions(folder, rules), watch))
-        desk.do(lambda: _lock(connection, folder, memory))
+        desk.do(lambda: _lock(connection, memory))
         typed, bound = numbered(statement, parameters)
         desk.do(lambda: _check(connection, typed))
         desk.do(lambda: connection.execute(typed, bound))
@@ -104,54 +114,67 @@ def sql(
 
 
 def _furnish(connection: duckdb.DuckDBPyConnection, folder: Folder) -> None:
-    """Make the tables and the views, and see that all files are there and can be read."""
+    """Make the tables and the views."""
     for setting in _OF_A_CONNECTION:
         connection.execute(setting)
     for table, rows in ((schema.state, "states"), (schema.edge, "moves")):
-        try:
-            connection.execute(f"CREATE VIEW {table.name} AS {_from_files(folder, table)}")
-            (found,) = connection.execute(f"SELECT count(*) FROM {table.name}").fetchall()[0]
-        except duckdb.Error as error:
-            what = " ".join(str(error).split())
-            raise NotAStoreError(f"{folder.path} is damaged; build it anew ({what})") from error
-        if found != folder.info[rows]:
-            raise NotAStoreError(
-                f"{folder.path} is damaged: its files have {found:,} {rows}, not "
-                f"{folder.info[rows]:,}; build it anew"
-            )
-    contents = {schema.game: [folder.info], schema.digest: _digest_rows(folder)}
-    for table, contained in contents.items():
+        connection.register(f"files of {table.name}", _rows(folder, table.name, rows))
+        cells = ", ".join(
+            f"CAST({each.computed.sqltext if each.computed else each.name} AS {_type(each)})"
+            f" AS {each.name}"
+            for each in table.c
+        )
+        connection.execute(
+            f'CREATE VIEW {table.name} AS SELECT {cells} FROM "files of {table.name}"'
+        )
+    digests = [{"name": name, "blake2b": told} for name, told in sorted(folder.digests.items())]
+    for table, contents in ((schema.game, [folder.info]), (schema.digest, digests)):
         columns = ", ".join(f"{each.name} {_type(each)}" for each in table.c)
         connection.execute(f"CREATE TABLE {table.name} ({columns})")
         marks = ", ".join("?" * len(table.c))
-        for row in contained:
-            cells = [row[each.name] for each in table.c]
-            connection.execute(f"INSERT INTO {table.name} VALUES ({marks})", cells)
+        for row in contents:
+            values = [row[each.name] for each in table.c]
+            connection.execute(f"INSERT INTO {table.name} VALUES ({marks})", values)
     for name in VIEWS:
         connection.execute(f"CREATE VIEW {name} AS {_said(schema.VIEWS[name])}")
 
 
-def _digest_rows(folder: Folder) -> list[dict[str, str]]:
-    return [{"name": name, "blake2b": hexes} for name, hexes in sorted(folder.digests.items())]
+def _rows(folder: Folder, table: str, told: str) -> Any:
+    """Return the rows of a table, unread, when all files are there and have their columns.
 
+    Args:
+        folder: the game.
+        table: state or edge.
+        told: in which column of the table game their number is.
 
-def _from_files(folder: Folder, table: Any) -> str:
-    """Return the SELECT of a table's rows from its files, with the columns of the database."""
-    cells = ", ".join(
-        f"CAST({each.computed.sqltext if each.computed else each.name} AS {_type(each)})"
-        f" AS {each.name}"
-        for each in table.c
-    )
-    files = [_quoted(path) for path in _absolute(folder, table.name)]
-    if files:
-        # A folder on the way named a=b would be one more column.
-        return f"SELECT {cells} FROM read_parquet([{', '.join(files)}], hive_partitioning = false)"
-    nothing = ", ".join(f"CAST(NULL AS {_type(each)}) AS {each.name}" for each in table.c)
-    return f"SELECT {nothing} WHERE false"
+    Raises:
+        NotAStoreError: they are not, or have not.
+    """
+    pa = arrow.pyarrow()
+    from pyarrow import dataset
 
-
-def _absolute(folder: Folder, table: str) -> list[str]:
-    return [os.path.abspath(path) for path in folder.files(table)]
+    types = arrow.types_of(TABLES[table])
+    files = [str(path) for path in folder.files(table)]
+    rows = dataset.dataset(files, schema=types, format="parquet") if files else types.empty_table()
+    found, path = 0, str(folder.path)
+    try:
+        for fragment in rows.get_fragments() if files else ():
+            path = fragment.path
+            fragment.ensure_complete_metadata()
+            found += fragment.metadata.num_rows
+            if not fragment.physical_schema.equals(types):
+                raise NotAStoreError(f"{path} is damaged: it has other columns; build it anew")
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, NotAStoreError):
+            raise
+        what = " ".join(str(error).split())
+        raise NotAStoreError(f"{path} is damaged; build it anew ({what})") from error
+    if found != folder.info[told]:
+        raise NotAStoreError(
+            f"{folder.path} is damaged: its files have {found:,} {told}, not "
+            f"{folder.info[told]:,}; build it anew"
+        )
+    return rows
 
 
 def _type(column: Column[Any]) -> str:
@@ -164,29 +187,19 @@ def _said(query: ClauseElement) -> str:
     return str(query.compile(dialect=dialect, compile_kwargs={"literal_binds": True}))
 
 
-def _quoted(text: str | Path) -> str:
-    return "'" + str(text).replace("'", "''") + "'"
-
-
-def _lock(connection: duckdb.DuckDBPyConnection, folder: Folder, memory: int | None) -> None:
-    """Let the connection open no other file, and do no more than read, for good."""
+def _lock(connection: duckdb.DuckDBPyConnection, memory: int | None) -> None:
+    """Let the connection do no more than read, for good."""
     if memory is None:
-        memory = _bytes(connection.execute("SELECT current_setting('memory_limit')").fetchall())
-    files = [_quoted(path) for table in ("state", "edge") for path in _absolute(folder, table)]
-    for setting in (
-        f"memory_limit = '{max(memory >> 10, 1)}KiB'",
-        f"allowed_paths = [{', '.join(files)}]",
-        "enable_external_access = false",
-        "lock_configuration = true",
-    ):
-        connection.execute(f"SET {setting}")
+        memory = _half(connection.execute("SELECT current_setting('memory_limit')").fetchall())
+    connection.execute(f"SET memory_limit = '{max(memory >> 10, 1)}KiB'")
+    connection.execute("SET lock_configuration = true")
     connection.execute("BEGIN TRANSACTION READ ONLY")
 
 
-def _bytes(answer: list[Any]) -> int:
+def _half(answer: list[Any]) -> int:
     """Return half of the machine's memory, of which DuckDB would take four fifths.
 
-    >>> _bytes([("16.0 GiB",)]) / 2**30
+    >>> _half([("16.0 GiB",)]) / 2**30
     10.0
     """
     number, unit = answer[0][0].split()
@@ -209,11 +222,23 @@ def _check(connection: duckdb.DuckDBPyConnection, typed: str) -> None:
         raise QueryError("there is nothing to run; write a SELECT")
     if len(statements) > 1:
         raise QueryError("this is more than one statement; write one SELECT")
-    explained = _EXPLAIN.fullmatch(statements[0].query)
-    if statements[0].type == duckdb.StatementType.EXPLAIN and explained:
-        statements = connection.extract_statements(explained["rest"])
-    if [each.type for each in statements] != [duckdb.StatementType.SELECT]:
-        raise QueryError(_MORE)
+    told = statements[0].query
+    explained = _EXPLAIN.fullmatch(told)
+    try:
+        if statements[0].type == duckdb.StatementType.EXPLAIN and explained:
+            told = explained["rest"]
+            statements = connection.extract_statements(told)
+        kinds = [each.type for each in statements]
+    except ValueError:  # one that the driver does not know
+        kinds = []
+    if kinds != [duckdb.StatementType.SELECT] or not _only_reads(connection, told):
+        raise QueryError(MORE)
+
+
+def _only_reads(connection: duckdb.DuckDBPyConnection, select: str) -> bool:
+    """Return whether a SELECT is made of nothing else: WITH may be followed by COPY or INSERT."""
+    (tree,) = connection.execute("SELECT json_serialize_sql(?::VARCHAR)", [select]).fetchall()[0]
+    return tree.startswith('{"error":false') and {*_NODE.findall(tree)} <= _READING
 
 
 def _functions(folder: Folder, rules: Game | None) -> dict[str, tuple[Callable[..., Any], str]]:
@@ -267,7 +292,7 @@ def _add_functions(
         "FROM memory.main.state"
     )
     for name, (function, returned) in functions.items():
-        connection.create_function(
+        connection.create_function(  # type: ignore[call-overload]  # it takes the word, too
             f"rules_{name}",
             _noting(function, watch),
             ["VARCHAR", "VARCHAR", "VARCHAR"],
@@ -275,9 +300,9 @@ def _add_functions(
             null_handling="special",
         )
         connection.execute(
-            f"CREATE MACRO {name}(told) AS rules_{name}(typeof(told), CAST(told AS VARCHAR), ("
-            'SELECT "the text" FROM memory.rules.texts AS "the texts" '
-            'WHERE "the id" = TRY_CAST(told AS BIGINT)))'
+            f'CREATE MACRO {name}(told) AS (SELECT rules_{name}(typeof("the told"), '
+            'CAST("the told" AS VARCHAR), "the text") FROM (SELECT told AS "the told") '
+            'LEFT JOIN memory.rules.texts ON "the id" = TRY_CAST("the told" AS BIGINT))'
         )
 
 

@@ -7,20 +7,26 @@ that asks waits: until there are rows, the time is up, or Ctrl-C comes.
 import json
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from decimal import Decimal
 from queue import SimpleQueue
-from threading import Event, Thread
-from typing import Any, Generic, TypeVar
-
-import duckdb
+from threading import Event, Thread, current_thread
+from typing import Any, Final, Generic, TypeVar
 
 from graphstore.connections import forks
-from graphstore.errors import QueryError
+from graphstore.errors import MissingExtraError, NotAStoreError, QueryError
 from graphstore.usersql import LONGEST, Answer, Watch, weight
+
+try:
+    import duckdb as duckdb  # for the rooms that use this one, too
+except ImportError as error:
+    raise MissingExtraError("SQL over a folder needs DuckDB: pip install duckdb") from error
 
 _PAGE = 4_096  # rows fetched at once, at most
 _BYTES = 1_000_000  # of the rows fetched at once, about
 _AGAIN_S = 0.05  # until DuckDB is told once more to stop: it forgets it when a statement begins
+
+MORE: Final = "this statement would do more than read; only SELECT and the like run"
 
 T = TypeVar("T")
 
@@ -57,8 +63,10 @@ class Desk:
         self.connection = connection
         self.watch = watch
         self._forks = forks()
+        self._closed = False
         self._jobs: SimpleQueue[Job[Any] | None] = SimpleQueue()
-        Thread(target=_work, args=(self._jobs,), name="graphstore-duckdb", daemon=True).start()
+        self._thread = Thread(target=_work, args=(self._jobs,), daemon=True)
+        self._thread.start()
 
     def do(self, work: Callable[[], T]) -> T:
         """Return what work returns; the watch runs meanwhile.
@@ -83,18 +91,27 @@ class Desk:
             raise
         except MemoryError as error:
             raise QueryError("SQL: it needs more memory than there is; ask for less") from error
+        except UnicodeError as error:
+            raise QueryError(f"SQL: {error}") from error
         finally:
             self.watch.pause()
 
     def close(self) -> None:
         """Close the connection, unless that is the parent process's."""
-        if self._forks == forks():
-            self._jobs.put(Job(self.connection.close))
-            self._jobs.put(None)
+        if self._closed or self._forks != forks():
+            return
+        self._closed = True
+        last = Job(self.connection.close)
+        self._jobs.put(last)
+        self._jobs.put(None)
+        if self._thread is not current_thread():  # where garbage may be collected
+            self._stop(last)  # after which comes the end of Python, which no thread may live to see
+            self._thread.join()
 
     def _stop(self, job: Job[Any]) -> None:
         while not job.done.wait(_AGAIN_S):
-            self.connection.interrupt()
+            with suppress(duckdb.ConnectionException):  # it is being closed
+                self.connection.interrupt()
 
 
 def _work(jobs: "SimpleQueue[Job[Any] | None]") -> None:
@@ -155,7 +172,9 @@ def wrong(error: Exception, watch: Watch) -> BaseException:
     if isinstance(error, duckdb.OutOfMemoryException):
         return QueryError(f"SQL: it needs more memory than it may take; ask for less ({what})")
     if isinstance(error, duckdb.PermissionException):
-        return QueryError("this statement would read other files than the game's; it reads its own")
+        return QueryError("this statement would open a file; it reads the game's tables only")
+    if "arrow_scan" in what or "'files of " in what:
+        return NotAStoreError(f"a file of the game is damaged; build it anew ({what})")
     if "read-only" in what:
-        return QueryError("this statement would do more than read; only SELECT and the like run")
+        return QueryError(MORE)
     return QueryError(f"SQL: {what}")
