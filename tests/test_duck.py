@@ -1,11 +1,13 @@
 """SQL over a folder of parts answers as the database does, and can only read."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from conftest import TableGame, error_line, graphstore
@@ -30,6 +32,8 @@ from graphstore.parts.crew import Alone
 from graphstore.parts.folder import Folder
 
 pytest.importorskip("duckdb")
+
+ROOT = Path(__file__).parents[1]
 
 
 def in_parts(game, path, **described):
@@ -118,7 +122,7 @@ READS = {
     "SELECT 0.5, sum(1.5), true, [1, 2], {'a': 1}, DATE '2020-01-02', 1e300": [
         (0.5, 1.5, 1, "[1, 2]", '{"a": 1}', "2020-01-02", 1e300)
     ],
-    "SELECT '\"type\":\"COPY_QUERY_NODE\"' AS \"INSERT_NODE\"": [('"type":"COPY_QUERY_NODE"',)],
+    'SELECT \'"type":"COPY_QUERY_NODE"\' AS "INSERT_NODE"': [('"type":"COPY_QUERY_NODE"',)],
 }
 
 
@@ -221,7 +225,7 @@ SELECT * FROM read_text('/etc/hostname')
 SELECT * FROM sqlite_scan('{file}', 'state')
 SELECT * FROM duckdb_extensions()
 SELECT * FROM folder
-""".strip().split("\n")
+""".strip().split("\n")  # noqa: E501
 
 
 @pytest.mark.parametrize("statement", WRITES)
@@ -332,7 +336,7 @@ def test_what_does_not_fit_lies_in_the_folder_for_temporary_files_meanwhile(
     folder, tmp_path, monkeypatch
 ):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    answer = folder.sql("SELECT range FROM range(20000000) ORDER BY hash(range)", memory=100 << 20)
+    answer = folder.sql("SELECT range FROM range(6000000) ORDER BY hash(range)", memory=48 << 20)
     assert [*tmp_path.rglob("*")]
     answer.close()
     assert not [*tmp_path.rglob("*")]
@@ -448,3 +452,75 @@ def test_the_command_prints_as_of_a_database(folder, file_store, run):
     done = run("sql", folder.path, "SELECT * FROM state", "--rows", "5", "--csv")
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert "more than 5 rows" in done.stderr
+
+
+IN_OTHER_WORDS = {
+    10: [("NULL", "NULL::BIGINT")],
+    11: [("GROUP BY child", "GROUP BY ALL")],
+    12: [("GROUP BY opening.id", "GROUP BY ALL")],
+    14: [("GROUP BY id", "GROUP BY id, value")],
+    17: [
+        ("round(most, 3) AS random, max(optimal) AS optimal", "round(most, 3), max(optimal)"),
+        ("GROUP BY state", "GROUP BY state, position, possible, most"),
+    ],
+    18: [("1.0", "1e0")],
+    19: [("(optimal < value)", "(optimal < value)::INT")],
+    22: [("GROUP BY ply", "GROUP BY ALL")],
+    23: [("GROUP BY child", "GROUP BY child, id, position, ply")],
+    25: [("GROUP BY parent, child", "GROUP BY parent, child, position")],
+    34: [("GROUP BY ply", "GROUP BY ply, to_move ORDER BY ply")],
+    37: [("NULL", "NULL::BIGINT")],
+}
+"""What docs/folder.md says of the questions of the cookbook that are not DuckDB's SQL."""
+OF_AGENTS = (28, 29, 30, 31)
+
+
+@pytest.fixture(scope="module")
+def games(folder, tictactoe_db, tmp_path_factory):
+    """The games of the cookbook, each in a folder and in a database, by the database's name."""
+    path = tmp_path_factory.mktemp("games")
+    build("connect(4,4)", path / "connect.db")
+    connect = in_parts(find_game("connect(4,4)"), path / "connect.parts")
+    with Store.open(tictactoe_db) as tictactoe, Store.open(path / "connect.db") as four:
+        yield {"tictactoe.db": (folder, tictactoe), "connect-4-4.db": (connect, four)}
+
+
+@pytest.mark.parametrize("number", [each for each in RECIPES if each not in OF_AGENTS])
+def test_a_question_of_the_cookbook_is_answered_as_by_the_database(games, number):
+    file, statement, _ = RECIPES[number]
+    folder, store = games[file]
+    told = [*store.sql(statement)]
+    for words, others in IN_OTHER_WORDS.get(number, ()):
+        assert words in statement
+        statement = statement.replace(words, others)
+    found = [*folder.sql(statement)]
+    for row, known in zip(sorted(found, key=repr), sorted(told, key=repr), strict=True):
+        assert row == pytest.approx(known, nan_ok=False)
+
+
+@pytest.mark.parametrize("number", [each for each in IN_OTHER_WORDS if each != 18])
+def test_a_question_in_the_words_of_sqlite_alone_is_refused(games, number):
+    file, statement, _ = RECIPES[number]
+    with pytest.raises(QueryError):
+        games[file][0].sql(statement)
+
+
+def test_the_document_names_the_questions_that_need_other_words():
+    text = (ROOT / "docs" / "folder.md").read_text()
+    named = re.search(r"<!-- other words: ([\d, ]+) -->", text)[1]
+    assert [int(number) for number in named.split(",")] == [*IN_OTHER_WORDS]
+
+
+@pytest.mark.parametrize(
+    "code",
+    re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "folder.md").read_text(), re.S),
+)
+def test_other_libraries_read_the_files_as_shown(code, folder, tmp_path, monkeypatch):
+    shutil.copytree(folder.path, tmp_path / "tictactoe.parts")
+    monkeypatch.chdir(tmp_path)
+    library = re.search(r"^import (\w+)", code, re.M)[1]
+    if library != "pyspark":  # which no test installs
+        pytest.importorskip(library)
+        names = {}
+        exec(code, names)  # noqa: S102  # the document's own
+        assert len(names["best"]) == 3 if "best" in names else names["rows"] == 765

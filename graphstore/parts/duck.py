@@ -217,6 +217,7 @@ def _room() -> str:
 
 def _check(connection: duckdb.DuckDBPyConnection, typed: str) -> None:
     """Refuse what is not one statement that reads."""
+    typed.encode()  # the driver takes nothing else, and does not say why
     statements = connection.extract_statements(typed)
     if not statements:
         raise QueryError("there is nothing to run; write a SELECT")
