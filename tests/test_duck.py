@@ -307,7 +307,7 @@ LONG = [
 
 @pytest.mark.parametrize("statement", LONG)
 def test_time_is_up_where_nothing_else_ends_a_statement(folder, statement):
-    with pytest.raises(QueryError, match="not done within 0.2 s"):
+    with pytest.raises(QueryError, match=r"not done within 0\.2 s"):
         list(folder.sql(statement, seconds=0.2))
 
 
