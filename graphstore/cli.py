@@ -12,7 +12,7 @@ import click
 from graphstore.commands.asking import line, show, sql, stats
 from graphstore.commands.drawing import draw
 from graphstore.commands.keeping import diff, export, upgrade, verify
-from graphstore.commands.making import build, check, estimate, games, prove, solve
+from graphstore.commands.making import build, check, estimate, games, load, prove, solve
 from graphstore.commands.options import fail
 from graphstore.commands.playing import agents, play, train
 from graphstore.commands.serving import serve
@@ -94,7 +94,7 @@ def cli() -> None:
 
 
 for command in (
-    *(games, build, prove, estimate, check, solve),
+    *(games, build, load, prove, estimate, check, solve),
     *(show, line, draw, serve, sql, stats),
     *(play, train, agents),
     *(verify, diff, upgrade, export),
