@@ -1,5 +1,6 @@
 """SQL over a folder of parts answers as the database does, and can only read."""
 
+import json
 import os
 import re
 import shutil
@@ -13,7 +14,7 @@ import pytest
 from conftest import TableGame, error_line, graphstore
 from test_cookbook import RECIPES
 
-from graphstore import Store, build, find_game
+from graphstore import Folder, Store, build, build_folder, find_game
 from graphstore.errors import (
     GraphstoreError,
     MissingExtraError,
@@ -27,25 +28,16 @@ from graphstore.errors import (
     UnknownCharacterError,
     WrongSizeError,
 )
-from graphstore.parts.building import build as build_parts
-from graphstore.parts.crew import Alone
-from graphstore.parts.folder import Folder
 
 pytest.importorskip("duckdb")
 
 ROOT = Path(__file__).parents[1]
 
 
-def in_parts(game, path, **described):
-    """Return the folder of a game in three parts, with the row of the table game as told."""
-    told = {"id": 1, "name": game.name, "rules": game.rules, "extent": "whole"} | {
-        "built_at": "2026-01-01T00:00:00+00:00",
-        "built_with": "a test",
-        "build_seconds": 1.0,
-    }
-    return build_parts(
-        game, path, crew=Alone(), parts=3, describe=lambda counted: told | counted | described
-    )
+def in_parts(game, path):
+    """Return the folder of a game in three parts."""
+    build_folder(game, path, parts=3)
+    return Folder.open(path)
 
 
 @pytest.fixture(scope="module")
@@ -289,7 +281,11 @@ def test_what_is_wrong_is_said_in_one_line(folder, statement, parameters, error,
 
 def test_the_rules_of_a_game_that_is_not_built_in_are_run_only_when_they_are_given(tmp_path):
     game = TableGame({0: {1: 1}, 1: -1}, 0)
-    folder = in_parts(game, tmp_path / "game", name="os:getpid")
+    manifest = in_parts(game, tmp_path / "game").path / "game.json"
+    told = json.loads(manifest.read_text())
+    told["game"]["name"] = "os:getpid"
+    manifest.write_text(json.dumps(told))
+    folder = Folder.open(tmp_path / "game")
     with pytest.raises(RulesMissingError, match="os:getpid is not built in; add --rules"):
         list(folder.sql("SELECT board(id) FROM state"))
     with pytest.warns(RulesDifferWarning, match="built by other rules"):
