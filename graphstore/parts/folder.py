@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
@@ -10,8 +10,10 @@ import numpy as np
 
 from graphstore import arrow, schema
 from graphstore.errors import NewerStoreError, NotAStoreError, StoreError, StoreMissingError
+from graphstore.game import Game
 from graphstore.parts.atomic import put
 from graphstore.tables import Column
+from graphstore.usersql import Answer
 
 FORMAT: Final = 1
 ROW_GROUP: Final = 65_536
@@ -105,6 +107,35 @@ class Folder:
     def digests(self) -> dict[str, str]:
         """The digests of the columns of state and edge."""
         return self.contents.digests
+
+    def sql(
+        self,
+        statement: str,
+        parameters: Sequence[Any] | Mapping[str, Any] = (),
+        *,
+        rules: Game | None = None,
+        seconds: float | None = None,
+        rows: int | None = None,
+        memory: int | None = None,
+    ) -> Answer:
+        """Return the rows of one reading statement in DuckDB's SQL; see `graphstore.parts.duck`.
+
+        Raises:
+            QueryError: the SQL is wrong, would do more than read, or comes to a limit.
+            NotAStoreError: files are missing or damaged.
+            MissingExtraError: DuckDB or pyarrow is not installed.
+        """
+        from graphstore.parts.duck import sql
+
+        return sql(
+            self,
+            statement,
+            parameters,
+            rules=rules,
+            seconds=seconds,
+            rows=rows,
+            memory=memory,
+        )
 
     def files(self, table: str) -> list[Path]:
         """Return the files of a table, by wave, then by part."""
