@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 import numpy as np
 
@@ -12,7 +12,9 @@ from graphstore import arrow, schema
 from graphstore.errors import NewerStoreError, NotAStoreError, StoreError, StoreMissingError
 from graphstore.game import Game
 from graphstore.parts.atomic import put
-from graphstore.tables import Column
+
+if TYPE_CHECKING:
+    from graphstore.tables import Column  # a heavy room
 from graphstore.usersql import Answer
 
 FORMAT: Final = 1
@@ -169,7 +171,7 @@ def write_manifest(path: Path, contents: Contents) -> None:
     put(path / MANIFEST, lambda file: file.write(json.dumps(said, indent=1).encode()))
 
 
-def write_rows(path: Path, table: str, chunks: Iterable[Mapping[str, Column]]) -> None:
+def write_rows(path: Path, table: str, chunks: Iterable[Mapping[str, "Column"]]) -> None:
     """Write the rows of a block, a row group a chunk, which has no more than `ROW_GROUP` rows.
 
     Args:
@@ -189,7 +191,7 @@ def write_rows(path: Path, table: str, chunks: Iterable[Mapping[str, Column]]) -
     put(path, write)
 
 
-def _cells(pa: Any, field: Any, column: Column) -> Any:
+def _cells(pa: Any, field: Any, column: "Column") -> Any:
     """Return a column as an arrow array, null where it is masked."""
     if isinstance(column, list):
         return pa.array(column, field.type)

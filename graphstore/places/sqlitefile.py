@@ -24,6 +24,7 @@ from graphstore.errors import (
 )
 from graphstore.game import Ints
 from graphstore.interrupts import held_back
+from graphstore.parts.folder import is_folder
 from graphstore.places import UNCHANGED, WAIT
 from graphstore.places.precautions import blamed, refuse_traps
 from graphstore.places.sqlitedraft import SqliteDraft, check_target, take_over
