@@ -80,10 +80,10 @@ class FolderRows:
         self.moves = int(folder.info["moves"])
         if digests.of_content(folder.digests) != folder.info["digest"]:
             raise self._damaged("its digests are not those that it was built with")
-        for table, said in (("state", self.states), ("edge", self.moves)):
+        for table, what, said in (("state", "states", self.states), ("edge", "moves", self.moves)):
             found = rows_in(folder.files(table), table)
             if found != said:
-                raise self._damaged(f"its files have {found:,} {table}s, not {said:,}")
+                raise self._damaged(f"its files have {found:,} {what}, not {said:,}")
 
     def rows(self, table: str) -> Iterator[Chunk]:
         """Yield the rows of state or of edge in the order of their key, each table once.
@@ -98,7 +98,7 @@ class FolderRows:
         names = {name for name in found.keys() | said if name.startswith(f"{table}.")}
         differing = sorted(name for name in names if found.get(name) != said.get(name))
         if differing:
-            raise self._damaged(f"{', '.join(differing)} not as it was built")
+            raise self._damaged(f"what was built had other cells in {', '.join(differing)}")
 
     def blocks(self, table: str) -> list[Iterator[Chunk]]:
         """Return the rows of each file, of the largest first."""
