@@ -4,9 +4,11 @@ import os
 from collections.abc import Iterator
 from typing import Any, Final
 
-from graphstore import digests
+from sqlalchemy.types import BigInteger, Boolean, Double, Integer, SmallInteger, Text
+
+from graphstore import digests, schema
 from graphstore.arrow import pyarrow
-from graphstore.errors import NotAStoreError
+from graphstore.errors import NotAStoreError, shown
 from graphstore.game import Progress, quiet
 from graphstore.parts.folder import Folder
 from graphstore.parts.ordered import chunks, ordered, rows_in
@@ -16,6 +18,16 @@ from graphstore.tables import Chunk
 
 MOST_JOBS: Final = 4
 """Connections to load over, by default: more do not help, as the server writes one disk."""
+
+_KINDS: Final[dict[type, Any]] = {
+    BigInteger: int,
+    Boolean: int,
+    Double: float,
+    Integer: int,
+    SmallInteger: int,
+    Text: str,
+}
+"""What a cell of the table game is in JSON."""
 
 
 def load(
@@ -76,8 +88,14 @@ class FolderRows:
         """
         self._folder = folder
         self._hashes = digests.ColumnDigests()
-        self.states = int(folder.info["states"])
-        self.moves = int(folder.info["moves"])
+        for column in schema.game.c:
+            cell = folder.info[column.name]
+            if not (
+                column.nullable if cell is None else isinstance(cell, _KINDS[type(column.type)])
+            ):
+                raise self._damaged(f"its {column.name} cannot be {shown(str(cell))}")
+        self.states: int = folder.info["states"]
+        self.moves: int = folder.info["moves"]
         if digests.of_content(folder.digests) != folder.info["digest"]:
             raise self._damaged("its digests are not those that it was built with")
         for table, what, said in (("state", "states", self.states), ("edge", "moves", self.moves)):

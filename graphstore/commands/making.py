@@ -115,7 +115,7 @@ def load(
     from graphstore.fromparts import load as load_folder
     from graphstore.parts.folder import Folder
 
-    target = db or database_of(Folder.open(folder).info["name"])
+    target = db or database_of(str(Folder.open(folder).info["name"]))
     with warnings_said(), console.progress_shown() as progress:
         report = load_folder(
             folder,
