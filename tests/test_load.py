@@ -2,6 +2,7 @@
 
 import shutil
 import signal
+import sys
 import time
 from contextlib import closing
 
@@ -226,6 +227,12 @@ def test_the_command_writes_to_the_name_of_the_game(folder, tmp_path, run, monke
         assert store.info["states"] == 765
     assert "exists; add --force" in error_line(run("load", folder, "--json"))
     assert '"states": 765' in run("load", folder, "--force", "--json").stdout
+
+
+def test_without_pyarrow_one_line_tells_what_to_install(folder, tmp_path, run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    line = error_line(run("load", folder, "--db", tmp_path / "t.db"))
+    assert "pip install pyarrow" in line
 
 
 # Into PostgreSQL over several connections
