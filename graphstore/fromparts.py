@@ -49,8 +49,8 @@ def load(
         target: the file to write, or its address: see `Store.open`.
         force: replace the file if there is one; its agents are kept.
         drop_agents: with `force`, do not keep them.
-        jobs: connections to load over, into PostgreSQL; by default the number of processors, at
-            most 4. With one, the rows lie in the order of their key.
+        jobs: connections to load over, into PostgreSQL; by default one for two processors, since
+            the server works as much, at most 4. With one, rows lie in the order of their key.
         progress: called with the phase and how far it is.
 
     Raises:
@@ -72,7 +72,7 @@ def load(
         solved,
         force=force,
         drop_agents=drop_agents,
-        jobs=min(os.cpu_count() or 1, MOST_JOBS) if jobs is None else jobs,
+        jobs=min(max((os.cpu_count() or 1) // 2, 1), MOST_JOBS) if jobs is None else jobs,
         progress=progress,
     )
 

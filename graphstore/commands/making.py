@@ -95,7 +95,7 @@ def build(
     "--jobs",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Load PostgreSQL over N connections  [default: one a processor, at most 4]",
+    help="Load PostgreSQL over N connections  [default: one for two processors, at most 4]",
 )
 @json_option
 def load(
