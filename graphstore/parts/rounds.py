@@ -157,7 +157,8 @@ def _planned(work: Work, crew: Crew, layout: Layout, memory: int, states: int, m
     if before is None:
         need = states * BYTES_A_STATE + moves * BYTES_A_MOVE
         hands = crew.size if states > LITTLE * crew.size else 1
-        shares = min(max(hands, -(-need // memory), *layout.parts), BUCKETS)
+        asked = layout.parts[0]  # few starts are in as many parts as were asked for, or in one
+        shares = min(max(hands, -(-need // memory), asked), BUCKETS)
         before = {"shares": shares, "token": uuid4().hex}
         work.note("shares", 0, 0, before)
     return Plan(before["shares"], before["token"], memory, layout)
