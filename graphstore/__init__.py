@@ -22,10 +22,14 @@ if TYPE_CHECKING:
     from graphstore.errors import StoreError as StoreError
     from graphstore.exploration import explore as explore
     from graphstore.exporting import export as export
+    from graphstore.fromparts import load as load
     from graphstore.game import Game as Game
     from graphstore.game import PlainGame as PlainGame
     from graphstore.games import find_game as find_game
     from graphstore.graph import GameGraph as GameGraph
+    from graphstore.outofcore import build_folder as build_folder
+    from graphstore.outofcore import build_out_of_core as build_out_of_core
+    from graphstore.parts.folder import Folder as Folder
     from graphstore.players import Player as Player
     from graphstore.playing import Match as Match
     from graphstore.proving import prove as prove
@@ -51,12 +55,16 @@ _ROOMS = {
     "Solution": "solution",
     "Store": "store",
     "StoreError": "errors",
+    "Folder": "parts.folder",
     "build": "building",
+    "build_folder": "outofcore",
+    "build_out_of_core": "outofcore",
     "compare": "comparison",
     "draw": "drawing",
     "explore": "exploration",
     "export": "exporting",
     "find_game": "games",
+    "load": "fromparts",
     "prove": "proving",
     "search": "searching",
     "solve": "solution",

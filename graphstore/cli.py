@@ -12,7 +12,7 @@ import click
 from graphstore.commands.asking import line, show, sql, stats
 from graphstore.commands.drawing import draw
 from graphstore.commands.keeping import diff, export, upgrade, verify
-from graphstore.commands.making import build, check, estimate, games, prove, solve
+from graphstore.commands.making import build, check, estimate, games, load, prove, solve
 from graphstore.commands.options import fail
 from graphstore.commands.playing import agents, play, train
 from graphstore.commands.serving import serve
@@ -51,7 +51,7 @@ def main() -> None:
         drop_output()
         fail(f"standard input or output: {error.strerror or error}")
     except MemoryError:
-        fail("not enough memory; try a smaller game, or bound it with --max-states")
+        fail("not enough memory; build it with --out-of-core, or bound it with --max-states")
     except Exception as error:
         if os.environ.get("GRAPHSTORE_DEBUG"):
             raise
@@ -94,7 +94,7 @@ def cli() -> None:
 
 
 for command in (
-    *(games, build, prove, estimate, check, solve),
+    *(games, build, load, prove, estimate, check, solve),
     *(show, line, draw, serve, sql, stats),
     *(play, train, agents),
     *(verify, diff, upgrade, export),

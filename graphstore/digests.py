@@ -30,11 +30,16 @@ class ColumnDigests:
         """
         known = self._hashes.setdefault(name, blake2b(digest_size=32))
         if isinstance(cells, list):
-            known.update("".join(f"{text}\0" for text in cells).encode())
+            known.update("\0".join([*cells, ""]).encode())
         elif np.issubdtype(cells.dtype, np.floating):
             known.update(np.ma.filled(cells, np.nan).astype("<f8").tobytes())
         else:
             known.update(np.ma.filled(cells.astype("<i8"), NULL).tobytes())
+
+    def update_table(self, table: str, columns: Mapping[str, Any]) -> None:
+        """Add cells to the columns of a table, by their names in it."""
+        for name, cells in columns.items():
+            self.update(f"{table}.{name}", cells)
 
     def of_columns(self) -> dict[str, str]:
         """Return every column's digest in hexadecimal, by name."""

@@ -18,7 +18,6 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 
 from graphstore import schema
-from graphstore.building import Clock, Report, save
 from graphstore.errors import GameNameError
 from graphstore.exploration import explore
 from graphstore.game import Ints, Moves, Progress, quiet
@@ -36,8 +35,9 @@ from graphstore.games.fields import (
     tables,
 )
 from graphstore.games.ultimate import Ultimate
-from graphstore.graph import GameGraph
+from graphstore.saving import Clock, Report, save
 from graphstore.solution import solve
+from graphstore.tables import SolvedGraph
 
 GAME: Final = "ultimate(open)"
 PLIES: Final = 43
@@ -73,7 +73,7 @@ def prove(
     """
     game = Answered()
 
-    def solved(clock: Clock) -> GameGraph:
+    def solved(clock: Clock) -> SolvedGraph:
         progress("search", 0, None)
         game.search()
         clock.lap("search")
@@ -81,13 +81,12 @@ def prove(
         clock.lap("explore")
         solve(graph, progress=progress)
         clock.lap("solve")
-        return graph
+        return SolvedGraph(game, graph, schema.STRATEGY)
 
     return save(
-        game,
+        game.name,
         target,
         solved,
-        extent=schema.STRATEGY,
         force=force,
         drop_agents=drop_agents,
         progress=progress,

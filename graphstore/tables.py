@@ -1,24 +1,31 @@
-"""A solved graph as the columns of the tables state and edge, part by part."""
+"""A solved graph as the rows of tables: state and edge as columns, chunk by chunk; and game."""
 
+import platform
 from collections.abc import Iterator
-from typing import Any, TypeAlias
+from importlib.metadata import version
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from graphstore.game import IN_PLAY
+from graphstore import digests, schema
+from graphstore.game import IN_PLAY, Game
 from graphstore.graph import GameGraph, States
 from graphstore.solution import NONE, Solution
 
-CHUNK = 50_000  # rows a part: bounds the memory of whatever is done with it
+BUILT_WITH: Final = (
+    f"graphstore {version('graphstore')}, Python {platform.python_version()}, "
+    f"numpy {np.__version__}"
+)
+CHUNK = 50_000  # rows a chunk: bounds the memory of whatever is done with it
 
 Column: TypeAlias = Any
 """The cells of a column: a numpy array, masked where NULL, or a list of texts."""
 
-Part: TypeAlias = tuple[int, int, dict[str, Column]]
-"""Rows done with this part, rows in all, and the columns of the part by name."""
+Chunk: TypeAlias = tuple[int, int, dict[str, Column]]
+"""Rows done with this chunk, rows in all, and the columns of the chunk by name."""
 
 
-def state_parts(graph: GameGraph, solution: Solution) -> Iterator[Part]:
+def state_parts(graph: GameGraph, solution: Solution) -> Iterator[Chunk]:
     """Yield (states done, all, columns of the next ones)."""
     total = len(graph.states.id)
     for begin in range(0, total, CHUNK):
@@ -51,7 +58,7 @@ def state_columns(states: States, solution: Solution, texts: list[str]) -> dict[
     }
 
 
-def edge_parts(graph: GameGraph) -> Iterator[Part]:
+def edge_parts(graph: GameGraph) -> Iterator[Chunk]:
     """Yield (edges done, all, columns of the next ones)."""
     ids, edges = graph.states.id, graph.edges_by_move
     parent, total = edges.parent, len(edges.move)
@@ -66,3 +73,65 @@ def edge_parts(graph: GameGraph) -> Iterator[Part]:
                 "child": ids[edges.child[some]],
             },
         )
+
+
+class SolvedGraph:
+    """A solved graph that is written to a database; see `graphstore.saving.Content`."""
+
+    def __init__(self, game: Game, graph: GameGraph, extent: str = schema.WHOLE) -> None:
+        """Take what is written.
+
+        Args:
+            game: the rules.
+            graph: the graph, with its solution.
+            extent: what it is of the game, see `graphstore.schema`.
+        """
+        assert graph.solution is not None
+        self._game = game
+        self._graph = graph
+        self._solution = graph.solution
+        self._extent = extent
+        self._hashes = digests.ColumnDigests()
+        self.states = len(graph.states.id)
+        self.moves = graph.number_of_moves()
+
+    def rows(self, table: str) -> Iterator[Chunk]:
+        """Yield the rows of state or of edge in the order of their key, each table once."""
+        state = table == "state"
+        chunks = state_parts(self._graph, self._solution) if state else edge_parts(self._graph)
+        for done, total, columns in chunks:
+            self._hashes.update_table(table, columns)
+            yield done, total, columns
+
+    def blocks(self, table: str) -> list[Iterator[Chunk]]:
+        """Return the rows as one stream."""
+        return [self.rows(table)]
+
+    def digests(self) -> dict[str, str]:
+        """Return the digests of all columns, by name, once all rows were yielded."""
+        return self._hashes.of_columns()
+
+    def row(self) -> dict[str, Any]:
+        """Return the row of the table game as it is before the writing, without `built_at`."""
+        graph, states = self._graph, self._graph.states
+        starts = np.flatnonzero(states.ply == 0)
+        first = self._solution.at(int(starts[0]))
+        return {
+            "id": 1,
+            "name": self._game.name,
+            "rules": self._game.rules,
+            "extent": self._extent,
+            "starts": len(starts),
+            "states": self.states,
+            "positions": graph.number_of_positions(),
+            "moves": self.moves,
+            "edges": graph.number_of_edges(),
+            "plies": int(states.ply.max()),
+            "cyclic": int(self._solution.cyclic),
+            "start": self._game.texts(states.id[starts[:1]])[0],
+            "value": first["value"],
+            "remoteness": first["remoteness"],
+            "built_with": BUILT_WITH,
+            "build_seconds": 0.0,
+            "digest": digests.of_content(self.digests()),
+        }

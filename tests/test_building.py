@@ -161,7 +161,7 @@ if os.geteuid() == 0:  # whom no permission stops
 for force in (False, True):
     try:
         graphstore.build("mnk(2,2,2)", f"{folder}/t.db", force=force)
-    except graphstore.building.StoreError as error:
+    except graphstore.errors.StoreError as error:
         print(error)
 """
 

@@ -8,9 +8,11 @@ import click
 from graphstore.commands.options import (
     BELOW,
     POSITION,
+    SIZE,
     complete_game,
     fail,
     json_option,
+    say,
     warnings_said,
 )
 
@@ -51,6 +53,32 @@ def games(as_json: bool) -> None:
     metavar="N",
     help="Give up beyond N states  [default: 100 million]",
 )
+@click.option(
+    "--out-of-core", is_flag=True, help="Build in parts on the disk; what is stopped goes on."
+)
+@click.option(
+    "--cluster",
+    metavar="WHERE",
+    help="The same by several processes: local:N here, or a Dask scheduler, such as "
+    "tcp://host:8786.",
+)
+@click.option(
+    "--folder",
+    metavar="FOLDER",
+    help="Leave the parts in FOLDER, as Parquet files, and write no database.",
+)
+@click.option(
+    "--memory",
+    type=SIZE,
+    metavar="SIZE",
+    help="What each process may take of it, such as 4GB  [default: half of this machine's, shared]",
+)
+@click.option(
+    "--parts",
+    type=click.IntRange(1, 4096),
+    metavar="N",
+    help="How many parts each ply has  [default: as memory and processes need]",
+)
 @json_option
 def build(
     game: str,
@@ -59,6 +87,11 @@ def build(
     force: bool,
     drop_agents: bool,
     max_states: int | None,
+    out_of_core: bool,
+    cluster: str | None,
+    folder: str | None,
+    memory: int | None,
+    parts: int | None,
     as_json: bool,
 ) -> None:
     """Explore and solve GAME and write it to a database.
@@ -66,14 +99,43 @@ def build(
     GAME is a name that `graphstore games` lists, such as tictactoe or "mnk(4,4,4)", or your own
     rules: FILE.py:NAME or MODULE:NAME, which runs their code. With --from, a file that was built so
     is added to.
+
+    A game that does not fit into memory is built out of core: with --out-of-core by this process,
+    with --cluster by several. If that is stopped, the same command goes on where it was.
     """
     from graphstore import console
     from graphstore.building import build as build_database
     from graphstore.games import find_game
 
     rules = find_game(game)
-    short = rules.name.rpartition(":")[2].lower()
-    target = db or re.sub(r"[^a-z0-9]+", "-", short).strip("-") + ".db"
+    target = db or database_of(rules.name)
+    if folder is not None and (db is not None or drop_agents):
+        raise click.UsageError("--folder writes no database: leave --db and --drop-agents out")
+    if out_of_core or cluster is not None or folder is not None:
+        from graphstore.outofcore import build_folder, build_out_of_core
+
+        options: dict[str, Any] = {
+            "below": below,
+            "force": force,
+            "cluster": cluster,
+            "parts": parts,
+            "memory": memory,
+            "max_states": max_states,
+        }
+        try:
+            with warnings_said(), console.progress_shown() as progress:
+                options["progress"] = progress
+                if folder is not None:
+                    report = build_folder(rules, folder, **options)
+                else:
+                    report = build_out_of_core(rules, target, drop_agents=drop_agents, **options)
+        except KeyboardInterrupt:
+            say("what is done is kept; the same command goes on from there")
+            raise
+        print_build(report, as_json=as_json)
+        return
+    if memory is not None or parts is not None:
+        raise click.UsageError("--memory and --parts are for --out-of-core and --cluster")
     with warnings_said(), console.progress_shown() as progress:
         report = build_database(
             rules,
@@ -85,6 +147,58 @@ def build(
             progress=progress,
         )
     print_build(report, as_json=as_json)
+
+
+@click.command()
+@click.argument("folder", type=click.Path())
+@click.option("--db", metavar="FILE", help="Where to write it  [default: the game's name, here]")
+@click.option("--force", is_flag=True, help="Replace the file if there is one; keep its agents.")
+@click.option("--drop-agents", is_flag=True, help="With --force, do not keep its agents.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Load PostgreSQL over N connections  [default: one a processor, at most 4]",
+)
+@json_option
+def load(
+    folder: str,
+    db: str | None,
+    force: bool,
+    drop_agents: bool,
+    jobs: int | None,
+    as_json: bool,
+) -> None:
+    """Write FOLDER, a game in parts, to a database.
+
+    FOLDER is what `graphstore build GAME --folder FOLDER` made. It is read whole, compared with the
+    digests it was built with, and not changed.
+    """
+    from graphstore import console
+    from graphstore.fromparts import load as load_folder
+    from graphstore.parts.folder import Folder
+
+    target = db or database_of(Folder.open(folder).info["name"])
+    with warnings_said(), console.progress_shown() as progress:
+        report = load_folder(
+            folder,
+            target,
+            force=force,
+            drop_agents=drop_agents,
+            jobs=jobs,
+            progress=progress,
+        )
+    print_build(report, as_json=as_json)
+
+
+def database_of(game: str) -> str:
+    """Return what the database of a game is called, if nobody says how.
+
+    >>> database_of("mnk(4,4,4)"), database_of("rules.py:Ring")
+    ('mnk-4-4-4.db', 'ring.db')
+    """
+    short = game.rpartition(":")[2].lower()
+    return re.sub(r"[^a-z0-9]+", "-", short).strip("-") + ".db"
 
 
 @click.command()

@@ -1,11 +1,12 @@
 """What the commands share: options, how a database is opened, how an error ends a command."""
 
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, TextIO, TypeVar
+from typing import Any, ClassVar, TextIO, TypeVar
 
 import click
 
@@ -23,6 +24,25 @@ def fail(message: str, exit_code: int = 1) -> None:
 def say(message: str) -> None:
     """Say something on stderr, of which a terminal obeys nothing."""
     click.echo(f"graphstore: {visible(message)}", err=True)
+
+
+class Size(click.ParamType[int]):
+    """A number of bytes, such as 4GB or 500 MB."""
+
+    name = "size"
+    _powers: ClassVar = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> int:
+        """Return the number."""
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", str(value), re.I)
+        if match is None:
+            self.fail(f"{value!r} is not a size: write it as 4GB or 500MB", param, ctx)
+        number, unit, binary = match.groups()
+        power = self._powers[unit.lower()]
+        return int(float(number) * (1024 if binary else 1000) ** power)
+
+
+SIZE = Size()
 
 
 def json_option(command: F) -> F:

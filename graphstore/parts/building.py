@@ -6,30 +6,46 @@ The folder is a draft beside its target until it is complete, and takes its name
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
+from time import perf_counter
 from typing import Any, Final
 
+from graphstore import schema
+from graphstore.arrow import pyarrow
 from graphstore.digests import of_content
-from graphstore.errors import StoreError, StoreExistsError, TooLargeError
+from graphstore.errors import (
+    PositionError,
+    RulesError,
+    StoreError,
+    StoreExistsError,
+    TooLargeError,
+)
 from graphstore.exploration import MAX_STATES
 from graphstore.game import Game, Progress, quiet
 from graphstore.parts import rounds, steps
 from graphstore.parts.atomic import put
 from graphstore.parts.crew import LITTLE, Crew
-from graphstore.parts.folder import FORMAT, MANIFEST, WORK, Folder, write_manifest
+from graphstore.parts.folder import (
+    FORMAT,
+    MANIFEST,
+    WORK,
+    Contents,
+    Folder,
+    draft_of,
+    write_manifest,
+)
 from graphstore.parts.ordered import digests_of
 from graphstore.parts.spread import BUCKETS
 from graphstore.parts.steps import Job, Layout
+from graphstore.tables import BUILT_WITH
 
 MEMORY: Final = 1 << 30  # bytes that a step may take, unless told
-BYTES_A_CHILD, BYTES_A_MOVE = 60, 90  # of a block, while it is worked on: measured
-
-
-def draft_of(path: Path) -> Path:
-    """Return where a folder is built."""
-    return path.with_name(f".{path.name}.building")
+BYTES_ASKED, BYTES_A_STATE, BYTES_A_MOVE = 16, 60, 90  # of a block worked on: measured
+DOUBT: Final = 1.25  # how many more states a wave may have than the one before lets expect
 
 
 class Blocks:
@@ -70,10 +86,11 @@ class Blocks:
             TooLargeError: there are more than allowed.
             RulesError: see `graphstore.exploration.explore`.
         """
-        asked, a_child, seen = 1, 4.0, 0
+        asked, seen = 1, 0
+        ahead = (1.0, 4.0)
         while asked:
             wave = len(self.layout.parts)
-            parts = self._spread(wave, asked, a_child)
+            parts = self._spread(wave, asked, ahead)
             self.layout = Layout((*self.layout.parts, parts), self.layout.ones)
             done = self._each("explore", steps.explore, wave, seen)
             ones = 0
@@ -81,11 +98,12 @@ class Blocks:
                 ones |= record["ones"]
             self.layout = Layout(self.layout.parts, (*self.layout.ones, ones))
             self.records.append(done)
+            before = asked
             asked, states, moves = (
                 sum(record[of] for record in done) for of in ("asked", "states", "moves")
             )
             seen += states
-            a_child = max(moves / max(states, 1), 1.0)
+            ahead = (states / before, moves / max(states, 1))
             self._progress("explore", seen, None)
             if seen > self._most:
                 raise TooLargeError(
@@ -110,16 +128,23 @@ class Blocks:
         self._progress("solve", total, total)
         return found
 
-    def _spread(self, wave: int, asked: int, moves: float) -> int:
-        """Return how many parts a wave has: what was chosen before, if it was begun."""
+    def _spread(self, wave: int, asked: int, ahead: tuple[float, float]) -> int:
+        """Return how many parts a wave has: what was chosen before, if it was begun.
+
+        Args:
+            wave: which.
+            asked: how many states it is asked for, by all blocks together.
+            ahead: of the wave before, states to one that was asked for, and moves to a state.
+        """
         work = self._job.work
         before = work.noted("spread", wave, 0)
         if before is not None:
             return int(before["parts"])
         parts = self._parts
         if parts is None:
-            need = asked * (BYTES_A_CHILD + moves * BYTES_A_MOVE)
-            hands = self._crew.size if asked > LITTLE * self._crew.size else 1
+            states = asked * min(ahead[0] * DOUBT, 1.0)
+            need = asked * BYTES_ASKED + states * (BYTES_A_STATE + ahead[1] * BYTES_A_MOVE)
+            hands = self._crew.size if states > LITTLE else 1
             parts = min(max(hands, -(-int(need) // self._memory)), BUCKETS)
         work.note("spread", wave, 0, {"parts": parts})
         return parts
@@ -164,7 +189,7 @@ def build(
     parts: int | None = None,
     memory: int | None = None,
     max_states: int | None = None,
-    describe: Callable[[dict[str, Any]], dict[str, Any]],
+    lap: Callable[[str], None] = lambda _: None,
     progress: Progress = quiet,
 ) -> Folder:
     """Write a game in parts to a folder, all or nothing; go on where an earlier build was stopped.
@@ -178,7 +203,7 @@ def build(
         parts: how many each wave has; by default as few as memory allows.
         memory: bytes that a step may take, by default 1 GiB.
         max_states: how many states to allow, by default 100 million.
-        describe: makes the row of the table game from what was counted.
+        lap: called at the end of each phase.
         progress: called with the phase and how far it is.
 
     Raises:
@@ -187,10 +212,11 @@ def build(
         RulesError, TooLargeError: see `graphstore.explore`.
         PositionError: a text of `below` is no position.
     """
-    target = Path(folder)
+    pyarrow()  # or say that it is missing, before anything is written
+    target, since = Path(folder), perf_counter()
     with _draft(target, force=force) as draft:
         job = Job(str(draft.absolute()), crew.rules(game), game.rules, tuple(below))
-        _check_plan(draft, job, game, parts)
+        _check_plan(draft, job, game, parts, force=force)
         blocks = Blocks(
             job,
             crew,
@@ -200,28 +226,56 @@ def build(
             progress=progress,
         )
         blocks.explore(game.name)
+        lap("explore")
         records = blocks.solve()
-        starts = [record["start"] for record in records if "start" in record]
+        lap("solve")
+        took = {"explore": _taken(chain(*blocks.records)), "solve": _taken(records)}
         digests = digests_of(draft, progress=progress)
-        info = describe(
-            {
-                "starts": sum(record["states"] for record in blocks.records[0]),
-                "states": blocks.count("states"),
-                "positions": sum(record["positions"] for record in records),
-                "moves": blocks.count("moves"),
-                "edges": blocks.count("edges"),
-                "plies": max(
-                    wave for wave, of in enumerate(blocks.records) if any(r["states"] for r in of)
-                ),
-                "cyclic": int(any(record.get("cyclic") for record in records)),
-                **{k: v for k, v in min(starts, key=lambda each: each["id"]).items() if k != "id"},
-                "digest": of_content(digests),
-            }
-        )
-        write_manifest(draft, info, digests)
+        lap("digest")
+        info = _describe(game, job, blocks, records, since) | {"digest": of_content(digests)}
+        write_manifest(draft, Contents(info, digests, job.below, took))
         shutil.rmtree(draft / WORK)
         _put(draft, target)
     return Folder.open(target)
+
+
+def _describe(
+    game: Game, job: Job, blocks: Blocks, records: list[dict[str, Any]], since: float
+) -> dict[str, Any]:
+    """Return the row of the table game, but for its digest."""
+    starts = [record["start"] for record in records if "start" in record]
+    first = min(starts, key=lambda start: int(start["id"]))
+    waves = [sum(record["states"] for record in wave) for wave in blocks.records]
+    return {
+        "id": 1,
+        "name": game.name,
+        "rules": game.rules,
+        "extent": schema.BELOW if job.below else schema.WHOLE,
+        "starts": waves[0],
+        "states": sum(waves),
+        "positions": sum(record["positions"] for record in records),
+        "moves": blocks.count("moves"),
+        "edges": blocks.count("edges"),
+        "plies": max(wave for wave, states in enumerate(waves) if states),
+        "cyclic": int(any(record.get("cyclic") for record in records)),
+        "start": first["start"],
+        "value": first["value"],
+        "remoteness": first["remoteness"],
+        "built_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "built_with": BUILT_WITH,
+        "build_seconds": round(perf_counter() - since, 3),
+    }
+
+
+def _taken(records: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Return what the steps of a phase took: see `Contents`."""
+    steps_taken = list(records)
+    sums = {
+        of: round(sum(record.get(of, 0) for record in steps_taken), 6)
+        for of in ("messages", "bytes", "seconds")
+    }
+    peak = max(record.get("peak_bytes", 0) for record in steps_taken)
+    return {"steps": len(steps_taken), **sums, "peak_bytes": peak}
 
 
 @contextmanager
@@ -251,12 +305,15 @@ def _draft(target: Path, *, force: bool) -> Iterator[Path]:
                     f"another build is writing {draft}; wait for it, or name another folder"
                 ) from None
         yield draft
+    except (RulesError, PositionError):  # to which the same call could only come again
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
     finally:
         os.close(lock)
 
 
-def _check_plan(draft: Path, job: Job, game: Game, parts: int | None) -> None:
-    """Refuse to go on with what was begun for something else."""
+def _check_plan(draft: Path, job: Job, game: Game, parts: int | None, *, force: bool) -> None:
+    """Refuse to go on with what was begun for something else; or, by force, begin anew."""
     plan = {
         "format": FORMAT,
         "name": game.name,
@@ -268,14 +325,22 @@ def _check_plan(draft: Path, job: Job, game: Game, parts: int | None) -> None:
     try:
         begun = json.loads(file.read_bytes())
     except (FileNotFoundError, ValueError):
-        put(file, lambda out: out.write(json.dumps(plan).encode()))
+        begun = None
+    if begun == plan:
         return
-    if begun != plan:
+    if begun is not None and not force:
         differ = ", ".join(name for name in plan if begun.get(name) != plan[name])
         raise StoreError(
             f"{draft} was begun for {begun.get('name')}, with another {differ}; give the same "
-            f"again to go on, or remove it"
+            "again to go on, or add --force (force=True) to begin anew"
         )
+    for old in draft.iterdir():
+        if old.name != WORK:
+            shutil.rmtree(old)
+    for old in (draft / WORK).iterdir():
+        if old.is_dir():  # the lock is held
+            shutil.rmtree(old)
+    put(file, lambda out: out.write(json.dumps(plan).encode()))
 
 
 def _put(draft: Path, target: Path) -> None:

@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 
@@ -26,19 +26,35 @@ TABLES: Final = {
 """The columns that are in the files, by table."""
 
 
+class Contents(NamedTuple):
+    """What a game in parts is, but for its rows.
+
+    Attributes:
+        info: the row of the table game.
+        digests: of the columns of state and edge, as `graphstore.digests` has them.
+        below: the positions from which it was built; none: the starts of the game.
+        took: what exploring and solving it took: how many ``steps``, how many ``messages`` between
+            blocks and their ``bytes``, the ``seconds`` of all steps together, and ``peak_bytes``,
+            the most memory that one of the processes had.
+    """
+
+    info: dict[str, Any]
+    digests: dict[str, str]
+    below: tuple[str, ...]
+    took: dict[str, dict[str, Any]]
+
+
 class Folder:
     """A game in parts that is complete.
 
     Attributes:
         path: the folder.
-        info: the row of the table game.
-        digests: of the columns of state and edge, as `graphstore.digests` has them.
+        contents: what it is.
     """
 
-    def __init__(self, path: Path, info: Mapping[str, Any], digests: Mapping[str, str]) -> None:
+    def __init__(self, path: Path, contents: Contents) -> None:
         self.path = path
-        self.info = dict(info)
-        self.digests = dict(digests)
+        self.contents = contents
 
     def __repr__(self) -> str:
         return f"<Folder {self.path}: {self.info['name']}, {self.info['states']:,} states>"
@@ -55,14 +71,14 @@ class Folder:
         """
         place = Path(path)
         if not place.is_dir():
+            if draft_of(place).is_dir():
+                raise StoreError(
+                    f"{place} is not finished; give the command that began it again to go on"
+                )
             raise StoreMissingError(f"there is no folder {place}")
         try:
             text = (place / MANIFEST).read_text("utf-8")
         except FileNotFoundError:
-            if (place / WORK).is_dir():
-                raise StoreError(
-                    f"{place} is not finished; give the command that began it again to go on"
-                ) from None
             raise NotAStoreError(f"{place} is no game in parts: it has no {MANIFEST}") from None
         except OSError as error:
             raise StoreError(f"{place} cannot be read: {error.strerror}") from error
@@ -73,19 +89,36 @@ class Folder:
             if found["format"] > FORMAT:
                 raise NewerStoreError(f"{place} is from a newer graphstore; upgrade the program")
             info = {column.name: found["game"][column.name] for column in schema.game.c}
-            return cls(place, info, dict(found["digests"]))
+            contents = Contents(
+                info, dict(found["digests"]), tuple(found["below"]), dict(found["took"])
+            )
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise NotAStoreError(f"{place / MANIFEST} is damaged; build it anew") from error
+        return cls(place, contents)
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """The row of the table game."""
+        return self.contents.info
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """The digests of the columns of state and edge."""
+        return self.contents.digests
 
     def files(self, table: str) -> list[Path]:
         """Return the files of a table, by wave, then by part."""
-        return sorted((self.path / table).glob("wave-*/part-*.parquet"))
+        return files_of(self.path, table)
 
 
 def is_folder(path: str | os.PathLike[str]) -> bool:
     """Return whether a game in parts is, or is being made, at a path."""
-    place = Path(path)
-    return (place / MANIFEST).is_file() or (place / WORK).is_dir()
+    return (Path(path) / MANIFEST).is_file() or draft_of(Path(path)).is_dir()
+
+
+def draft_of(path: Path) -> Path:
+    """Return where a folder is built, until it takes its name."""
+    return path.with_name(f".{path.name}.building")
 
 
 def file_of(path: Path, table: str, wave: int, part: int) -> Path:
@@ -93,10 +126,16 @@ def file_of(path: Path, table: str, wave: int, part: int) -> Path:
     return path / table / f"wave-{wave:04}" / f"part-{part:04}.parquet"
 
 
-def write_manifest(path: Path, info: Mapping[str, Any], digests: Mapping[str, str]) -> None:
+def files_of(path: Path, table: str) -> list[Path]:
+    """Return the files of a table, by wave, then by part."""
+    return sorted((path / table).glob("wave-*/part-*.parquet"))
+
+
+def write_manifest(path: Path, contents: Contents) -> None:
     """Say what is in a folder, which is complete from now on."""
-    contents = {"format": FORMAT, "game": info, "digests": digests}
-    put(path / MANIFEST, lambda file: file.write(json.dumps(contents, indent=1).encode()))
+    info, digests, below, took = contents
+    said = {"format": FORMAT, "game": info, "below": below, "took": took, "digests": digests}
+    put(path / MANIFEST, lambda file: file.write(json.dumps(said, indent=1).encode()))
 
 
 def write_rows(path: Path, table: str, chunks: Iterable[Mapping[str, Column]]) -> None:

@@ -5,9 +5,11 @@ steps have noted as done, and notes at its end what it did. What is computed in 
 of `graphstore.exploration` and `graphstore.solution` compute.
 """
 
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache, wraps
 from pathlib import Path
+from resource import RUSAGE_SELF, getrusage
+from time import perf_counter
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -89,6 +91,32 @@ class Layout(NamedTuple):
     ones: tuple[int, ...] = ()
 
 
+Step = Callable[[Job, int, int, Layout], dict[str, Any]]
+
+
+def noting(name: str) -> Callable[[Step], Step]:
+    """Let a step note its record at its end.
+
+    It has ``seconds``, what the step took, and ``peak_bytes``, the most memory that its process
+    has had so far.
+    """
+
+    def noted(step: Step) -> Step:
+        @wraps(step)
+        def take(job: Job, wave: int, part: int, layout: Layout) -> dict[str, Any]:
+            since = perf_counter()
+            record = step(job, wave, part, layout)
+            record["seconds"] = round(perf_counter() - since, 6)
+            record["peak_bytes"] = getrusage(RUSAGE_SELF).ru_maxrss * 1024
+            job.work.note(name, wave, part, record)
+            return record
+
+        return take
+
+    return noted
+
+
+@noting("explore")
 def explore(job: Job, wave: int, part: int, layout: Layout) -> dict[str, Any]:
     """Find the new states of a block and their moves; ask the next wave for the children.
 
@@ -100,14 +128,16 @@ def explore(job: Job, wave: int, part: int, layout: Layout) -> dict[str, Any]:
 
     Returns:
         The record: ``states``, ``moves``, ``edges`` (distinct pairs), ``asked`` (k), ``late``, how
-        many children that it was asked for have an earlier ply, and ``ones``.
+        many children that it was asked for have an earlier ply, ``ones``; and ``messages`` and
+        their ``bytes``, what it was sent by blocks.
 
     Raises:
         RulesError: a position in play has no move, a player moves twice in turn, or two positions
             share an id.
     """
     game, work = job.ready(), job.work
-    asked, texts = _asked(job, game, wave, part, layout)
+    asks, asks_text = _asks(job, game, wave, part, layout)
+    asked, texts = merged(game, asks, asks_text)
     states = unseen(asked, _known(game, work, wave, part, layout, (asked, texts)))
     if len(texts):
         texts = texts[np.searchsorted(asked, states)]
@@ -120,7 +150,7 @@ def explore(job: Job, wave: int, part: int, layout: Layout) -> dict[str, Any]:
     order, begin = in_order(found.found)
     place = np.empty(len(order), dtype=np.int32)
     place[order] = np.arange(len(order), dtype=np.int32)
-    asks = found.found[order]
+    children = found.found[order]
     if len(found.move):
         edges = file_of(job.path, "edge", wave, part)
         write_rows(edges, "edge", _edges(found))
@@ -131,25 +161,25 @@ def explore(job: Job, wave: int, part: int, layout: Layout) -> dict[str, Any]:
         text=texts,
         outcome=found.outcome,
         counts=found.counts,
-        asks=asks,
+        asks=children,
         asks_begin=begin,
-        asks_text=spelled(game, asks),
+        asks_text=spelled(game, children),
         into=place[found.into],
         twice=more >> 32,
         twice_into=place[more & 0xFFFFFFFF],
     )
-    record = {
+    return {
         "states": len(states),
         "moves": len(found.move),
         "edges": len(found.move) - len(more),
-        "asked": len(asks),
+        "asked": len(children),
         "late": len(asked) - len(states),
         "ones": _bits(Run.of(states).ones),
+        **_received(asks, asks_text),
     }
-    work.note("explore", wave, part, record)
-    return record
 
 
+@noting("solve")
 def solve(job: Job, wave: int, part: int, layout: Layout) -> dict[str, Any]:
     """Back up what the states of a block are worth, whose children are all in the next wave.
 
@@ -157,23 +187,24 @@ def solve(job: Job, wave: int, part: int, layout: Layout) -> dict[str, Any]:
 
     Returns:
         The record: ``positions``, and, for a block of starts, ``start``: the position, the value
-        and the remoteness of the first.
+        and the remoteness of the first; ``messages`` and their ``bytes``.
     """
     game, work = job.ready(), job.work
     block = Block.load(work, wave, part)
     meet(game, block.id, block.text)
     worth = Worth.of_ended(block.outcome)
-    children = worth.at(np.empty(0, dtype=np.int64))
+    pieces = [worth.at(np.empty(0, dtype=np.int64))]
     rows = np.flatnonzero(block.outcome == IN_PLAY)
     if rows.size:
-        children = answers(work, wave, part, layout)
+        pieces = list(answers(work, wave, part, layout))
+    children = Worth._make(map(np.concatenate, zip(*pieces, strict=True)))
+    if rows.size:
         worth.put(rows, backed_up(block.counts[rows], children.at(block.into)))
     score = block.scores(worth.value, children.value)
     record = write_states(job, game, wave, part, block, solution_of(worth, score))
     if wave:
         _answer(work, wave, part, layout, block.id, worth)
-    work.note("solve", wave, part, record)
-    return record
+    return record | _received(*zip(*pieces, strict=True))
 
 
 class Block(NamedTuple):
@@ -228,21 +259,12 @@ def write_states(
     return record
 
 
-def answers(work: Work, wave: int, part: int, layout: Layout) -> Worth:
-    """Return what the children of a block are worth, in the order in which it asked for them."""
-    parts = range(layout.parts[wave + 1])
-    begin = [work.load("answers_begin", wave + 1, other) for other in parts]
-    return Worth(
-        *(
-            np.concatenate(
-                [
-                    work.load(f"answers_{name}", wave + 1, other)[at[part] : at[part + 1]]
-                    for other, at in zip(parts, begin, strict=True)
-                ]
-            )
-            for name in Worth._fields
-        )
-    )
+def answers(work: Work, wave: int, part: int, layout: Layout) -> Iterator[Worth]:
+    """Yield what the children of a block are worth, in the order in which it asked for them."""
+    for other in range(layout.parts[wave + 1]):
+        begin, end = work.load("answers_begin", wave + 1, other)[part : part + 2]
+        columns = (work.load(f"answers_{name}", wave + 1, other) for name in Worth._fields)
+        yield Worth._make(column[begin:end] for column in columns)
 
 
 def _answer(work: Work, wave: int, part: int, layout: Layout, ids: Ints, worth: Worth) -> None:
@@ -266,20 +288,32 @@ def slice_of(
     return work.load(name, wave, other)[begin[first] : begin[end]]
 
 
-def _asked(job: Job, game: Game, wave: int, part: int, layout: Layout) -> tuple[Ints, Texts]:
-    """Return the distinct states that a block is asked for, ascending, and their texts."""
+def _asks(
+    job: Job, game: Game, wave: int, part: int, layout: Layout
+) -> tuple[list[Ints], list[Texts]]:
+    """Return the states that a block is asked for, and their texts, by the blocks that ask."""
     if wave == 0:
         starts = game.read_many(list(job.below)) if job.below else game.start_states()
         ids = mine(distinct(game.canonical(starts)), part, layout.parts[0])
-        return ids, spelled(game, ids)
+        return [ids], [spelled(game, ids)]
+    others = range(layout.parts[wave - 1])
     asks, texts = (
-        [
-            slice_of(job.work, name, wave - 1, other, part, layout)
-            for other in range(layout.parts[wave - 1])
-        ]
+        [slice_of(job.work, name, wave - 1, other, part, layout) for other in others]
         for name in ("asks", "asks_text")
     )
-    return merged(game, asks, texts)
+    return asks, texts
+
+
+def _received(*pieces: Sequence[NDArray[Any]]) -> dict[str, int]:
+    """Return how many messages a step was sent, and how many bytes they have.
+
+    Args:
+        pieces: for each of some columns, what every block has sent of it.
+    """
+    return {
+        "messages": sum(any(map(len, message)) for message in zip(*pieces, strict=True)),
+        "bytes": sum(each.nbytes for column in pieces for each in column),
+    }
 
 
 def _known(

@@ -30,11 +30,18 @@ class Draft(Protocol):
     def check_space(self, needed: int) -> None:
         """Refuse a game of so many bytes, if it is known that there is no room for it."""
 
-    def filling(self) -> AbstractContextManager[Connection]:
-        """Lend a connection to empty tables, without what would make loading slow."""
+    def filling(self, jobs: int) -> AbstractContextManager[Sequence[Connection]]:
+        """Lend connections to empty tables, without what would make loading slow.
 
-    def index(self, connection: Connection) -> None:
-        """Make what was left out for the load to be quick, and tell the planner what is there."""
+        They are at most so many as `jobs`, each for a thread of its own. Until the draft is put in
+        its place, nobody else sees it.
+        """
+
+    def index(self) -> None:
+        """Make what was left out for the load to be quick, and tell the planner what is there.
+
+        From then on only the first connection is used.
+        """
 
     def put(self, carry: Carry | None) -> None:
         """Put the draft in the place of the old game, all or nothing; `carry` agents first.

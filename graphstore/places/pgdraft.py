@@ -1,17 +1,25 @@
-"""A schema that is being built in one transaction, and takes the name of the old one at its end."""
+"""A schema that is being built, and takes the name of the old one at its end.
 
+Filled over one connection, it is one transaction, and nobody else sees it. What several connections
+fill at once must be committed first: such a draft is marked, and is owned by the session that holds
+the lock of its target. Where nobody holds that, the owner was killed, and whoever builds next in
+that database drops the draft.
+"""
+
+import re
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import psycopg
-from sqlalchemy import Connection, Table
-from sqlalchemy.exc import OperationalError
+from sqlalchemy import Connection, Table, text
+from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.schema import AddConstraint, DropConstraint, ForeignKeyConstraint
 
 from graphstore import schema
 from graphstore.errors import StoreError
+from graphstore.interrupts import held_back
 from graphstore.places import UNCHANGED, WAIT, Carry
 from graphstore.places.migrating import migrate
 from graphstore.places.pgserver import MARK
@@ -22,38 +30,79 @@ if TYPE_CHECKING:
 _PATIENCE = "200ms"  # how long those who come next wait behind a build that wants the lock
 
 
-class PostgresDraft:
-    """A schema that no other session sees yet; all of it is one transaction."""
+_DRAFT = "graphstore: a draft"
+"""The comment on a draft that others see."""
+_NAME = re.compile(r"graphstore_draft_([0-9a-f]{16})_\d+")
+_DRAFTS = text(
+    "SELECT nspname FROM pg_catalog.pg_namespace "
+    "WHERE pg_catalog.obj_description(oid, 'pg_namespace') = :mark "
+    "AND pg_catalog.pg_has_role(nspowner, 'USAGE')"
+)
+_TRY_LOCK = text("SELECT pg_catalog.pg_try_advisory_lock(:number)")
+_UNLOCK = text("SELECT pg_catalog.pg_advisory_unlock(:number)")
 
-    def __init__(self, place: "PostgresSchema", connection: Connection) -> None:
+
+class PostgresDraft:
+    """A schema that takes the place of another."""
+
+    def __init__(self, place: "PostgresSchema", connection: Connection, number: int) -> None:
+        """Begin a draft.
+
+        Args:
+            place: what it will replace.
+            connection: to its database; holds the lock of the place.
+            number: of that lock.
+        """
         self._place = place
         self._connection = connection
         self._run = connection.exec_driver_sql
+        self._number = number
         self._name = ""
+        self._others: list[Connection] = []
+        self._seen = False  # by others
 
     def check_space(self, needed: int) -> None:
         """Do nothing: the server knows its disk, and does not tell."""
 
     @contextmanager
-    def filling(self) -> Iterator[Connection]:
-        """Lend a connection to empty tables without keys and an index."""
+    def filling(self, jobs: int) -> Iterator[list[Connection]]:
+        """Lend connections to empty tables without keys and an index."""
         backend = self._run("SELECT pg_catalog.pg_backend_pid()").scalar_one()
-        self._name = f"graphstore_draft_{backend}"
+        self._name = f"graphstore_draft_{self._number % 2**64:016x}_{backend}"
         self._run(f"CREATE SCHEMA {self._name}")
-        self._run(f"SET LOCAL search_path TO {self._name}")
-        self._run("SET LOCAL maintenance_work_mem = '128MB'")
+        self._run(f"SET search_path TO {self._name}")
+        self._run("SET maintenance_work_mem = '128MB'")
         migrate(self._connection)
         for constraint in reversed(_constraints()):
             self._connection.execute(DropConstraint(constraint))
         schema.edge_child.drop(self._connection)
-        yield self._connection
+        with ExitStack() as stack:
+            if jobs > 1:
+                self._run(f"COMMENT ON SCHEMA {self._name} IS '{_DRAFT}'")
+                self._seen = True
+                self._connection.commit()
+            for _ in range(jobs - 1):
+                other = stack.enter_context(self._place.session())
+                other.exec_driver_sql(f"SET search_path TO {self._name}")
+                self._others.append(other)
+            yield [self._connection, *self._others]
 
-    def index(self, connection: Connection) -> None:
+    def index(self) -> None:
         """Make the keys and the index, and tell the planner what is there."""
+        for other in self._others:
+            other.commit()
         for constraint in _constraints():
-            connection.execute(AddConstraint(constraint))
-        schema.edge_child.create(connection)
-        connection.exec_driver_sql("ANALYZE state, edge")
+            self._connection.execute(AddConstraint(constraint))
+        schema.edge_child.create(self._connection)
+        self._run("ANALYZE state, edge")
+
+    def discard(self) -> None:
+        """Drop what others see of the draft, if there is any."""
+        with held_back(), suppress(DBAPIError, psycopg.Error):  # the next build would drop it
+            self._connection.rollback()
+            if self._seen:
+                self._run(f"DROP SCHEMA IF EXISTS {self._name} CASCADE")
+                self._connection.commit()
 
     def put(self, carry: Carry | None) -> None:
         """Give the draft the name of the old schema, which is dropped; and commit."""
@@ -114,3 +163,24 @@ def _constraints() -> list[Any]:
         if isinstance(constraint, ForeignKeyConstraint) and constraint.referred_table in loaded
     ]
     return [*keys, *sorted(foreign, key=lambda each: str(each.name))]
+
+
+def try_lock(connection: Connection, number: int) -> bool:
+    """Return whether a session now holds the lock of a place, until it ends."""
+    return bool(connection.scalar(_TRY_LOCK, {"number": number}))
+
+
+def sweep(connection: Connection) -> None:
+    """Drop the drafts of sessions that were killed, if they are ours to drop."""
+    for name in list(connection.scalars(_DRAFTS, {"mark": _DRAFT})):
+        found = _NAME.fullmatch(name)
+        if found is None:
+            continue
+        number = int.from_bytes(bytes.fromhex(found[1]), signed=True)
+        if not try_lock(connection, number):
+            continue
+        with suppress(OperationalError), connection.begin_nested():  # while it is still being left
+            connection.exec_driver_sql("SET LOCAL lock_timeout = '2s'")
+            connection.exec_driver_sql(f"DROP SCHEMA {name} CASCADE")
+        connection.commit()
+        connection.execute(_UNLOCK, {"number": number})

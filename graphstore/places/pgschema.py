@@ -1,7 +1,8 @@
 """A place for a game: a schema in a PostgreSQL database. See `graphstore.places`.
 
 A build is one transaction: it makes a draft schema, fills it, drops the old one and takes its name.
-Killed at any moment it leaves nothing, and readers see the old game or the new one. Whoever reads
+Killed at any moment it leaves nothing, or a draft, if that was filled over several connections; and
+readers see the old game or the new one. Whoever reads
 or writes a game reads its table `game` first, and the swap locks that table before any other, so
 that they never wait for each other in a circle.
 """
@@ -26,7 +27,7 @@ from graphstore.errors import (
     StoreReplacedError,
 )
 from graphstore.game import Ints
-from graphstore.places import REPLACE, UNCHANGED, WAIT, pgserver, pgsql
+from graphstore.places import REPLACE, UNCHANGED, WAIT, pgdraft, pgserver, pgsql
 from graphstore.places.pgdraft import PostgresDraft
 from graphstore.places.pgrows import Selecting
 from graphstore.places.pgserver import MARK, Address, check_name, explained, quoted
@@ -123,7 +124,7 @@ class PostgresSchema:
         """Return the schema that the address names, else the only one with a game."""
         if self._at.schema is not None:
             return self
-        with self.explained(), self._session() as connection:
+        with self.explained(), self.session() as connection:
             found = list(connection.scalars(_OURS, {"mark": MARK}))
         if not found:
             raise StoreMissingError(
@@ -138,7 +139,7 @@ class PostgresSchema:
 
     def exists(self) -> bool:
         """Return whether there is a schema of that name."""
-        with self.explained(), self._session() as connection:
+        with self.explained(), self.session() as connection:
             return self.there(connection) is not None
 
     def explained(self, consequence: str = "") -> AbstractContextManager[None]:
@@ -151,7 +152,7 @@ class PostgresSchema:
 
     def revision(self) -> str:
         """Return the schema revision of a game that is there."""
-        with self.explained(), self._session(reads=True) as connection:
+        with self.explained(), self.session(reads=True) as connection:
             there = self.there(connection)
             if there is None:
                 raise StoreMissingError(
@@ -252,7 +253,7 @@ class PostgresSchema:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Lend a connection in a transaction that no other writer is in; commit it at the end."""
-        with self._session() as connection:
+        with self.session() as connection:
             connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT}s'")
             connection.exec_driver_sql("SELECT digest FROM game").all()  # before any other table
             connection.exec_driver_sql("LOCK TABLE agent IN EXCLUSIVE MODE")
@@ -262,19 +263,19 @@ class PostgresSchema:
     @contextmanager
     def upgrading(self) -> Iterator[Connection]:
         """Lend a connection in a transaction in which tables may be changed."""
-        with self._session() as connection:
+        with self.session() as connection:
             connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT}s'")
             yield connection
             connection.commit()
 
     def agents_in(self) -> tuple[str, list[str]]:
         """Return the name of the game and of its agents, whatever its version; or nothing."""
-        with self.explained(), self._session() as connection:
+        with self.explained(), self.session() as connection:
             return self.agents_seen(connection)
 
     def integrity(self) -> Iterator[str]:
         """Yield the indexes and constraints that the server does not vouch for."""
-        with self.explained(), self._session() as connection:
+        with self.explained(), self.session() as connection:
             yield from connection.exec_driver_sql(_BROKEN).scalars()
 
     @contextmanager
@@ -284,15 +285,20 @@ class PostgresSchema:
         number = int.from_bytes(
             blake2b(f"graphstore {self._schema}".encode(), digest_size=8).digest(), signed=True
         )
-        with self.explained(UNCHANGED), self._session() as connection:
+        with self.explained(UNCHANGED), self.session() as connection:
             self._check_target(connection, force=force)
-            lock = text("SELECT pg_catalog.pg_try_advisory_lock(:number)")
-            if not connection.scalar(lock, {"number": number}):
+            if not pgdraft.try_lock(connection, number):
                 raise StoreError(
                     f"another build is writing {self.address}; wait for it, or name another schema"
                 )
+            pgdraft.sweep(connection)
             connection.rollback()  # the lock stays, and no transaction idles while it is solved
-            yield PostgresDraft(self, connection)
+            draft = PostgresDraft(self, connection, number)
+            try:
+                yield draft
+            except BaseException:
+                draft.discard()
+                raise
 
     def _check_target(self, connection: Connection, *, force: bool) -> None:
         there = self.there(connection)
@@ -329,7 +335,7 @@ class PostgresSchema:
         return str(game), list(rows.scalars())
 
     @contextmanager
-    def _session(self, *, reads: bool = False) -> Iterator[Connection]:
+    def session(self, *, reads: bool = False) -> Iterator[Connection]:
         """Lend a connection of its own."""
         engine = create_engine(
             "postgresql+psycopg://",

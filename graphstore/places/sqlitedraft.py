@@ -30,6 +30,7 @@ class SqliteDraft:
         self._place = place
         self._path = path
         self._lock = lock
+        self._filling: Connection
 
     def check_space(self, needed: int) -> None:
         """Refuse what the disk has no room for, before it is full."""
@@ -40,8 +41,8 @@ class SqliteDraft:
             )
 
     @contextmanager
-    def filling(self) -> Iterator[Connection]:
-        """Lend a connection to empty tables without an index; commit at the end."""
+    def filling(self, jobs: int) -> Iterator[list[Connection]]:
+        """Lend the one connection that can write; commit at the end."""
         driver = partial(sqlite3.connect, self._path, timeout=1)
         engine = create_engine("sqlite://", creator=driver, poolclass=NullPool)
         with engine.connect() as connection:
@@ -54,11 +55,13 @@ class SqliteDraft:
             connection.exec_driver_sql(f"PRAGMA application_id={schema.APPLICATION_ID}")
             migrate(connection)
             schema.edge_child.drop(connection)
-            yield connection
+            self._filling = connection
+            yield [connection]
             connection.commit()
 
-    def index(self, connection: Connection) -> None:
-        """Make what was left out for the load to be quick, and tell the planner what is there."""
+    def index(self) -> None:
+        """Make the index, and tell the planner what is there."""
+        connection = self._filling
         schema.edge_child.create(connection)
         connection.exec_driver_sql("PRAGMA analysis_limit=1000")
         connection.exec_driver_sql("ANALYZE")

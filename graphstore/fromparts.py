@@ -1,0 +1,117 @@
+"""A folder of parts into a database."""
+
+import os
+from collections.abc import Iterator
+from typing import Any, Final
+
+from graphstore import digests
+from graphstore.arrow import pyarrow
+from graphstore.errors import NotAStoreError
+from graphstore.game import Progress, quiet
+from graphstore.parts.folder import Folder
+from graphstore.parts.ordered import chunks, ordered, rows_in
+from graphstore.places import UNCHANGED
+from graphstore.saving import Clock, Report, save
+from graphstore.tables import Chunk
+
+MOST_JOBS: Final = 4
+"""Connections to load over, by default: more do not help, as the server writes one disk."""
+
+
+def load(
+    folder: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    force: bool = False,
+    drop_agents: bool = False,
+    jobs: int | None = None,
+    progress: Progress = quiet,
+) -> Report:
+    """Write a folder of parts to a database, all or nothing.
+
+    All columns get their digests anew, and a folder whose rows are not those that it was built with
+    is refused.
+
+    Args:
+        folder: what `graphstore.build_folder` made.
+        target: the file to write, or its address: see `Store.open`.
+        force: replace the file if there is one; its agents are kept.
+        drop_agents: with `force`, do not keep them.
+        jobs: connections to load over, into PostgreSQL; by default the number of processors, at
+            most 4. With one, the rows lie in the order of their key.
+        progress: called with the phase and how far it is.
+
+    Raises:
+        MissingExtraError: pyarrow is not installed.
+        StoreMissingError, NotAStoreError: there is no such folder, or it is damaged.
+        StoreExistsError: the file is there and `force` is not given.
+        StoreError: it cannot be written, the folder is not finished, or the file has agents that
+            the new one could not keep.
+    """
+    pyarrow()
+    content = FolderRows(Folder.open(folder))
+
+    def solved(_: Clock) -> FolderRows:
+        return content
+
+    return save(
+        content.row()["name"],
+        target,
+        solved,
+        force=force,
+        drop_agents=drop_agents,
+        jobs=min(os.cpu_count() or 1, MOST_JOBS) if jobs is None else jobs,
+        progress=progress,
+    )
+
+
+class FolderRows:
+    """The rows of a folder of parts that are written to a database; see `saving.Content`."""
+
+    def __init__(self, folder: Folder) -> None:
+        """Take a folder.
+
+        Raises:
+            NotAStoreError: what it says of itself cannot be.
+        """
+        self._folder = folder
+        self._hashes = digests.ColumnDigests()
+        self.states = int(folder.info["states"])
+        self.moves = int(folder.info["moves"])
+        if digests.of_content(folder.digests) != folder.info["digest"]:
+            raise self._damaged("its digests are not those that it was built with")
+        for table, said in (("state", self.states), ("edge", self.moves)):
+            found = rows_in(folder.files(table), table)
+            if found != said:
+                raise self._damaged(f"its files have {found:,} {table}s, not {said:,}")
+
+    def rows(self, table: str) -> Iterator[Chunk]:
+        """Yield the rows of state or of edge in the order of their key, each table once.
+
+        Raises:
+            NotAStoreError: they are not those that the folder was built with; at the end.
+        """
+        for done, total, columns in ordered(self._folder.files(table), table):
+            self._hashes.update_table(table, columns)
+            yield done, total, columns
+        found, said = self._hashes.of_columns(), self._folder.digests
+        names = {name for name in found.keys() | said if name.startswith(f"{table}.")}
+        differing = sorted(name for name in names if found.get(name) != said.get(name))
+        if differing:
+            raise self._damaged(f"{', '.join(differing)} not as it was built")
+
+    def blocks(self, table: str) -> list[Iterator[Chunk]]:
+        """Return the rows of each file, of the largest first."""
+        files = sorted(self._folder.files(table), key=lambda file: -file.stat().st_size)
+        return [chunks(file, table) for file in files]
+
+    def digests(self) -> dict[str, str]:
+        """Return the digests of all columns, by name."""
+        return dict(self._folder.digests)
+
+    def row(self) -> dict[str, Any]:
+        """Return the row of the table game as it is before the writing."""
+        return dict(self._folder.info)
+
+    def _damaged(self, what: str) -> NotAStoreError:
+        return NotAStoreError(f"{self._folder.path} is damaged: {what}; {UNCHANGED}")
