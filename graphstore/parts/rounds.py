@@ -34,7 +34,7 @@ from graphstore.parts.steps import ASKS, Block, Job, Layout, write_states
 from graphstore.parts.work import Work
 from graphstore.solution import Worth, solution_of
 
-BYTES_A_STATE, BYTES_A_MOVE = 150, 60  # of a share, while it is gathered or solved: measured
+BYTES_A_STATE, BYTES_A_MOVE = 100, 60  # of a share, while it is gathered or solved: measured
 
 SOLVED: Final = np.dtype([*WORTH.items(), ("score", np.float64)])
 """What is kept of each state of a share that is solved."""
@@ -87,7 +87,7 @@ def take(job: Job, plan: Plan, share: int, now: Round, inbox: Inbox) -> dict[str
         "told": [[other, int(ends[other]), int(ends[other + 1])] for other in others],
     }
     work.note(now.phase, now.number, share, record)
-    keep(job, plan, share, now, at)
+    keep(plan, share, at)
     return record
 
 
@@ -157,7 +157,8 @@ def _planned(work: Work, crew: Crew, layout: Layout, memory: int, states: int, m
     if before is None:
         need = states * BYTES_A_STATE + moves * BYTES_A_MOVE
         hands = crew.size if states > LITTLE * crew.size else 1
-        shares = min(max(hands, -(-need // memory), *layout.parts), BUCKETS)
+        asked = layout.parts[0]  # few starts are in as many parts as were asked for, or in one
+        shares = min(max(hands, -(-need // memory), asked), BUCKETS)
         before = {"shares": shares, "token": uuid4().hex}
         work.note("shares", 0, 0, before)
     return Plan(before["shares"], before["token"], memory, layout)

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from graphstore.errors import StoreError
 from graphstore.parts.atomic import put
 from graphstore.parts.folder import WORK
+
+SMALL: Final = 1 << 16  # bytes of a file that is read faster than it is mapped
 
 
 class Work:
@@ -34,10 +36,11 @@ class Work:
             put(self._file(name, wave, part), partial(np.save, arr=array))
 
     def load(self, name: str, wave: int, part: int) -> NDArray[Any]:
-        """Return an array, which lies on the disk until it is read."""
+        """Return an array; one that is not small lies on the disk until it is read."""
         file = self._file(name, wave, part)
         try:
-            return np.load(file, mmap_mode="r")  # type: ignore[no-any-return]
+            mapped = file.stat().st_size > SMALL
+            return np.load(file, mmap_mode="r" if mapped else None)  # type: ignore[no-any-return]
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             raise StoreError(
@@ -51,7 +54,7 @@ class Work:
     def clear(self, names: str) -> None:
         """Forget the arrays of all blocks that have such names, as of files: ``share_*``."""
         for folder in self.path.glob(names):
-            shutil.rmtree(folder)
+            shutil.rmtree(folder, ignore_errors=True)  # one given up too early may write yet
 
     def note(self, step: str, wave: int, part: int, record: Mapping[str, Any]) -> None:
         """Keep the record of a step that is done."""
