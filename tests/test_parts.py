@@ -8,7 +8,7 @@ from conftest import DATA, TableGame, table_games
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphstore import explore, find_game, schema, solve
+from graphstore import explore, find_game, solve
 from graphstore.arrow import pyarrow
 from graphstore.digests import ColumnDigests
 from graphstore.errors import RulesError
@@ -20,7 +20,6 @@ from graphstore.tables import edge_parts, state_parts
 DIGESTS = json.loads((DATA / "digests.json").read_text())
 LARGE = {"mnk(4,4,4)", "connect(4,4)"}
 FEW = ("vanishing", "hexapawn(4,4)", "nim(3,4,5)", "tictactoe")
-COUNTED_LATER = {column.name: 0 for column in schema.game.c}
 RING = TableGame(
     {0: {0: 1, 5: 2}, 1: {3: 0, 1: 2}, 2: {0: 1, 1: 3}, 3: {0: 4, 2: 5}, 4: -1, 5: 0}, 0
 )
@@ -30,8 +29,7 @@ RING = TableGame(
 def in_parts(game, folder, *, crew=None, **options):
     """Build a game in parts."""
     game = find_game(game) if isinstance(game, str) else game
-    describe = COUNTED_LATER.__or__
-    return build(game, folder, crew=crew or Alone(), describe=describe, **options)
+    return build(game, folder, crew=crew or Alone(), **options)
 
 
 def rows_of(folder, table):

@@ -116,7 +116,7 @@ class Blocks:
         return sum(record[of] for wave in self.records for record in wave)
 
     def solve(self) -> list[dict[str, Any]]:
-        """Solve all states; return the records of all blocks."""
+        """Solve all states; return the records of all steps."""
         if self.count("late"):
             return rounds.solve(self._job, self._crew, self.layout, self._memory, self._progress)
         total = self.count("states")
@@ -253,7 +253,7 @@ def _describe(
         "extent": schema.BELOW if job.below else schema.WHOLE,
         "starts": waves[0],
         "states": sum(waves),
-        "positions": sum(record["positions"] for record in records),
+        "positions": sum(record.get("positions", 0) for record in records),
         "moves": blocks.count("moves"),
         "edges": blocks.count("edges"),
         "plies": max(wave for wave, states in enumerate(waves) if states),

@@ -191,12 +191,12 @@ def standing(job: Job, plan: Plan, share: int, now: Round) -> Standing:
         past = Round(now.phase, number, now.ties)
         inbox = _inbox(job.work, plan, share, past)
         if inbox or past.opens:
-            found.take(past, share, *received(job.work, found, past, inbox))
+            found.take(past, share, *told_to(job.work, found, past, inbox))
         found.next = number + 1
     return found
 
 
-def received(work: Work, at: Standing, now: Round, inbox: Inbox) -> tuple[Ints, list[NDArray[Any]]]:
+def told_to(work: Work, at: Standing, now: Round, inbox: Inbox) -> tuple[Ints, list[NDArray[Any]]]:
     """Return the slots that are settled by what others told in the round before; and the worth."""
     told = [np.empty(0, dtype=message_of(at))]
     slots = [NOBODY]

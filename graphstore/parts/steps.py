@@ -91,24 +91,32 @@ class Layout(NamedTuple):
     ones: tuple[int, ...] = ()
 
 
-Step = Callable[[Job, int, int, Layout], dict[str, Any]]
+Step = Callable[..., dict[str, Any]]
 
 
-def noting(name: str) -> Callable[[Step], Step]:
-    """Let a step note its record at its end.
+def noting(key: Callable[..., tuple[str, int, int]]) -> Callable[[Step], Step]:
+    """Let a step note its record at its end; a step that is noted as done is not taken again.
 
-    It has ``seconds``, what the step took, and ``peak_bytes``, the most memory that its process
-    has had so far.
+    The record has ``seconds``, what the step took, and ``peak_bytes``, the most memory that its
+    process has had so far.
+
+    Args:
+        key: called with what the step is told beside the job: the step, the wave and the part by
+            which its record is known.
     """
 
     def noted(step: Step) -> Step:
         @wraps(step)
-        def take(job: Job, wave: int, part: int, layout: Layout) -> dict[str, Any]:
+        def take(job: Job, *rest: Any) -> dict[str, Any]:
+            at = key(*rest)
+            done = job.work.noted(*at)
+            if done is not None:
+                return done
             since = perf_counter()
-            record = step(job, wave, part, layout)
+            record = step(job, *rest)
             record["seconds"] = round(perf_counter() - since, 6)
             record["peak_bytes"] = getrusage(RUSAGE_SELF).ru_maxrss * 1024
-            job.work.note(name, wave, part, record)
+            job.work.note(*at, record)
             return record
 
         return take
@@ -116,7 +124,7 @@ def noting(name: str) -> Callable[[Step], Step]:
     return noted
 
 
-@noting("explore")
+@noting(lambda wave, part, layout: ("explore", wave, part))
 def explore(job: Job, wave: int, part: int, layout: Layout) -> dict[str, Any]:
     """Find the new states of a block and their moves; ask the next wave for the children.
 
@@ -175,11 +183,11 @@ def explore(job: Job, wave: int, part: int, layout: Layout) -> dict[str, Any]:
         "asked": len(children),
         "late": len(asked) - len(states),
         "ones": _bits(Run.of(states).ones),
-        **_received(asks, asks_text),
+        **received(asks, asks_text),
     }
 
 
-@noting("solve")
+@noting(lambda wave, part, layout: ("solve", wave, part))
 def solve(job: Job, wave: int, part: int, layout: Layout) -> dict[str, Any]:
     """Back up what the states of a block are worth, whose children are all in the next wave.
 
@@ -204,7 +212,7 @@ def solve(job: Job, wave: int, part: int, layout: Layout) -> dict[str, Any]:
     record = write_states(job, game, wave, part, block, solution_of(worth, score))
     if wave:
         _answer(work, wave, part, layout, block.id, worth)
-    return record | _received(*zip(*pieces, strict=True))
+    return record | received(*zip(*pieces, strict=True))
 
 
 class Block(NamedTuple):
@@ -304,7 +312,7 @@ def _asks(
     return asks, texts
 
 
-def _received(*pieces: Sequence[NDArray[Any]]) -> dict[str, int]:
+def received(*pieces: Sequence[NDArray[Any]]) -> dict[str, int]:
     """Return how many messages a step was sent, and how many bytes they have.
 
     Args:
