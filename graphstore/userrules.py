@@ -45,7 +45,9 @@ def load(reference: str) -> Game:
     parameters = _parameters(reference, match["parameters"])
     file = Path(match["module"])
     place = file.resolve() if match["module"].endswith(".py") else file
-    game = _make(getattr(module, name), parameters, reference=f"{file.name}:{name}", given=reference)
+    game = _make(
+        getattr(module, name), parameters, reference=f"{file.name}:{name}", given=reference
+    )
     if isinstance(game, PlainGame):
         vars(game)["origin"] = f"{place}:{name}{game.name.removeprefix(f'{file.name}:{name}')}"
     return game

@@ -5,6 +5,7 @@ step that is lost with its worker is taken again elsewhere: it reads and writes 
 """
 
 import logging
+import os
 import platform
 import re
 import signal
@@ -45,6 +46,7 @@ LOCAL_CONFIG: Final = {
     "distributed.nanny.pre-spawn-environ": {},  # would be set here, too, and for good
     "distributed.nanny.environ": {},
 }
+MADE: Final = ("PYTHONHASHSEED", "__DASK_PARENT_PID")  # which Dask sets here for its workers
 GO_ON: Final = "give the same command again to go on"
 
 _LOCAL = re.compile(r"\s*local:(?P<size>[0-9]{1,6})\s*", re.IGNORECASE)
@@ -132,19 +134,23 @@ class Workers:
                 number_of[future] = number
                 future.add_done_callback(done.put)
             while number_of:
-                future = self._next(done)
-                record = self._result(future)
-                yield number_of.pop(future), record
+                futures = self._next(done)
+                for future, record in zip(futures, self._results(futures), strict=True):
+                    yield number_of.pop(future), record
         finally:
             for future in number_of:  # Dask drops what nobody waits for
                 future.release()
 
-    def _next(self, done: "SimpleQueue[Any]") -> Any:
-        """Return the next future that is done, when there is one."""
+    def _next(self, done: "SimpleQueue[Any]") -> list[Any]:
+        """Return the next futures that are done, when there are some."""
         alone_since = None
         while True:
             try:
-                return done.get(timeout=LOOK)
+                futures = [done.get(timeout=LOOK)]
+                with suppress(Empty):
+                    while True:
+                        futures.append(done.get_nowait())
+                return futures
             except Empty:
                 with self._there():
                     hands = self._client.nthreads()
@@ -156,23 +162,24 @@ class Workers:
                         f"then {GO_ON}"
                     ) from None
 
-    def _result(self, future: Any) -> Any:
-        """Return what a step returned, or raise what it raised."""
+    def _results(self, futures: list[Any]) -> list[Any]:
+        """Return what steps returned, or raise what one of them raised."""
         from distributed import KilledWorker
 
-        with self._there(future):
+        with self._there(futures):
             try:
-                return future.result()
+                results: list[Any] = self._client.gather(futures)  # at once: it takes long
             except KilledWorker as error:
                 raise StoreError(
                     f"{error.allowed_failures + 1} workers of {self._where} have died, one after "
                     "the other, over the same step, maybe for want of memory; allow a step less "
                     f"(--memory, memory=), then {GO_ON}"
                 ) from None
+            return results
 
     @contextmanager
-    def _there(self, future: Any = None) -> Iterator[None]:
-        """Say so where a call to the scheduler fails; errors of the step of a future pass."""
+    def _there(self, futures: Sequence[Any] = ()) -> Iterator[None]:
+        """Say so where a call to the scheduler fails; errors of the steps of futures pass."""
         from concurrent.futures import CancelledError
 
         try:
@@ -180,7 +187,7 @@ class Workers:
                 raise ConnectionError(self._client.status)
             yield
         except (OSError, TimeoutError, CancelledError) as error:
-            if future is not None and future.status == "error":
+            if any(future.status == "error" for future in futures):
                 raise
             raise StoreError(
                 f"the scheduler at {self._where} is gone; start it and its workers, then {GO_ON}"
@@ -190,38 +197,35 @@ class Workers:
 @contextmanager
 def _local(size: int) -> Iterator[Crew]:
     """Lend processes of this machine, of one thread each."""
-    dask = _dask()
-    from distributed import Client, LocalCluster
-
+    dask, distributed = _dask()
     with dask.config.set(LOCAL_CONFIG), _quiet(), _without_script():
         try:
-            processes = LocalCluster(
+            processes = distributed.LocalCluster(
                 n_workers=size,
                 threads_per_worker=1,
                 host="127.0.0.1",
-                dashboard_address=None,
+                dashboard_address="127.0.0.1:0",  # of what answers /health; at None it is 8787
+                scheduler_kwargs={"dashboard": False},
                 memory_limit=0,  # a step bounds what it takes; what it has mapped is no load
                 worker_class=_nanny(),
                 silence_logs=SILENT,
             )
         except (OSError, RuntimeError, TimeoutError) as error:
             raise StoreError(f"no processes can be started here: {_line(error)}") from error
-        with processes, Client(processes, set_as_default=False) as client:
+        with processes, distributed.Client(processes, set_as_default=False) as client:
             yield Workers(client, f"local:{size}", size)
 
 
 @contextmanager
 def _running(address: str) -> Iterator[Crew]:
     """Lend the workers of a scheduler that is running."""
-    _dask()
-    from distributed import Client
-    from distributed.versions import VersionMismatchWarning
-
+    _, distributed = _dask()
     with _quiet():
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", VersionMismatchWarning)  # judged by `_check`
-                client = Client(address, timeout=ANSWER, set_as_default=False)
+                # Other versions, of which it warns, are judged by `_check`.
+                warnings.simplefilter("ignore", distributed.versions.VersionMismatchWarning)
+                client = distributed.Client(address, timeout=ANSWER, set_as_default=False)
         except (OSError, ValueError, ImportError, RuntimeError, TimeoutError) as error:
             raise AddressError(
                 f"no Dask scheduler answers at {address}; start one with: dask scheduler "
@@ -270,20 +274,18 @@ def _check(client: Any, address: str) -> None:
             )
 
 
-def _dask() -> Any:
-    """Return Dask.
+def _dask() -> tuple[Any, Any]:
+    """Return Dask and its distributed part.
 
     Raises:
         MissingExtraError: it is not installed.
     """
     try:
         import dask
-        import distributed  # noqa: F401
+        import distributed
     except ImportError as error:
-        raise MissingExtraError(
-            "clusters need Dask: pip install distributed pyarrow"
-        ) from error
-    return dask
+        raise MissingExtraError("clusters need Dask: pip install distributed pyarrow") from error
+    return dask, distributed
 
 
 def _line(error: BaseException) -> str:
@@ -293,9 +295,10 @@ def _line(error: BaseException) -> str:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Let Dask, tornado and asyncio log nothing: what matters is raised."""
+    """Let Dask log nothing, since what matters is raised, and leave nothing in the environment."""
     names = [name for name in logging.root.manager.loggerDict if _TALK.fullmatch(name)]
     levels = {name: logging.getLogger(name).level for name in names}
+    before = {name: os.environ.get(name) for name in MADE}
     try:
         for name in names:
             logging.getLogger(name).setLevel(SILENT)
@@ -303,13 +306,16 @@ def _quiet() -> Iterator[None]:
     finally:
         for name, level in levels.items():
             logging.getLogger(name).setLevel(level)
+        for name, was in before.items():
+            if was is None:
+                os.environ.pop(name, None)
 
 
 def _nanny() -> type:
     """Return the class of what starts a worker, starts it anew if it dies, and ends it."""
     from distributed import Nanny
 
-    class Starter(Nanny):  # type: ignore[misc]  # it ships no types
+    class Starter(Nanny):
         async def instantiate(self) -> Any:
             """Start a process."""
             if hasattr(signal, "pthread_sigmask"):
@@ -318,9 +324,9 @@ def _nanny() -> type:
                 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
             return await super().instantiate()
 
-        async def close(self, timeout: float = END, reason: str = "nanny-close") -> Any:
+        async def kill(self, timeout: float = END, reason: str = "nanny-kill") -> None:
             """End the process, in the middle of a step if need be."""
-            return await super().close(timeout=min(timeout, END), reason=reason)
+            await super().kill(timeout=min(timeout, END), reason=reason)
 
     return Starter
 
@@ -332,10 +338,10 @@ def _without_script() -> Iterator[None]:
     `multiprocessing` has them import it, for what might be defined there; a script that builds a
     game at its top level would do so in each of them.
     """
-    main = sys.modules["__main__"]
-    had = {name: vars(main)[name] for name in ("__file__", "__spec__") if name in vars(main)}
+    main: dict[str, Any] = vars(sys.modules["__main__"])
+    had: dict[str, Any] = {name: main[name] for name in ("__file__", "__spec__") if name in main}
     try:
-        vars(main).update(dict.fromkeys(had))
+        main.update(dict.fromkeys(had))
         yield
     finally:
-        vars(main).update(had)
+        main.update(had)

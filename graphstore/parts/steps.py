@@ -8,6 +8,7 @@ of `graphstore.exploration` and `graphstore.solution` compute.
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
+from socket import gethostname
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -61,9 +62,15 @@ class Job(NamedTuple):
         """Return the rules, which have met no position.
 
         Raises:
-            StoreError: they are of another version here than where the build was begun.
+            StoreError: they are of another version here than where the build was begun, or the
+                folder is not seen from here.
         """
-        game = _found(self.game) if isinstance(self.game, str) else self.game
+        if not self.work.path.is_dir():
+            raise StoreError(
+                f"{self.folder} cannot be seen from {gethostname()}; name a folder on a file "
+                "system that all workers share"
+            )
+        game = _found(self.game, self.rules) if isinstance(self.game, str) else self.game
         if game.rules != self.rules:
             raise StoreError(
                 f"{game.name}: the rules are {game.rules} here and {self.rules} where the build "
@@ -73,7 +80,8 @@ class Job(NamedTuple):
 
 
 @lru_cache(maxsize=4)
-def _found(name: str) -> Game:
+def _found(name: str, rules: str) -> Game:
+    """Return a game by name; one whose file has changed since is another."""
     return find_game(name)
 
 
