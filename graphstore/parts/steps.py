@@ -115,6 +115,8 @@ def explore(job: Job, wave: int, part: int, layout: Layout) -> dict[str, Any]:
             share an id.
     """
     game, work = job.ready(), job.work
+    if (before := work.noted("explore", wave, part)) is not None:
+        return before  # whose worker died before it could tell
     asked, texts = _asked(job, game, wave, part, layout)
     states = unseen(asked, _known(work, wave, part, layout, asked))
     if len(texts):
@@ -168,6 +170,8 @@ def solve(job: Job, wave: int, part: int, layout: Layout) -> dict[str, Any]:
         and the remoteness of the first.
     """
     game, work = job.ready(), job.work
+    if (before := work.noted("solve", wave, part)) is not None:
+        return before
     block = Block.load(work, wave, part)
     meet(game, block.id, block.text)
     worth = Worth.of_ended(block.outcome)
