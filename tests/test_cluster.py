@@ -127,7 +127,7 @@ def line_of(error):
 @pytest.mark.parametrize(
     ("name", "parts"),
     [
-        ("connect(4,4)", 3),
+        ("connect(4,4)", 2),
         ("vanishing", 2),
         ("morris(king,pass,straight)", 2),
         ("mnk(4,4,4)", None),

@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from importlib.metadata import version
+from multiprocessing import resource_tracker
 from queue import Empty, SimpleQueue
 from typing import Any, Final
 
@@ -320,7 +321,9 @@ def _nanny() -> type:
             """Start a process."""
             if hasattr(signal, "pthread_sigmask"):
                 # In the thread of the event loop, whose children have it blocked, too: Ctrl-C is
-                # for whoever started them, who ends them.
+                # for whoever started them, who ends them. (Python unblocks it when it starts what
+                # tracks resources.)
+                resource_tracker.ensure_running()
                 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
             return await super().instantiate()
 
