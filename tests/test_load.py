@@ -21,20 +21,14 @@ from graphstore.errors import NotAStoreError, StoreExistsError
 from graphstore.fromparts import FolderRows
 from graphstore.parts.building import build as build_parts
 from graphstore.parts.crew import Alone
-from graphstore.parts.folder import MANIFEST, Folder, write_manifest
+from graphstore.parts.folder import MANIFEST, Contents, Folder, write_manifest
 from graphstore.tables import BUILT_WITH, SolvedGraph
 from graphstore.verification import verify
 
 
 def in_parts(game, path, parts=3):
     """Build a game in parts in a folder."""
-
-    def describe(counted):
-        about = {"id": 1, "name": game.name, "rules": game.rules, "extent": "whole"}
-        when = {"built_at": "2030-01-01T00:00:00+00:00", "build_seconds": 0.5}
-        return about | when | {"built_with": BUILT_WITH} | counted
-
-    return build_parts(game, path, crew=Alone(), parts=parts, describe=describe).path
+    return build_parts(game, path, crew=Alone(), parts=parts).path
 
 
 def scattered(game, path, parts):
@@ -46,7 +40,8 @@ def scattered(game, path, parts):
     for table in ("state", "edge"):
         for _, _, columns in solved.rows(table):
             scatter(path, table, columns, of, 3)
-    write_manifest(path, solved.row() | {"built_at": ""}, solved.digests())
+    row = solved.row() | {"built_at": ""}
+    write_manifest(path, Contents(row, solved.digests(), (), {}))
     return path
 
 

@@ -83,11 +83,17 @@ def ordered(files: Sequence[Path], table: str, *, memory: int = MEMORY) -> Itera
         yield done, total, columns
 
 
-def digests_of(path: Path, *, memory: int = MEMORY, progress: Progress = quiet) -> dict[str, str]:
+def digests_of(
+    path: Path,
+    tables: Sequence[str] = tuple(TABLES),
+    memory: int = MEMORY,
+    progress: Progress = quiet,
+) -> dict[str, str]:
     """Return the digest of each column of a game in parts, by name, as any build has them.
 
     Args:
         path: the folder, which need not be complete.
+        tables: of which.
         memory: see `ordered`.
         progress: called with the phase and how far it is.
 
@@ -95,7 +101,7 @@ def digests_of(path: Path, *, memory: int = MEMORY, progress: Progress = quiet) 
         NotAStoreError: see `ordered`.
     """
     hashes = ColumnDigests()
-    for table in TABLES:
+    for table in tables:
         for done, total, columns in ordered(files_of(path, table), table, memory=memory):
             hashes.update_table(table, columns)
             progress(f"digest {table}s", done, total)

@@ -219,7 +219,9 @@ class _Rounds:
         """Take a step wherever it is not noted as done; return all records."""
         records = {key: self._work.noted(step, *key) for key in calls}
         left = [key for key, record in records.items() if record is None]
-        for number, record in self._crew.run(function, [calls[key] for key in left]):
+        for number, record in self._crew.run(
+            function, [calls[key] for key in left], homes=[part for _, part in left]
+        ):
             records[left[number]] = record
         done = {key: record for key, record in records.items() if record is not None}
         self._records += done.values()

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, wraps
 from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
+from socket import gethostname
 from time import perf_counter
 from typing import Any, Final, NamedTuple
 
@@ -63,9 +64,15 @@ class Job(NamedTuple):
         """Return the rules, which have met no position.
 
         Raises:
-            StoreError: they are of another version here than where the build was begun.
+            StoreError: they are of another version here than where the build was begun, or the
+                folder is not seen from here.
         """
-        game = _found(self.game) if isinstance(self.game, str) else self.game
+        if not self.work.path.is_dir():
+            raise StoreError(
+                f"{self.folder} cannot be seen from {gethostname()}; name a folder on a file "
+                "system that all workers share"
+            )
+        game = _found(self.game, self.rules) if isinstance(self.game, str) else self.game
         if game.rules != self.rules:
             raise StoreError(
                 f"{game.name}: the rules are {game.rules} here and {self.rules} where the build "
@@ -75,7 +82,8 @@ class Job(NamedTuple):
 
 
 @lru_cache(maxsize=4)
-def _found(name: str) -> Game:
+def _found(name: str, rules: str) -> Game:
+    """Return a game by name; one whose file has changed since is another."""
     return find_game(name)
 
 
