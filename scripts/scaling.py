@@ -448,13 +448,13 @@ class Costs(NamedTuple):
     """What was fitted.
 
     Attributes:
-        work: seconds of one core a step, a state and a move, exploring and solving.
+        work: seconds of one core, exploring and solving: a step, a file opened, a state, a move.
         digests: seconds of the digests a state and a move.
         one_sent: bytes that are sent a state and a move, with one part.
         files: bytes of the folder a state and a move, the most measured.
     """
 
-    work: tuple[float, float, float]
+    work: tuple[float, ...]
     digests: tuple[float, float]
     one_sent: tuple[float, float]
     files: tuple[float, float]
@@ -467,9 +467,8 @@ def costs_of(runs: list[Figures]) -> Costs:
     counts = [(run["states"], run["moves"]) for run in ones]
     large = [run for run in alone if run["states"] >= max(run["states"] for run in alone) / 2]
     large += [run for run in alone if run["parts"] == max(PARTS)]
-    step, state, move = fitted([_counts(run) for run in alone], [_worked(run) for run in alone])
     return Costs(
-        (step, state, move),
+        fitted([_counts(run) for run in alone], [_worked(run) for run in alone]),
         _two(fitted(counts, [run["digests"] for run in ones])),
         _two(fitted(counts, [_sent(run)[1] for run in ones])),
         (
@@ -483,8 +482,13 @@ def _alone(runs: list[Figures]) -> list[Figures]:
     return [run for run in runs if run["piece"] == "parts" and run["cluster"] is None]
 
 
-def _counts(run: Figures) -> tuple[int, int, int]:
-    return _steps(run), run["states"], run["moves"]
+def _counts(run: Figures) -> tuple[float, ...]:
+    return counted(run["states"], run["moves"], run["waves"], run["parts"])
+
+
+def counted(states: float, moves: float, waves: int, parts: float) -> tuple[float, ...]:
+    """Return the steps of a build, the files they open of other blocks, the states, the moves."""
+    return 2 * waves * parts, OPENS * waves * parts**2, states, moves
 
 
 def _worked(run: Figures) -> float:
@@ -529,12 +533,14 @@ def costs_shown(costs: Costs) -> Section:
     """Return the fitted costs."""
     rows = [
         ("exploring and solving, µs of a core", *(f"{cost * 1e6:,.2f}" for cost in costs.work)),
-        ("digests, µs", "", *(f"{cost * 1e6:,.2f}" for cost in costs.digests)),
-        ("sent with one part, bytes", "", *(f"{cost:,.1f}" for cost in costs.one_sent)),
-        ("sent with many parts, bytes", "", "0.0", f"{ASK + ANSWER:.1f}"),
-        ("folder, bytes", "", *(f"{cost:,.1f}" for cost in costs.files)),
+        ("digests, µs", "", "", *(f"{cost * 1e6:,.2f}" for cost in costs.digests)),
+        ("sent with one part, bytes", "", "", *(f"{cost:,.1f}" for cost in costs.one_sent)),
+        ("sent with many parts, bytes", "", "", "0.0", f"{ASK + ANSWER:.1f}"),
+        ("folder, bytes", "", "", *(f"{cost:,.1f}" for cost in costs.files)),
     ]
-    return Section("What is fitted.", ("cost", "a step", "a state", "a move"), rows)
+    return Section(
+        "What is fitted.", ("cost", "a step", "a file opened", "a state", "a move"), rows
+    )
 
 
 def residuals(runs: list[Figures], costs: Costs) -> Section:
@@ -594,8 +600,8 @@ def forecast(target: Target, cluster: Cluster, costs: Costs) -> dict[str, str]:
     block = need / parts + OVERHEAD
     held = int(cluster.memory // block)  # blocks that a node can work on at once
     processes = min(processes, held * cluster.nodes)
-    steps = 2 * target.waves * parts
-    work = sum(c * n for c, n in zip(costs.work, (steps, states, moves), strict=True))
+    counts = counted(states, moves, target.waves, parts)
+    work = sum(c * n for c, n in zip(costs.work, counts, strict=True))
     sent = sendings(states, moves, int(parts))
     kept = states * KEPT_A_STATE + moves * KEPT_A_MOVE + sent * ASK / (ASK + ANSWER)
     final = states * costs.files[0] + moves * costs.files[1]
@@ -618,7 +624,7 @@ def forecast(target: Target, cluster: Cluster, costs: Costs) -> dict[str, str]:
         "fits the disk": fits,
         "files of the folder": f"{2 * target.waves * parts:,.0f}",
         "files while building": f"{(KEPT_FILES + 1) * target.waves * parts:,.0f}",
-        "files opened": f"{OPENS * target.waves * parts**2:.2g}",
+        "files opened": f"{counts[1]:.2g}",
     }
 
 
