@@ -51,7 +51,7 @@ def main() -> None:
         drop_output()
         fail(f"standard input or output: {error.strerror or error}")
     except MemoryError:
-        fail("not enough memory; try a smaller game, or bound it with --max-states")
+        fail("not enough memory; build it with --out-of-core, or bound it with --max-states")
     except Exception as error:
         if os.environ.get("GRAPHSTORE_DEBUG"):
             raise

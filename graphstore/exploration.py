@@ -191,7 +191,7 @@ def _look_ahead(game: Game, found: list[Wave], limit: int, *, whole: bool) -> No
     if ahead.memory_bytes > memory:
         warnings.warn(
             f"{judged}; that takes {sized(ahead.memory_bytes)} of memory, and there are "
-            f"{sized(memory)}",
+            f"{sized(memory)}: --out-of-core (build_out_of_core) needs less",
             TooLargeWarning,
             stacklevel=3,
         )

@@ -384,6 +384,29 @@ class PlainGame:
         """Return bool[n]: whether an id is the hash of a position's text, and not the position."""
         return np.array([not _is_id(self._position(key)) for key in positions.tolist()], np.bool_)
 
+    def spelled(self, positions: Ints) -> list[str]:
+        """Return `texts` for rules that have not met the positions, and will parse them.
+
+        Raises:
+            RulesError: `parse` does not give a position back from its text.
+        """
+        texts = []
+        for key in positions.tolist():
+            position = self._position(key)
+            text = self._text(position)
+            try:
+                same = self.parse(text)
+            except Exception as error:
+                raise self._fault(f"parse() of {shown(text)}", error) from error
+            if same != position:
+                raise RulesError(
+                    f"{self.name}: parse() of {shown(text)} is {_brief(repr(same))}, and that is "
+                    f"the text() of {_brief(repr(position))}; out of core it must give the same "
+                    "position back"
+                )
+            texts.append(text)
+        return texts
+
     def afresh(self) -> Self:
         """Return the same rules, which have met no position yet."""
         other = copy(self)

@@ -225,14 +225,20 @@ class Backward(NamedTuple):
     again: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, edges: Edges) -> "Backward":
-        """Sort the edges by child; one sort of integers that hold child and parent."""
+    def of(cls, edges: Edges, children: int | None = None) -> "Backward":
+        """Sort the edges by child; one sort of integers that hold child and parent.
+
+        Args:
+            edges: whose ``move`` is not looked at.
+            children: how many rows `child` has, if these are not the rows of the parents.
+        """
         key = edges.child.astype(np.int64)
         key <<= 32
         key |= edges.parent
         key.sort()
-        offset = np.zeros(len(edges.offset), dtype=np.int64)
-        np.cumsum(np.bincount(edges.child, minlength=len(offset) - 1), out=offset[1:])
+        rows = len(edges.offset) - 1 if children is None else children
+        offset = np.zeros(rows + 1, dtype=np.int64)
+        np.cumsum(np.bincount(edges.child, minlength=rows), out=offset[1:])
         return cls(offset, key.astype(np.int32), ~first_of_runs(key))  # the low half: the parent
 
     def above(self, rows: NDArray[Any]) -> Ints:

@@ -118,18 +118,23 @@ def build_out_of_core(
         raise StoreExistsError(f"{place.address} exists; {REPLACE}")
     folder = _beside(place, rules)
     seconds: dict[str, float] = {}
-    if not folder.exists():
+    if not folder.exists() or (force and not _is_same(folder, rules, tuple(below))):
         seconds = build_folder(
             rules,
             folder,
             below=below,
+            force=force,
             cluster=cluster,
             parts=parts,
             memory=memory,
             max_states=max_states,
             progress=progress,
         ).seconds
-    _check_same(Folder.open(folder), rules, tuple(below))
+    elif not _is_same(folder, rules, tuple(below)):
+        raise StoreError(
+            f"{folder} is there from another build; load it, or add --force (force=True) to "
+            "replace it"
+        )
     report = load(folder, target, force=force, drop_agents=drop_agents, progress=progress)
     shutil.rmtree(folder)
     return report._replace(seconds=seconds | report.seconds)
@@ -145,13 +150,11 @@ def _beside(place: Any, game: Game) -> Path:
     return path.with_name(f"{path.name}.parts")
 
 
-def _check_same(folder: Folder, game: Game, below: tuple[str, ...]) -> None:
-    """Refuse a folder that an earlier build has left of something else."""
-    found = (folder.info["name"], folder.info["rules"], folder.contents.below)
-    if found != (game.name, game.rules, below):
-        raise StoreError(
-            f"{folder.path} is there from another build, of {found[0]}; remove it, or load it"
-        )
+def _is_same(folder: Path, game: Game, below: tuple[str, ...]) -> bool:
+    """Return whether a folder, which an earlier build has left, is of this game."""
+    contents = Folder.open(folder).contents
+    found = (contents.info["name"], contents.info["rules"], contents.below)
+    return found == (game.name, game.rules, below)
 
 
 def _crew(where: str | None, memory: int | None) -> AbstractContextManager[Crew]:

@@ -232,18 +232,21 @@ class OpenChildren:
 
     Args:
         counts: how many moves each state has, [n].
-        backward: the moves by what they lead to.
+        backward: the moves by what they lead to; children may be numbered in their own way.
+
+    Attributes:
+        open: how many of each, int32[n].
     """
 
     def __init__(self, counts: NDArray[Any], backward: Backward) -> None:
-        self._open = counts.astype(np.int32)
+        self.open = counts.astype(np.int32)
         self._backward = backward
 
     def closed(self, children: NDArray[Any]) -> NDArray[np.int64]:
         """Return the states of which the last children have come now, ascending."""
         above = self._backward.above(children)
-        np.subtract.at(self._open, above, np.int32(1))
-        return distinct(above[self._open[above] == 0])
+        np.subtract.at(self.open, above, np.int32(1))
+        return distinct(above[self.open[above] == 0])
 
 
 class Retrograde:
@@ -254,10 +257,12 @@ class Retrograde:
     Args:
         outcome: of the states, int8[n].
         counts: how many moves each has, [n].
-        backward: the moves by what they lead to.
+        backward: the moves by what they lead to; children may be numbered in their own way.
 
     Attributes:
         worth: what is known so far.
+        unsettled: whether each state has no value yet, or is drawn and has no number yet, bool[n].
+        open_children: of each state.
     """
 
     def __init__(self, outcome: Codes, counts: NDArray[Any], backward: Backward) -> None:
@@ -265,31 +270,31 @@ class Retrograde:
         for column in self.worth[2:]:
             column.fill(np.nan)  # play at random need not end
         self._backward = backward
-        self._unsettled = outcome == IN_PLAY
-        self._open_children = OpenChildren(counts, backward)
+        self.unsettled = outcome == IN_PLAY
+        self.open_children = OpenChildren(counts, backward)
 
     def settle(
         self, lost: NDArray[Any], won: NDArray[Any], depth: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return which states are lost and won now, that children newly lost and won are known."""
         above = self._backward.above(lost)
-        wins = distinct(above[self._unsettled[above]])
+        wins = distinct(above[self.unsettled[above]])
         self._note(wins, WIN, depth)
-        closed = self._open_children.closed(won)
-        losses = closed[self._unsettled[closed]]
+        closed = self.open_children.closed(won)
+        losses = closed[self.unsettled[closed]]
         self._note(losses, LOSS, depth)
         return losses, wins
 
     def tie(self, drawn: NDArray[Any], depth: int) -> NDArray[np.int64]:
         """Return the draws of which a child is one that newly has a way to a tie."""
         above = self._backward.above(drawn)
-        draws = distinct(above[self._unsettled[above]])
+        draws = distinct(above[self.unsettled[above]])
         self._note(draws, DRAW, depth)
         return draws
 
     def _note(self, rows: NDArray[np.int64], value: int, depth: int) -> None:
         self.worth.value[rows], self.worth.remoteness[rows] = value, depth
-        self._unsettled[rows] = False
+        self.unsettled[rows] = False
 
 
 def _around(graph: GameGraph, progress: Progress) -> Worth:

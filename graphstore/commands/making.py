@@ -12,6 +12,7 @@ from graphstore.commands.options import (
     complete_game,
     fail,
     json_option,
+    say,
     warnings_said,
 )
 
@@ -121,12 +122,16 @@ def build(
             "memory": memory,
             "max_states": max_states,
         }
-        with warnings_said(), console.progress_shown() as progress:
-            options["progress"] = progress
-            if folder is not None:
-                report = build_folder(rules, folder, **options)
-            else:
-                report = build_out_of_core(rules, target, drop_agents=drop_agents, **options)
+        try:
+            with warnings_said(), console.progress_shown() as progress:
+                options["progress"] = progress
+                if folder is not None:
+                    report = build_folder(rules, folder, **options)
+                else:
+                    report = build_out_of_core(rules, target, drop_agents=drop_agents, **options)
+        except KeyboardInterrupt:
+            say("what is done is kept; the same command goes on from there")
+            raise
         print_build(report, as_json=as_json)
         return
     if memory is not None or parts is not None:

@@ -15,13 +15,20 @@ from time import perf_counter
 from typing import Any, Final
 
 from graphstore import schema
+from graphstore.arrow import pyarrow
 from graphstore.digests import of_content
-from graphstore.errors import StoreError, StoreExistsError, TooLargeError
+from graphstore.errors import (
+    PositionError,
+    RulesError,
+    StoreError,
+    StoreExistsError,
+    TooLargeError,
+)
 from graphstore.exploration import MAX_STATES
 from graphstore.game import Game, Progress, quiet
 from graphstore.parts import rounds, steps
 from graphstore.parts.atomic import put
-from graphstore.parts.crew import Crew
+from graphstore.parts.crew import LITTLE, Crew
 from graphstore.parts.folder import (
     FORMAT,
     MANIFEST,
@@ -39,7 +46,6 @@ from graphstore.tables import BUILT_WITH
 MEMORY: Final = 1 << 30  # bytes that a step may take, unless told
 BYTES_ASKED, BYTES_A_STATE, BYTES_A_MOVE = 16, 60, 90  # of a block worked on: measured
 DOUBT: Final = 1.25  # how many more states a wave may have than the one before lets expect
-LITTLE: Final = 20_000  # states of which no second process is worth its while
 
 
 class Blocks:
@@ -206,10 +212,11 @@ def build(
         RulesError, TooLargeError: see `graphstore.explore`.
         PositionError: a text of `below` is no position.
     """
+    pyarrow()  # or say that it is missing, before anything is written
     target, since = Path(folder), perf_counter()
     with _draft(target, force=force) as draft:
         job = Job(str(draft.absolute()), crew.rules(game), game.rules, tuple(below))
-        _check_plan(draft, job, game, parts)
+        _check_plan(draft, job, game, parts, force=force)
         blocks = Blocks(
             job,
             crew,
@@ -298,12 +305,15 @@ def _draft(target: Path, *, force: bool) -> Iterator[Path]:
                     f"another build is writing {draft}; wait for it, or name another folder"
                 ) from None
         yield draft
+    except (RulesError, PositionError):  # to which the same call could only come again
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
     finally:
         os.close(lock)
 
 
-def _check_plan(draft: Path, job: Job, game: Game, parts: int | None) -> None:
-    """Refuse to go on with what was begun for something else."""
+def _check_plan(draft: Path, job: Job, game: Game, parts: int | None, *, force: bool) -> None:
+    """Refuse to go on with what was begun for something else; or, by force, begin anew."""
     plan = {
         "format": FORMAT,
         "name": game.name,
@@ -315,14 +325,22 @@ def _check_plan(draft: Path, job: Job, game: Game, parts: int | None) -> None:
     try:
         begun = json.loads(file.read_bytes())
     except (FileNotFoundError, ValueError):
-        put(file, lambda out: out.write(json.dumps(plan).encode()))
+        begun = None
+    if begun == plan:
         return
-    if begun != plan:
+    if begun is not None and not force:
         differ = ", ".join(name for name in plan if begun.get(name) != plan[name])
         raise StoreError(
             f"{draft} was begun for {begun.get('name')}, with another {differ}; give the same "
-            f"again to go on, or remove it"
+            "again to go on, or add --force (force=True) to begin anew"
         )
+    for old in draft.iterdir():
+        if old.name != WORK:
+            shutil.rmtree(old)
+    for old in (draft / WORK).iterdir():
+        if old.is_dir():  # the lock is held
+            shutil.rmtree(old)
+    put(file, lambda out: out.write(json.dumps(plan).encode()))
 
 
 def _put(draft: Path, target: Path) -> None:

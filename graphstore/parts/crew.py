@@ -1,11 +1,13 @@
 """Who takes the steps of a build: this process, or the workers of a cluster."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from graphstore.game import Game
 
 Call = tuple[Any, ...]
+
+LITTLE: Final = 20_000  # states of which no second process is worth its while
 
 
 class Crew(Protocol):

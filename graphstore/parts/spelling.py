@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from graphstore.arrays import distinct, first_of_runs
+from graphstore.arrays import distinct, first_of_runs, member
 from graphstore.errors import RulesError, shown
 from graphstore.game import Game, Ints, PlainGame
 
@@ -20,24 +20,28 @@ def afresh(game: Game) -> Game:
 
 
 def spelled(game: Game, ids: Ints) -> Texts:
-    """Return the texts that others need to know these ids."""
+    """Return the texts that others need to know these ids.
+
+    Raises:
+        RulesError: the game reads another position out of a text that it wrote.
+    """
     none = np.zeros(0, dtype="U1")
     if not isinstance(game, PlainGame):
         return none
     hashed = np.flatnonzero(game.hashed(ids))
     if not hashed.size:
         return none
-    told = np.array([f"{text}." for text in game.texts(ids[hashed])])
+    told = np.array([f"{text}." for text in game.spelled(ids[hashed])])
     texts = np.zeros(len(ids), dtype=told.dtype)
     texts[hashed] = told
     return texts
 
 
 def meet(game: Game, ids: Ints, texts: Texts) -> None:
-    """Let a game know the ids by their texts.
+    """Let a game know the ids by their texts, which are those that it has `spelled`.
 
     Raises:
-        RulesError: the game reads another position out of the text that it wrote.
+        RulesError: the game reads another position out of a text than before.
     """
     hashed = np.flatnonzero(texts != "")
     if not hashed.size:
@@ -46,9 +50,25 @@ def meet(game: Game, ids: Ints, texts: Texts) -> None:
     wrong = np.flatnonzero(game.read_many(told) != ids[hashed])
     if wrong.size:
         raise RulesError(
-            f"{game.name}: parse() makes another position of {shown(told[int(wrong[0])])}, which "
-            "text() wrote; out of core it must give the same one back"
+            f"{game.name}: parse() does not make the same position of {shown(told[int(wrong[0])])} "
+            "every time; it must"
         )
+
+
+def agree(game: Game, asked: tuple[Ints, Texts], known: tuple[Ints, Texts]) -> None:
+    """Check that no id, of those asked for and those known, ascending, has two texts.
+
+    Raises:
+        RulesError: one has.
+    """
+    if any(len(texts) for _, texts in (asked, known)):
+        rows = np.flatnonzero(member(asked[0], known[0]))
+        at = np.searchsorted(known[0], asked[0][rows])
+        one, other = _filled(*asked)[rows], _filled(*known)[at]
+        differ = np.flatnonzero(one != other)
+        if differ.size:
+            first = differ[0]
+            raise _shared(game, int(asked[0][rows[first]]), other[first], one[first])
 
 
 def merged(game: Game, ids: Sequence[Ints], texts: Sequence[Texts]) -> tuple[Ints, Texts]:
@@ -59,10 +79,7 @@ def merged(game: Game, ids: Sequence[Ints], texts: Sequence[Texts]) -> tuple[Int
     """
     if not any(map(len, texts)):
         return distinct(np.concatenate(ids)), np.zeros(0, dtype="U1")
-    filled = [
-        told if len(told) else np.zeros(len(of), dtype="U1")
-        for of, told in zip(ids, texts, strict=True)
-    ]
+    filled = [_filled(of, told) for of, told in zip(ids, texts, strict=True)]
     all_ids, all_texts = np.concatenate(ids), np.concatenate(filled)
     order = np.argsort(all_ids, kind="stable")
     all_ids, all_texts = all_ids[order], all_texts[order]
@@ -70,9 +87,19 @@ def merged(game: Game, ids: Sequence[Ints], texts: Sequence[Texts]) -> tuple[Int
     other = np.flatnonzero(~first[1:] & (all_texts[1:] != all_texts[:-1]))
     if other.size:
         at = int(other[0])
-        one, another = (shown(all_texts[row][:-1]) for row in (at, at + 1))
-        raise RulesError(
-            f"{game.name}: {one} and {another} share the id {all_ids[at]}; text() must tell every "
-            "two positions apart, the side to move included"
-        )
+        raise _shared(game, int(all_ids[at]), all_texts[at], all_texts[at + 1])
     return all_ids[first], all_texts[first]
+
+
+def _filled(ids: Ints, texts: Texts) -> Texts:
+    """Return a text for each id, also where none is a hash."""
+    return texts if len(texts) else np.zeros(len(ids), dtype="U1")
+
+
+def _shared(game: Game, state: int, *texts: str) -> RulesError:
+    """Return what is wrong with an id that has two texts, or is one position and a text's hash."""
+    one, another = (shown(text[:-1]) if text else str(state) for text in texts)
+    return RulesError(
+        f"{game.name}: {one} and {another} share the id {state}; text() must tell every two "
+        "positions apart, the side to move included"
+    )

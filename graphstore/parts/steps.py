@@ -22,7 +22,7 @@ from graphstore.game import IN_PLAY, Codes, Game, Ints
 from graphstore.games import find_game
 from graphstore.graph import States
 from graphstore.parts.folder import ROW_GROUP, file_of, write_rows
-from graphstore.parts.spelling import Texts, afresh, meet, merged, spelled
+from graphstore.parts.spelling import Texts, afresh, agree, meet, merged, spelled
 from graphstore.parts.spread import in_order, meeting, mine, span
 from graphstore.parts.work import Work
 from graphstore.solution import Solution, Worth, backed_up, scores, solution_of
@@ -138,7 +138,7 @@ def explore(job: Job, wave: int, part: int, layout: Layout) -> dict[str, Any]:
     game, work = job.ready(), job.work
     asks, asks_text = _asks(job, game, wave, part, layout)
     asked, texts = merged(game, asks, asks_text)
-    states = unseen(asked, _known(work, wave, part, layout, asked))
+    states = unseen(asked, _known(game, work, wave, part, layout, (asked, texts)))
     if len(texts):
         texts = texts[np.searchsorted(asked, states)]
     meet(game, states, texts)
@@ -215,7 +215,7 @@ class Block(NamedTuple):
     outcome: Codes
     counts: NDArray[np.int32]
     into: NDArray[np.int32]
-    twice: Ints
+    twice: NDArray[Any]
     twice_into: NDArray[np.int32]
 
     @classmethod
@@ -316,14 +316,17 @@ def _received(*pieces: Sequence[NDArray[Any]]) -> dict[str, int]:
     }
 
 
-def _known(work: Work, wave: int, part: int, layout: Layout, asked: Ints) -> Iterator[Run]:
+def _known(
+    game: Game, work: Work, wave: int, part: int, layout: Layout, asked: tuple[Ints, Texts]
+) -> Iterator[Run]:
     """Yield the states of earlier waves that can be among those asked for, the latest first."""
-    bits = _bits(Run.of(asked).ones)
+    bits = _bits(Run.of(asked[0]).ones)
     for before in reversed(range(wave)):
         if layout.ones[before] & bits:
             for other in meeting(part, layout.parts[wave], layout.parts[before]):
                 ids = np.array(work.load("id", before, other))
                 if ids.size:
+                    agree(game, asked, (ids, work.load("text", before, other)))
                     yield Run.of(ids)
 
 

@@ -4,6 +4,7 @@ A record is written after all that it tells of, so what has one is done.
 """
 
 import json
+import shutil
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -46,6 +47,11 @@ class Work:
     def drop(self, name: str, wave: int, part: int) -> None:
         """Forget an array, if there is one."""
         self._file(name, wave, part).unlink(missing_ok=True)
+
+    def clear(self, names: str) -> None:
+        """Forget the arrays of all blocks that have such names, as of files: ``share_*``."""
+        for folder in self.path.glob(names):
+            shutil.rmtree(folder)
 
     def note(self, step: str, wave: int, part: int, record: Mapping[str, Any]) -> None:
         """Keep the record of a step that is done."""
