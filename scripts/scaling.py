@@ -117,19 +117,18 @@ def main() -> None:
         print(json.dumps(figures))
         return
     if arguments.again:
-        try:
-            result = json.loads(Path(arguments.again).read_text())
-            sections = told(result)
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            sys.exit(f"scaling: {arguments.again} is no JSON of an earlier run: {error}")
+        result, blocks = read_again(arguments.again)
     else:
         result = measured(arguments)
-        sections = told(result)
-    if arguments.json:
+        blocks = told(result)
+    show = as_markdown if arguments.markdown or arguments.into else as_text
+    shown = {name: "\n\n".join(map(show, sections)) for name, sections in blocks.items()}
+    if arguments.into:
+        put_into(Path(arguments.into), shown)
+    elif arguments.json:
         print(json.dumps(result, indent=1))
     else:
-        show = as_markdown if arguments.markdown else as_text
-        print("\n\n".join(show(section) for section in sections))
+        print("\n\n".join(shown.values()))
 
 
 def _arguments() -> argparse.Namespace:
@@ -138,18 +137,45 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--split", help=f"the game for parts and workers  [default: {SPLIT}]")
     parser.add_argument("--full", action="store_true", help=f"{LARGE}, too: an hour, 7 GB, 15 GB")
     parser.add_argument("--no-cluster", action="store_true", help="no worker processes")
+    parser.add_argument("--parts", type=int, default=8, help="at most so many  [default: 8]")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"turns  [default: {ROUNDS}]")
     parser.add_argument("--again", metavar="FILE", help="measure nothing: what --json has printed")
     parser.add_argument("--json", action="store_true", help="print JSON, for --again")
     parser.add_argument("--markdown", action="store_true", help="print the tables of docs/scale.md")
+    parser.add_argument("--into", metavar="FILE", help="put the tables into a document like that")
     parser.add_argument("--piece", help=argparse.SUPPRESS)
     parser.add_argument("--task", help=argparse.SUPPRESS)
     parser.add_argument("--folder", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if arguments.rounds < 1:
-        parser.error("--rounds must be at least 1")
+    if min(arguments.rounds, arguments.parts) < 1:
+        parser.error("--rounds and --parts must be at least 1")
     arguments.split = arguments.split or (arguments.games[-1] if arguments.games else SPLIT)
     return arguments
+
+
+def read_again(file: str) -> tuple[Figures, dict[str, list["Section"]]]:
+    """Return what a file says that --json has written, and its tables."""
+    try:
+        result = json.loads(Path(file).read_text())
+        return result, told(result)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        sys.exit(f"scaling: {file} is no JSON of an earlier run: {error}")
+
+
+def put_into(document: Path, shown: dict[str, str]) -> None:
+    """Replace what a document has between ``<!-- NAME -->`` and ``<!-- end of NAME -->``."""
+    try:
+        text = document.read_text()
+    except OSError as error:
+        sys.exit(f"scaling: {document} cannot be read: {error.strerror}")
+    for name, tables in shown.items():
+        begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+        before, found, rest = text.partition(begin)
+        _, closed, after = rest.partition(end)
+        if not (found and closed):
+            sys.exit(f"scaling: {document} has no place for what is {name}: {begin} {end}")
+        text = "\n".join((before + begin, tables, end + after))
+    document.write_text(text)
 
 
 # Measuring
@@ -159,9 +185,10 @@ def measured(arguments: argparse.Namespace) -> Figures:
     """Return the best run of every kind."""
     workers = () if arguments.no_cluster else WORKERS
     games = [*dict.fromkeys([*(arguments.games or GAMES), arguments.split])]
-    tasks = [*_tasks(games, arguments.split, workers)] * arguments.rounds
+    parts = [parts for parts in PARTS if parts <= arguments.parts]
+    tasks = [*_tasks(games, arguments.split, parts, workers)] * arguments.rounds
     if arguments.full:
-        tasks += [*_tasks([LARGE], None, ())]
+        tasks += [*_tasks([LARGE], None, (), ())]
         tasks += [_task("parts", LARGE, None, f"local:{size}") for size in workers]
     best: dict[str, Figures] = {}
     for number, task in enumerate(tasks, 1):
@@ -184,12 +211,14 @@ def measured(arguments: argparse.Namespace) -> Figures:
     }
 
 
-def _tasks(games: Sequence[str], split: str | None, workers: Iterable[int]) -> Iterator[Figures]:
+def _tasks(
+    games: Sequence[str], split: str | None, parts: Iterable[int], workers: Iterable[int]
+) -> Iterator[Figures]:
     for game in games:
         yield _task("memory", game, None, None)
         yield _task("parts", game, 1, None)
     if split is not None:
-        yield from (_task("parts", split, parts, None) for parts in PARTS[1:])
+        yield from (_task("parts", split, number, None) for number in parts if number > 1)
         yield from (_task("parts", split, None, f"local:{size}") for size in workers)
 
 
@@ -306,20 +335,22 @@ class Section(NamedTuple):
     rows: Sequence[tuple[str, ...]]
 
 
-def told(result: Figures) -> list[Section]:
-    """Return the tables of a run, the predictions last."""
+def told(result: Figures) -> dict[str, list[Section]]:
+    """Return the tables of a run: what was measured, and what is predicted."""
     runs = result["runs"]
     when = f"{result['date']}, {result['machine']}, best of {result['rounds']}; {LARGE} once"
     costs = costs_of(runs)
-    return [
-        beside_memory(runs, when),
-        taken(runs),
-        split(runs, result["split"]),
-        costs_shown(costs),
-        residuals(runs, costs),
-        aims(runs),
-        *(predicted(target, costs) for target in TARGETS),
-    ]
+    return {
+        "measured": [
+            beside_memory(runs, when),
+            taken(runs),
+            split(runs, result["split"]),
+            aims(runs),
+            costs_shown(costs),
+            residuals(runs, costs),
+        ],
+        "predicted": [predicted(target, costs) for target in TARGETS],
+    }
 
 
 def beside_memory(runs: list[Figures], when: str) -> Section:
@@ -604,11 +635,13 @@ def forecast(target: Target, cluster: Cluster, costs: Costs) -> dict[str, str]:
     work = sum(c * n for c, n in zip(costs.work, counts, strict=True))
     sent = sendings(states, moves, int(parts))
     kept = states * KEPT_A_STATE + moves * KEPT_A_MOVE + sent * ASK / (ASK + ANSWER)
-    final = states * costs.files[0] + moves * costs.files[1]
-    most = kept + moves * costs.files[1]
-    through = 2 * (kept + sent * ANSWER / (ASK + ANSWER)) + final * 2  # the digests read it once
+    edges = moves * costs.files[1], moves * (costs.files[1] + 2 * ASK)  # at most: no id shrinks
+    final = states * costs.files[0] + edges[0], states * (costs.files[0] + ASK) + edges[1]
+    most = kept + edges[0], kept + edges[1]
+    least_disk, most_disk = (max(pair) for pair in zip(most, final, strict=True))
+    through = 2 * (kept + sent * ANSWER / (ASK + ANSWER)) + 2 * final[0]  # which the digests read
     digests = states * costs.digests[0] + moves * costs.digests[1]
-    fits = "yes" if max(most, final) <= cluster.disk else "NO"
+    fits = "yes" if most_disk <= cluster.disk else "NO" if least_disk > cluster.disk else "perhaps"
     return {
         "processes": f"{processes:,}" if processes else "none: a block does not fit",
         "parts": f"{parts:,.0f}",
@@ -619,8 +652,8 @@ def forecast(target: Target, cluster: Cluster, costs: Costs) -> dict[str, str]:
         "hours of reading and writing": f"{through / cluster.speed / 3600:,.1f}",
         "hours of digests": f"{digests / 3600:,.0f}",
         "sent, TB": f"{sent / TB:,.1f}",
-        "disk while building, TB": f"{most / TB:,.1f}",
-        "folder, TB": f"{final / TB:,.1f}",
+        "disk while building, TB": " to ".join(f"{each / TB:,.1f}" for each in most),
+        "folder, TB": " to ".join(f"{each / TB:,.1f}" for each in final),
         "fits the disk": fits,
         "files of the folder": f"{2 * target.waves * parts:,.0f}",
         "files while building": f"{(KEPT_FILES + 1) * target.waves * parts:,.0f}",
