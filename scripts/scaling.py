@@ -250,7 +250,7 @@ def machine() -> str:
 
 def piece_memory(task: Figures, folder: Path) -> Figures:
     """Measure the build in memory: exploring, solving, the files of a folder, and into SQLite."""
-    pyarrow()  # whose import would count
+    _import_all()
     game = find_game(task["game"])
     clock = Clock()
     graph = explore(game)
@@ -276,7 +276,7 @@ def piece_memory(task: Figures, folder: Path) -> Figures:
 
 def piece_parts(task: Figures, folder: Path) -> Figures:
     """Measure the build in parts: exploring, solving, digests, and the folder into SQLite."""
-    pyarrow()
+    _import_all()
     path, most = folder / "game.parts", 0
     draft, phases = draft_of(path), dict[str, float]()
 
@@ -313,6 +313,11 @@ def piece_parts(task: Figures, folder: Path) -> Figures:
         load(path, folder / "parts.db")
         figures["load"] = round(time.perf_counter() - since, 3)
     return figures
+
+
+def _import_all() -> None:
+    """Import what would count otherwise: pyarrow, and what it imports for its first array."""
+    pyarrow().array(np.zeros(1))
 
 
 def peak_bytes() -> int:
@@ -550,9 +555,10 @@ def _two(costs: Sequence[float]) -> tuple[float, float]:
 
 
 def fitted(counts: Sequence[Sequence[float]], measured: Sequence[float]) -> tuple[float, ...]:
-    """Return the costs, none of them negative, with the least squares of relative errors.
+    """Return the costs, none of them negative, with the least squares, each over what was measured.
 
-    Every set of the columns is tried, since there are few.
+    So a run that takes a hundred times as long counts ten times as much. Every set of the columns
+    is tried, since there are few.
 
     Args:
         counts: n rows, k columns: how many of each there were.
@@ -563,13 +569,14 @@ def fitted(counts: Sequence[Sequence[float]], measured: Sequence[float]) -> tupl
     >>> fitted([(1, 1), (1, 2), (1, 4)], [1, 2, 4])
     (0.0, 1.0)
     """
-    rows = np.array(counts, dtype=np.float64) / np.array(measured, dtype=np.float64)[:, None]
-    best, least = np.zeros(rows.shape[1]), float(len(rows))
+    wanted = np.sqrt(np.array(measured, dtype=np.float64))
+    rows = np.array(counts, dtype=np.float64) / wanted[:, None]
+    best, least = np.zeros(rows.shape[1]), float((wanted**2).sum())
     for size in range(1, rows.shape[1] + 1):
         for some in combinations(range(rows.shape[1]), size):
             scale = np.linalg.norm(rows[:, some], axis=0)
-            found = np.linalg.lstsq(rows[:, some] / scale, np.ones(len(rows)))[0] / scale
-            left = float(((rows[:, some] @ found - 1) ** 2).sum())
+            found = np.linalg.lstsq(rows[:, some] / scale, wanted)[0] / scale
+            left = float(((rows[:, some] @ found - wanted) ** 2).sum())
             if (found >= 0).all() and left < least - 1e-12:
                 best, least = np.zeros(rows.shape[1]), left
                 best[list(some)] = found
