@@ -130,7 +130,7 @@ class SettingError(GraphstoreError, ValueError):
 
 
 class AddressError(GraphstoreError, OSError):
-    """An address that a server cannot listen at."""
+    """An address that a server cannot listen at, or at which no cluster answers."""
 
 
 class QueryError(GraphstoreError, ValueError):

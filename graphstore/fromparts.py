@@ -4,9 +4,11 @@ import os
 from collections.abc import Iterator
 from typing import Any, Final
 
-from graphstore import digests
+from sqlalchemy.types import BigInteger, Boolean, Double, Integer, SmallInteger, Text
+
+from graphstore import digests, schema
 from graphstore.arrow import pyarrow
-from graphstore.errors import NotAStoreError
+from graphstore.errors import NotAStoreError, shown
 from graphstore.game import Progress, quiet
 from graphstore.parts.folder import Folder
 from graphstore.parts.ordered import chunks, ordered, rows_in
@@ -16,6 +18,16 @@ from graphstore.tables import Chunk
 
 MOST_JOBS: Final = 4
 """Connections to load over, by default: more do not help, as the server writes one disk."""
+
+_KINDS: Final[dict[type, Any]] = {
+    BigInteger: int,
+    Boolean: int,
+    Double: float,
+    Integer: int,
+    SmallInteger: int,
+    Text: str,
+}
+"""What a cell of the table game is in JSON."""
 
 
 def load(
@@ -37,8 +49,8 @@ def load(
         target: the file to write, or its address: see `Store.open`.
         force: replace the file if there is one; its agents are kept.
         drop_agents: with `force`, do not keep them.
-        jobs: connections to load over, into PostgreSQL; by default the number of processors, at
-            most 4. With one, the rows lie in the order of their key.
+        jobs: connections to load over, into PostgreSQL; by default one for two processors, since
+            the server works as much, at most 4. With one, rows lie in the order of their key.
         progress: called with the phase and how far it is.
 
     Raises:
@@ -60,7 +72,7 @@ def load(
         solved,
         force=force,
         drop_agents=drop_agents,
-        jobs=min(os.cpu_count() or 1, MOST_JOBS) if jobs is None else jobs,
+        jobs=min(max((os.cpu_count() or 1) // 2, 1), MOST_JOBS) if jobs is None else jobs,
         progress=progress,
     )
 
@@ -76,14 +88,20 @@ class FolderRows:
         """
         self._folder = folder
         self._hashes = digests.ColumnDigests()
-        self.states = int(folder.info["states"])
-        self.moves = int(folder.info["moves"])
+        for column in schema.game.c:
+            cell = folder.info[column.name]
+            if not (
+                column.nullable if cell is None else isinstance(cell, _KINDS[type(column.type)])
+            ):
+                raise self._damaged(f"its {column.name} cannot be {shown(str(cell))}")
+        self.states: int = folder.info["states"]
+        self.moves: int = folder.info["moves"]
         if digests.of_content(folder.digests) != folder.info["digest"]:
             raise self._damaged("its digests are not those that it was built with")
-        for table, said in (("state", self.states), ("edge", self.moves)):
+        for table, what, said in (("state", "states", self.states), ("edge", "moves", self.moves)):
             found = rows_in(folder.files(table), table)
             if found != said:
-                raise self._damaged(f"its files have {found:,} {table}s, not {said:,}")
+                raise self._damaged(f"its files have {found:,} {what}, not {said:,}")
 
     def rows(self, table: str) -> Iterator[Chunk]:
         """Yield the rows of state or of edge in the order of their key, each table once.
@@ -98,7 +116,7 @@ class FolderRows:
         names = {name for name in found.keys() | said if name.startswith(f"{table}.")}
         differing = sorted(name for name in names if found.get(name) != said.get(name))
         if differing:
-            raise self._damaged(f"{', '.join(differing)} not as it was built")
+            raise self._damaged(f"what was built had other cells in {', '.join(differing)}")
 
     def blocks(self, table: str) -> list[Iterator[Chunk]]:
         """Return the rows of each file, of the largest first."""

@@ -224,6 +224,8 @@ class PlainGame:
 
     reference: str = ""
     """Where the rules were loaded from, as ``FILE.py:NAME``."""
+    origin: str = ""
+    """The same with the whole path of the file, by which another process finds them."""
     shape: tuple[int, int] | None = None
     players: tuple[str, str] = ("player 1", "player 2")
     max_plies: int | None = None

@@ -164,7 +164,7 @@ def _crew(where: str | None, memory: int | None) -> AbstractContextManager[Crew]
         return nullcontext(Alone())
     from graphstore.parts.cluster import cluster
 
-    return cluster(where, memory)
+    return cluster(where)
 
 
 def _for_steps(memory: int | None, crew: Crew) -> int:

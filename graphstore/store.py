@@ -30,7 +30,7 @@ from graphstore.errors import (
     StoreReplacedError,
 )
 from graphstore.game import Game
-from graphstore.games import find_builtin
+from graphstore.games import are_those_of, find_builtin
 from graphstore.notebook import facts, or_none
 from graphstore.places import Place
 from graphstore.places.migrating import migrate
@@ -67,11 +67,7 @@ class Store:
             self.close()
             raise
         built_by = (self.info["name"], self.info["rules"])
-        # The digest of a file tells its rules, wherever it lies; a built-in version needs the name.
-        if rules is not None and (
-            rules.rules != built_by[1]
-            or (find_builtin(rules.name) is not None and rules.name != built_by[0])
-        ):
+        if rules is not None and not are_those_of(rules, *built_by):
             warnings.warn(
                 f"{place.address} was built by other rules, or another version of them: "
                 f"{' '.join(built_by)}, now {rules.name} {rules.rules}; verify tells more",

@@ -43,8 +43,14 @@ def load(reference: str) -> Game:
         games = ", ".join(_games(module)) or "none"
         raise GameNameError(f"{match['module']} has no {name}; the games it defines: {games}")
     parameters = _parameters(reference, match["parameters"])
-    file = Path(match["module"]).name
-    return _make(getattr(module, name), parameters, reference=f"{file}:{name}", given=reference)
+    file = Path(match["module"])
+    place = file.resolve() if match["module"].endswith(".py") else file
+    game = _make(
+        getattr(module, name), parameters, reference=f"{file.name}:{name}", given=reference
+    )
+    if isinstance(game, PlainGame):
+        vars(game)["origin"] = f"{place}:{name}{game.name.removeprefix(f'{file.name}:{name}')}"
+    return game
 
 
 def installed() -> dict[str, str]:

@@ -278,22 +278,24 @@ def piece_parts(task: Figures, folder: Path) -> Figures:
     """Measure the build in parts: exploring, solving, digests, and the folder into SQLite."""
     _import_all()
     path, most = folder / "game.parts", 0
-    draft, phases = draft_of(path), dict[str, float]()
+    draft, begun, last = draft_of(path), dict[str, float](), dict[str, float]()
 
     def look(phase: str, *_: int | None) -> None:
-        """Note when a phase begins, and how much lies on the disk then."""
+        """Note when a phase begins and ends, and how much lies on the disk when it begins."""
         nonlocal most
-        if phase not in phases:
-            phases[phase] = time.perf_counter()
+        if phase not in begun:
+            begun[phase] = time.perf_counter()
             most = max(most, _bytes(draft))
+        last[phase] = time.perf_counter()
 
     parts, cluster = task["parts"], task["cluster"]
     since = time.perf_counter()
     report = build_folder(task["game"], path, parts=parts, cluster=cluster, progress=look)
+    ended = time.perf_counter()
     made = Folder.open(path)
     took = made.contents.took
     figures = {
-        "start": round(phases["explore"] - since, 3),
+        "start": round(begun["explore"] - since, 3),
         "explore": report.seconds["explore"],
         "solve": report.seconds["solve"],
         "digests": report.seconds["digest"],
@@ -308,6 +310,8 @@ def piece_parts(task: Figures, folder: Path) -> Figures:
         "most_bytes": most,
         "peak_bytes": peak_bytes(),
     }
+    if cluster is None:  # both tables, one after the other
+        figures["edge_digests"] = round(ended - last.get("digest states", ended), 4)
     if cluster is None and parts == 1:
         since = time.perf_counter()
         load(path, folder / "parts.db")
@@ -501,14 +505,14 @@ class Costs(NamedTuple):
 
     Attributes:
         work: seconds of one core, exploring and solving: a step, a file opened, a state, a move.
-        digests: seconds of the digests a state and a move.
+        digests: seconds of one core of the digests a state and a move.
         one_sent: bytes that are sent a state and a move, with one part.
         files: bytes of the folder a state and a move, the most measured.
     """
 
     work: tuple[float, ...]
-    digests: tuple[float, float]
-    one_sent: tuple[float, float]
+    digests: tuple[float, ...]
+    one_sent: tuple[float, ...]
     files: tuple[float, float]
 
 
@@ -521,8 +525,11 @@ def costs_of(runs: list[Figures]) -> Costs:
     large += [run for run in alone if run["parts"] == max(PARTS)]
     return Costs(
         fitted([_counts(run) for run in alone], [_worked(run) for run in alone]),
-        _two(fitted(counts, [run["digests"] for run in ones])),
-        _two(fitted(counts, [_sent(run)[1] for run in ones])),
+        (
+            *fitted([row[:1] for row in counts], [r["digests"] - r["edge_digests"] for r in ones]),
+            *fitted([row[1:] for row in counts], [r["edge_digests"] for r in ones]),
+        ),
+        fitted(counts, [_sent(run)[1] for run in ones]),
         (
             max(run["state_bytes"] / run["states"] for run in large),
             max(run["edge_bytes"] / run["moves"] for run in large),
@@ -547,11 +554,6 @@ def _worked(run: Figures) -> float:
     """Return the seconds of all steps; where steps do not tell them all, of the two phases."""
     told = [float(each["seconds"]) for each in run["took"].values()]
     return sum(told) if all(told) else float(run["explore"] + run["solve"])
-
-
-def _two(costs: Sequence[float]) -> tuple[float, float]:
-    first, second = costs
-    return first, second
 
 
 def fitted(counts: Sequence[Sequence[float]], measured: Sequence[float]) -> tuple[float, ...]:
@@ -587,7 +589,7 @@ def costs_shown(costs: Costs) -> Section:
     """Return the fitted costs."""
     rows = [
         ("exploring and solving, µs of a core", *(f"{cost * 1e6:,.2f}" for cost in costs.work)),
-        ("digests, µs", "", "", *(f"{cost * 1e6:,.2f}" for cost in costs.digests)),
+        ("digests, µs of a core", "", "", *(f"{cost * 1e6:,.2f}" for cost in costs.digests)),
         ("sent with one part, bytes", "", "", *(f"{cost:,.1f}" for cost in costs.one_sent)),
         ("sent with many parts, bytes", "", "", "0.0", f"{ASK + ANSWER:.1f}"),
         ("folder, bytes", "", "", *(f"{cost:,.1f}" for cost in costs.files)),
@@ -672,7 +674,7 @@ def forecast(target: Target, cluster: Cluster, costs: Costs) -> dict[str, str]:
     most = kept + edges[0], kept + edges[1]
     least_disk, most_disk = (max(pair) for pair in zip(most, final, strict=True))
     through = 2 * (kept + sent * ANSWER / (ASK + ANSWER)) + 2 * final[0]  # which the digests read
-    digests = (states * costs.digests[0] + moves * costs.digests[1]) / 3600
+    digests = max(states * costs.digests[0], moves * costs.digests[1]) / 3600  # at once
     computing = work / 3600 / processes if processes else float("inf")
     passing = through / cluster.speed / 3600
     fits = "yes" if most_disk <= cluster.disk else "NO" if least_disk > cluster.disk else "perhaps"

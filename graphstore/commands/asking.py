@@ -8,6 +8,7 @@ from graphstore.commands.options import (
     FILE,
     POSITION,
     RULES,
+    asked,
     csv_option,
     is_strategy,
     json_option,
@@ -92,7 +93,8 @@ def sql(
 ) -> None:
     """Run one reading SQL STATEMENT; - takes it from standard input.
 
-    board(id) draws a state, canonical(text) is the id of the state of a position.
+    board(id) draws a state, canonical(text) is the id of the state of a position. Of a game in
+    parts FILE is the folder, and the SQL is DuckDB's.
     """
     from graphstore import console
     from graphstore.interrupts import noticed
@@ -101,8 +103,8 @@ def sql(
         raise click.UsageError("--seconds nan: that is no number of seconds")
     if statement == "-":
         statement = sys.stdin.buffer.read().decode(errors="replace")
-    with opened(file, rules) as store, noticed():
-        answer = store.sql(statement, seconds=seconds or None, rows=rows or None)
+    with noticed(), asked(file, rules) as ask:
+        answer = ask(statement, seconds=seconds or None, rows=rows or None)
         printer = console.print_table
         if as_json:
             printer = console.print_json_rows

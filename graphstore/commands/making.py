@@ -158,7 +158,7 @@ def build(
     "--jobs",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Load PostgreSQL over N connections  [default: one a processor, at most 4]",
+    help="Load PostgreSQL over N connections  [default: one for two processors, at most 4]",
 )
 @json_option
 def load(
@@ -178,7 +178,7 @@ def load(
     from graphstore.fromparts import load as load_folder
     from graphstore.parts.folder import Folder
 
-    target = db or database_of(Folder.open(folder).info["name"])
+    target = db or database_of(str(Folder.open(folder).info["name"]))
     with warnings_said(), console.progress_shown() as progress:
         report = load_folder(
             folder,

@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any, ClassVar, TextIO, TypeVar
 
 import click
@@ -94,6 +95,24 @@ def opened(file: str, rules: str | None = None) -> Any:
             if other is not None and os.path.isfile(other):
                 raise click.UsageError(f"{other} is a file; FILE goes first") from None
         raise
+
+
+@contextmanager
+def asked(file: str, rules: str | None = None) -> Iterator[Callable[..., Any]]:
+    """Lend the method `sql` of a database, or of a folder, with the rules that were named."""
+    if not os.path.isdir(file):
+        with opened(file, rules) as store:
+            yield store.sql
+        return
+    from graphstore.games import find_builtin, find_game
+    from graphstore.parts.folder import Folder
+
+    folder = Folder.open(file)
+    if rules is not None and find_builtin(folder.info["name"]) and from_environment("rules"):
+        rules = None  # the variable is for games that are not built in
+    game = None if rules is None else find_game(rules)
+    with warnings_said():
+        yield partial(folder.sql, rules=game)
 
 
 def from_environment(option: str) -> bool:

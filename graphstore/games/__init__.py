@@ -158,6 +158,13 @@ def find_builtin(name: str) -> Game | None:
         ) from None
 
 
+def are_those_of(rules: Game, name: str, version: str) -> bool:
+    """Return whether rules are those that a game of this name and version was built by."""
+    # A digest of a file tells its rules, wherever it lies; a built-in version needs the name.
+    built_in = find_builtin(rules.name) is not None
+    return rules.rules == version and (rules.name == name or not built_in)
+
+
 def _parameter(text: str, family: Family) -> Parameter:
     text = text.strip().lower()
     if re.fullmatch(r"[0-9]{1,9}", text):

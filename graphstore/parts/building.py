@@ -32,6 +32,7 @@ from graphstore.parts.crew import LITTLE, Crew
 from graphstore.parts.folder import (
     FORMAT,
     MANIFEST,
+    TABLES,
     WORK,
     Contents,
     Folder,
@@ -116,7 +117,7 @@ class Blocks:
         return sum(record[of] for wave in self.records for record in wave)
 
     def solve(self) -> list[dict[str, Any]]:
-        """Solve all states; return the records of all blocks."""
+        """Solve all states; return the records of all steps."""
         if self.count("late"):
             return rounds.solve(self._job, self._crew, self.layout, self._memory, self._progress)
         total = self.count("states")
@@ -230,13 +231,24 @@ def build(
         records = blocks.solve()
         lap("solve")
         took = {"explore": _taken(chain(*blocks.records)), "solve": _taken(records)}
-        digests = digests_of(draft, progress=progress)
+        digests = _digests(draft, crew, memory or MEMORY, progress)
         lap("digest")
         info = _describe(game, job, blocks, records, since) | {"digest": of_content(digests)}
         write_manifest(draft, Contents(info, digests, job.below, took))
         shutil.rmtree(draft / WORK)
         _put(draft, target)
     return Folder.open(target)
+
+
+def _digests(draft: Path, crew: Crew, memory: int, progress: Progress) -> dict[str, str]:
+    """Return the digests of all columns; of each table they are one step, since order matters."""
+    if crew.size == 1:
+        return digests_of(draft, memory=memory, progress=progress)
+    found: dict[str, str] = {}
+    calls = [(draft.absolute(), (table,), memory) for table in TABLES]
+    for _, digests in crew.run(digests_of, calls):
+        found |= digests
+    return dict(sorted(found.items()))
 
 
 def _describe(
@@ -253,7 +265,7 @@ def _describe(
         "extent": schema.BELOW if job.below else schema.WHOLE,
         "starts": waves[0],
         "states": sum(waves),
-        "positions": sum(record["positions"] for record in records),
+        "positions": sum(record.get("positions", 0) for record in records),
         "moves": blocks.count("moves"),
         "edges": blocks.count("edges"),
         "plies": max(wave for wave, states in enumerate(waves) if states),

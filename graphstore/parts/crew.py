@@ -22,8 +22,16 @@ class Crew(Protocol):
     def rules(self, game: Game) -> Game | str:
         """Return what steps need to know the rules: themselves, or their name."""
 
-    def run(self, step: Callable[..., Any], calls: Sequence[Call]) -> Iterator[tuple[int, Any]]:
+    def run(
+        self, step: Callable[..., Any], calls: Sequence[Call], homes: Sequence[int] | None = None
+    ) -> Iterator[tuple[int, Any]]:
         """Yield (which call, what the step returned) as steps are done.
+
+        Args:
+            step: a function.
+            calls: the arguments of each call.
+            homes: a number for each call; those of equal numbers are best taken by the same
+                process, which has kept what the last one left.
 
         Raises:
             StoreError: the crew is gone.
@@ -39,7 +47,9 @@ class Alone:
         """Return the rules."""
         return game
 
-    def run(self, step: Callable[..., Any], calls: Sequence[Call]) -> Iterator[tuple[int, Any]]:
+    def run(
+        self, step: Callable[..., Any], calls: Sequence[Call], homes: Sequence[int] | None = None
+    ) -> Iterator[tuple[int, Any]]:
         """Take one step after the other."""
         for number, call in enumerate(calls):
             yield number, step(*call)

@@ -2,16 +2,20 @@
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 import numpy as np
 
 from graphstore import arrow, schema
 from graphstore.errors import NewerStoreError, NotAStoreError, StoreError, StoreMissingError
+from graphstore.game import Game
 from graphstore.parts.atomic import put
-from graphstore.tables import Column
+
+if TYPE_CHECKING:
+    from graphstore.tables import Column  # a heavy room
+from graphstore.usersql import Answer
 
 FORMAT: Final = 1
 ROW_GROUP: Final = 65_536
@@ -106,6 +110,35 @@ class Folder:
         """The digests of the columns of state and edge."""
         return self.contents.digests
 
+    def sql(
+        self,
+        statement: str,
+        parameters: Sequence[Any] | Mapping[str, Any] = (),
+        *,
+        rules: Game | None = None,
+        seconds: float | None = None,
+        rows: int | None = None,
+        memory: int | None = None,
+    ) -> Answer:
+        """Return the rows of one reading statement in DuckDB's SQL; see `graphstore.parts.duck`.
+
+        Raises:
+            QueryError: the SQL is wrong, would do more than read, or comes to a limit.
+            NotAStoreError: files are missing or damaged.
+            MissingExtraError: DuckDB or pyarrow is not installed.
+        """
+        from graphstore.parts.duck import sql
+
+        return sql(
+            self,
+            statement,
+            parameters,
+            rules=rules,
+            seconds=seconds,
+            rows=rows,
+            memory=memory,
+        )
+
     def files(self, table: str) -> list[Path]:
         """Return the files of a table, by wave, then by part."""
         return files_of(self.path, table)
@@ -138,7 +171,7 @@ def write_manifest(path: Path, contents: Contents) -> None:
     put(path / MANIFEST, lambda file: file.write(json.dumps(said, indent=1).encode()))
 
 
-def write_rows(path: Path, table: str, chunks: Iterable[Mapping[str, Column]]) -> None:
+def write_rows(path: Path, table: str, chunks: Iterable[Mapping[str, "Column"]]) -> None:
     """Write the rows of a block, a row group a chunk, which has no more than `ROW_GROUP` rows.
 
     Args:
@@ -158,7 +191,7 @@ def write_rows(path: Path, table: str, chunks: Iterable[Mapping[str, Column]]) -
     put(path, write)
 
 
-def _cells(pa: Any, field: Any, column: Column) -> Any:
+def _cells(pa: Any, field: Any, column: "Column") -> Any:
     """Return a column as an arrow array, null where it is masked."""
     if isinstance(column, list):
         return pa.array(column, field.type)

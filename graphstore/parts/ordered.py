@@ -78,16 +78,22 @@ def ordered(files: Sequence[Path], table: str, *, memory: int = MEMORY) -> Itera
         rows = _in_order([piece for run in runs for piece in run.take(bound)], PRIMARY[table][0])
         runs = [run for run in runs if run.left or len(run.keys)]
         columns = _columns(rows)
-        before = _check_order(table, columns, before)
+        before = _check_order(files[0].parents[1], table, columns, before)
         done += len(rows)
         yield done, total, columns
 
 
-def digests_of(path: Path, *, memory: int = MEMORY, progress: Progress = quiet) -> dict[str, str]:
+def digests_of(
+    path: Path,
+    tables: Sequence[str] = tuple(TABLES),
+    memory: int = MEMORY,
+    progress: Progress = quiet,
+) -> dict[str, str]:
     """Return the digest of each column of a game in parts, by name, as any build has them.
 
     Args:
         path: the folder, which need not be complete.
+        tables: of which.
         memory: see `ordered`.
         progress: called with the phase and how far it is.
 
@@ -95,7 +101,7 @@ def digests_of(path: Path, *, memory: int = MEMORY, progress: Progress = quiet) 
         NotAStoreError: see `ordered`.
     """
     hashes = ColumnDigests()
-    for table in TABLES:
+    for table in tables:
         for done, total, columns in ordered(files_of(path, table), table, memory=memory):
             hashes.update_table(table, columns)
             progress(f"digest {table}s", done, total)
@@ -114,6 +120,7 @@ class _Run:
     def __init__(self, file: Path, table: str) -> None:
         self._file = file
         self._key = PRIMARY[table][0]
+        self._never_null = [column.name for column in TABLES[table] if not column.nullable]
         self._metadata = self._reading(lambda: pyarrow().parquet.read_metadata(file))
         if not self._metadata.schema.to_arrow_schema().equals(types_of(TABLES[table])):
             raise NotAStoreError(f"{file} is damaged: its columns are not those of {table}")
@@ -175,7 +182,12 @@ class _Run:
 
         def decoded() -> Any:
             with parquet.ParquetFile(self._file, metadata=self._metadata) as file:
-                return file.read_row_group(group, use_threads=False).combine_chunks()
+                rows = file.read_row_group(group, use_threads=False).combine_chunks()
+            rows.validate(full=True)  # texts are UTF-8
+            for name in self._never_null:
+                if rows[name].null_count:
+                    raise ValueError(f"{name} is NULL")
+            return rows
 
         return self._reading(decoded)
 
@@ -212,7 +224,9 @@ def _in_order(pieces: Sequence[Any], key: str) -> Any:
     return rows.take(np.argsort(rows[key].to_numpy(), kind="stable"))
 
 
-def _check_order(table: str, columns: dict[str, Column], before: tuple[int, int]) -> Any:
+def _check_order(
+    folder: Path, table: str, columns: dict[str, Column], before: tuple[int, int]
+) -> tuple[int, int]:
     """Return the last key of a chunk; refuse one that does not ascend from the last key before."""
     keys = [columns[name] for name in PRIMARY[table]]
     first = np.concatenate(([before[0]], keys[0]))
@@ -223,7 +237,7 @@ def _check_order(table: str, columns: dict[str, Column], before: tuple[int, int]
     wrong = np.flatnonzero(~ascends)
     if wrong.size:
         row = " ".join(f"{name} {columns[name][wrong[0]]}" for name in PRIMARY[table])
-        raise NotAStoreError(f"damaged: {table} {row} is out of order, or there twice")
+        raise NotAStoreError(f"{folder} is damaged: {row} is out of order, or there twice")
     return int(keys[0][-1]), int(keys[-1][-1])
 
 

@@ -26,15 +26,15 @@ from graphstore.parts.standing import (
     inboxes,
     keep,
     message_of,
-    received,
     release,
     standing,
+    told_to,
 )
-from graphstore.parts.steps import ASKS, Block, Job, Layout, write_states
+from graphstore.parts.steps import ASKS, Block, Job, Layout, noting, received, write_states
 from graphstore.parts.work import Work
 from graphstore.solution import Worth, solution_of
 
-BYTES_A_STATE, BYTES_A_MOVE = 150, 60  # of a share, while it is gathered or solved: measured
+BYTES_A_STATE, BYTES_A_MOVE = 100, 60  # of a share, while it is gathered or solved: measured
 
 SOLVED: Final = np.dtype([*WORTH.items(), ("score", np.float64)])
 """What is kept of each state of a share that is solved."""
@@ -43,7 +43,7 @@ SOLVED: Final = np.dtype([*WORTH.items(), ("score", np.float64)])
 def solve(
     job: Job, crew: Crew, layout: Layout, memory: int, progress: Progress
 ) -> list[dict[str, Any]]:
-    """Solve all states, whose blocks are explored; return the records of the blocks.
+    """Solve all states, whose blocks are explored; return the records of all steps.
 
     Args:
         job: what every step is told.
@@ -61,18 +61,18 @@ def solve(
     return _Rounds(job, crew, plan, states, progress).solve(blocks)
 
 
+@noting(lambda plan, share, now, inbox: (now.phase, now.number, share))
 def take(job: Job, plan: Plan, share: int, now: Round, inbox: Inbox) -> dict[str, Any]:
     """Settle what follows from what a share was told in the round before, and tell others.
 
     Returns:
         The record: ``settled``, how many states; ``told``, to which shares, and which rows of what
-        it keeps: the slots, and what they are worth.
+        it keeps: the slots, and what they are worth; ``messages`` and their ``bytes``.
     """
     work = job.work
-    if (done := work.noted(now.phase, now.number, share)) is not None:
-        return done
     at = standing(job, plan, share, now)
-    settled, hearers, rows = at.take(now, share, *received(work, at, now, inbox))
+    slots, heard = told_to(work, at, now, inbox)
+    settled, hearers, rows = at.take(now, share, slots, heard)
     ends = np.searchsorted(hearers, at.share.hearers)
     if len(hearers):
         told = np.empty(len(hearers), dtype=message_of(at))
@@ -82,24 +82,19 @@ def take(job: Job, plan: Plan, share: int, now: Round, inbox: Inbox) -> dict[str
         work.save(now.number, share, **{f"{now.phase}_told": told})
     at.next = now.number + 1
     others = np.flatnonzero(np.diff(ends)).tolist()
-    record = {
+    keep(plan, share, at)
+    return {
         "settled": settled,
         "told": [[other, int(ends[other]), int(ends[other + 1])] for other in others],
+        "messages": len(inbox),
+        "bytes": len(slots) * message_of(at).itemsize,
     }
-    work.note(now.phase, now.number, share, record)
-    keep(job, plan, share, now, at)
-    return record
 
 
+@noting(lambda plan, share, now: ("finish", 0, share))
 def finish(job: Job, plan: Plan, share: int, now: Round) -> dict[str, Any]:
-    """Keep what the states of a share are worth in the end, in the order of their ids.
-
-    Returns:
-        The record: ``states``.
-    """
+    """Keep what the states of a share are worth in the end, in the order of their ids."""
     work = job.work
-    if (done := work.noted("finish", 0, share)) is not None:
-        return done
     at = standing(job, plan, share, now)
     held = at.share
     solved = np.empty(len(held.id), dtype=SOLVED)
@@ -116,39 +111,36 @@ def finish(job: Job, plan: Plan, share: int, now: Round) -> dict[str, Any]:
     )
     solved["score"] = block.scores(at.worth.value, at.asked_value)
     work.save(0, share, solved=solved)
-    record = {"states": len(solved)}
-    work.note("finish", 0, share, record)
-    return record
+    return {}
 
 
+@noting(lambda plan, wave, part: ("solve", wave, part))
 def write(job: Job, plan: Plan, wave: int, part: int) -> dict[str, Any]:
     """Write the states of a block, that the shares have solved.
 
     Returns:
-        The record, as that of `graphstore.parts.steps.solve`; and ``cyclic``.
+        The record, as that of `graphstore.parts.steps.solve`; and ``cyclic``, if play can cycle.
     """
     work = job.work
-    if (done := work.noted("solve", wave, part)) is not None:
-        return done
     release(plan, *range(plan.shares))  # in this process, which may have had some
     game = job.ready()
     ids, texts, outcome = (np.array(work.load(n, wave, part)) for n in ("id", "text", "outcome"))
     meet(game, ids, texts)
     solved = np.empty(len(ids), dtype=SOLVED)
     of = buckets(ids)
+    pieces = []
     for share in meeting(part, plan.layout.parts[wave], plan.shares):
         first, end = span(share, plan.shares)
         rows = np.flatnonzero((of >= first) & (of < end))
         at = np.searchsorted(work.load("share_id", 0, share), ids[rows])
-        solved[rows] = work.load("solved", 0, share)[at]
+        pieces.append(work.load("solved", 0, share)[at])
+        solved[rows] = pieces[-1]
     worth = Worth(*(np.ascontiguousarray(solved[name]) for name in WORTH))
     solution = solution_of(worth, np.ascontiguousarray(solved["score"]))
     none = np.zeros(0, dtype=np.int32)
     block = Block(ids, texts, outcome, none, none, none, none)
     record = write_states(job, game, wave, part, block, solution)
-    record |= {"cyclic": True} if solution.cyclic else {}
-    work.note("solve", wave, part, record)
-    return record
+    return record | received(pieces) | ({"cyclic": True} if solution.cyclic else {})
 
 
 def _planned(work: Work, crew: Crew, layout: Layout, memory: int, states: int, moves: int) -> Plan:
@@ -157,7 +149,8 @@ def _planned(work: Work, crew: Crew, layout: Layout, memory: int, states: int, m
     if before is None:
         need = states * BYTES_A_STATE + moves * BYTES_A_MOVE
         hands = crew.size if states > LITTLE * crew.size else 1
-        shares = min(max(hands, -(-need // memory), *layout.parts), BUCKETS)
+        asked = layout.parts[0]  # few starts are in as many parts as were asked for, or in one
+        shares = min(max(hands, -(-need // memory), asked), BUCKETS)
         before = {"shares": shares, "token": uuid4().hex}
         work.note("shares", 0, 0, before)
     return Plan(before["shares"], before["token"], memory, layout)
@@ -173,8 +166,10 @@ class _Rounds:
         self._plan = plan
         self._states = states
         self._progress = progress
+        self._records: list[dict[str, Any]] = []
 
     def solve(self, blocks: list[tuple[int, int]]) -> list[dict[str, Any]]:
+        """See the function."""
         job, plan, work, shares = self._job, self._plan, self._work, range(self._plan.shares)
         self._all("gather", gather, {(0, share): (job, plan, share) for share in shares})
         for name in ("counts", "into", "twice", "twice_into", *ASKS):
@@ -189,11 +184,11 @@ class _Rounds:
         self._all("finish", finish, {(0, share): (job, plan, share, last) for share in shares})
         for name in (f"{last.phase}_*", "share_[!i]*"):  # all but share_id
             work.clear(name)
-        records = self._all("solve", write, {block: (job, plan, *block) for block in blocks})
+        self._all("solve", write, {block: (job, plan, *block) for block in blocks})
         for name in ("share_id", "solved", "id", "text", "outcome"):
             work.clear(name)
         self._progress("solve", self._states, self._states)
-        return list(records.values())
+        return self._records
 
     def _rounds(self, now: Round) -> tuple[int, Round]:
         """Take rounds until no share tells another; return how much was settled, and what is next.
@@ -224,6 +219,10 @@ class _Rounds:
         """Take a step wherever it is not noted as done; return all records."""
         records = {key: self._work.noted(step, *key) for key in calls}
         left = [key for key, record in records.items() if record is None]
-        for number, record in self._crew.run(function, [calls[key] for key in left]):
+        for number, record in self._crew.run(
+            function, [calls[key] for key in left], homes=[part for _, part in left]
+        ):
             records[left[number]] = record
-        return {key: record for key, record in records.items() if record is not None}
+        done = {key: record for key, record in records.items() if record is not None}
+        self._records += done.values()
+        return done

@@ -14,7 +14,7 @@ from graphstore.arrays import numbered, ragged
 from graphstore.game import Codes, Ints
 from graphstore.graph import Backward, Edges, Rows
 from graphstore.parts.spread import BUCKETS, buckets, in_order, meeting, span
-from graphstore.parts.steps import Job, Layout
+from graphstore.parts.steps import Job, Layout, noting, received
 from graphstore.parts.work import Work
 
 SMALL: Final = 1 << 20  # bytes of an array that is copied into memory, and keeps no file open
@@ -109,18 +109,20 @@ ARRAYS: Final = tuple(map(_named, Share._fields))
 """The names of all arrays of a share."""
 
 
+@noting(lambda plan, share: ("gather", 0, share))
 def gather(job: Job, plan: Plan, share: int) -> dict[str, Any]:
     """Collect the states of a share from all blocks, and number what their moves lead to.
 
     It keeps the arrays of a `Share` up to ``begin``; and the ids of the slots, int64[k], by share.
 
     Returns:
-        The record: ``states``.
+        The record: ``messages`` and their ``bytes``, what blocks had for it.
     """
     work = job.work
-    if (done := work.noted("gather", 0, share)) is not None:
-        return done
-    ids, outcome, counts, child = _collected(work, plan, share)
+    columns = _collected(work, plan, share)
+    record: dict[str, Any] = received(*columns)
+    ids, outcome, counts, child = map(np.concatenate, columns)
+    columns.clear()  # let their memory go
     rows = np.argsort(ids)
     found, into = numbered(child)
     del child
@@ -145,20 +147,17 @@ def gather(job: Job, plan: Plan, share: int) -> dict[str, Any]:
     )
     named = dict(zip(map(_named, GATHERED), arrays, strict=True))
     work.save(0, share, **{ASKED: found[order]}, **named)
-    record = {"states": len(ids)}
-    work.note("gather", 0, share, record)
     return record
 
 
+@noting(lambda plan, share: ("listen", 0, share))
 def listen(job: Job, plan: Plan, share: int) -> dict[str, Any]:
     """Find out which slots of all shares stand for the states of one; all must be gathered.
 
     Returns:
-        The record: ``heard``, how many there are.
+        The record: ``messages`` and their ``bytes``, what shares ask for.
     """
     work = job.work
-    if (done := work.noted("listen", 0, share)) is not None:
-        return done
     asked = []
     for other in range(plan.shares):
         first, end = work.load(_named("begin"), 0, other)[share : share + 2]
@@ -171,14 +170,15 @@ def listen(job: Job, plan: Plan, share: int) -> dict[str, Any]:
         "hearers": _offset(np.array([*map(len, asked)])),
     }
     work.save(0, share, **{_named(field): array for field, array in heard.items()})
-    record = {"heard": len(rows)}
-    work.note("listen", 0, share, record)
-    return record
+    return received(asked)
 
 
-def _collected(work: Work, plan: Plan, share: int) -> tuple[Ints, Codes, NDArray[np.int32], Ints]:
-    """Return the ids, outcomes and numbers of moves of the states of a share; and the children."""
-    columns: tuple[list[NDArray[Any]], ...] = ([], [], [], [])
+def _collected(work: Work, plan: Plan, share: int) -> list[list[NDArray[Any]]]:
+    """Return the ids, outcomes and numbers of moves of a share's states, and the children.
+
+    Each is in pieces, block by block.
+    """
+    columns: list[list[NDArray[Any]]] = [[], [], [], []]
     first, end = span(share, plan.shares)
     for wave, parts in enumerate(plan.layout.parts):
         for part in meeting(share, plan.shares, parts):
@@ -191,8 +191,7 @@ def _collected(work: Work, plan: Plan, share: int) -> tuple[Ints, Codes, NDArray
             found = (ids[rows], outcome[rows], counts[rows], asks[into[moves]])
             for column, some in zip(columns, found, strict=True):
                 column.append(some)
-    ids, outcome, counts, child = map(np.concatenate, columns)
-    return ids, outcome, counts, child
+    return columns
 
 
 def _offset(counts: NDArray[Any]) -> Ints:

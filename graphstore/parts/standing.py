@@ -1,7 +1,7 @@
 """How far a share is: what it knows of its states, and of those that their moves lead to.
 
 It is nowhere on the disk as such: it follows from what the share has received. So a process keeps
-it from round to round if there is room, and writes it down for the next process if there is none.
+it from round to round, and writes it down only where another share needs the room.
 """
 
 import threading
@@ -55,6 +55,7 @@ class Upward:
         worth: of its states, as far as it is known.
     """
 
+    PHASE = "upward"
     FIELDS = Worth._fields
 
     def __init__(self, share: Share) -> None:
@@ -125,6 +126,7 @@ class Around:
         asked_value: the value of each slot.
     """
 
+    PHASE = "around"
     FIELDS = ("value",)
 
     def __init__(self, share: Share) -> None:
@@ -169,7 +171,9 @@ class Around:
 
 
 Standing: TypeAlias = Upward | Around
-PHASES: Final[dict[str, type[Upward] | type[Around]]] = {"upward": Upward, "around": Around}
+PHASES: Final[dict[str, type[Upward] | type[Around]]] = {
+    each.PHASE: each for each in (Upward, Around)
+}
 
 _kept: dict[tuple[str, int], Standing] = {}
 _lock = threading.Lock()
@@ -180,17 +184,19 @@ def standing(job: Job, plan: Plan, share: int, now: Round) -> Standing:
     with _lock:
         found = _kept.pop((plan.token, share), None)
     if not isinstance(found, PHASES[now.phase]) or found.next > now.number:
+        found = None  # let its memory go
+        _make_room(job.work, plan)
         found = _written(job.work, share, now)
     for number in range(found.next, now.number):
         past = Round(now.phase, number, now.ties)
         inbox = _inbox(job.work, plan, share, past)
         if inbox or past.opens:
-            found.take(past, share, *received(job.work, found, past, inbox))
+            found.take(past, share, *told_to(job.work, found, past, inbox))
         found.next = number + 1
     return found
 
 
-def received(work: Work, at: Standing, now: Round, inbox: Inbox) -> tuple[Ints, list[NDArray[Any]]]:
+def told_to(work: Work, at: Standing, now: Round, inbox: Inbox) -> tuple[Ints, list[NDArray[Any]]]:
     """Return the slots that are settled by what others told in the round before; and the worth."""
     told = [np.empty(0, dtype=message_of(at))]
     slots = [NOBODY]
@@ -213,24 +219,10 @@ WORTH: Final = {
 """The types of the columns of a `Worth`."""
 
 
-def keep(job: Job, plan: Plan, share: int, now: Round, at: Standing) -> None:
-    """Keep how far a share is after a round: in memory; where there is no room, on the disk."""
-    size = _size(at)
+def keep(plan: Plan, share: int, at: Standing) -> None:
+    """Keep how far a share is, for the next round."""
     with _lock:
-        if sum(map(_size, _kept.values())) + size > plan.memory:
-            for token, other in list(_kept):
-                if token != plan.token:  # of a build that is over, or can go on without
-                    del _kept[token, other]
-        if sum(map(_size, _kept.values())) + size <= plan.memory:
-            _kept[plan.token, share] = at
-            return
-    work, before = job.work, job.work.noted(f"{now.phase}_kept", 0, share)
-    arrays = {f"{now.phase}_kept_{name}": array for name, array in at.arrays().items()}
-    work.save(at.next, share, **arrays)
-    work.note(f"{now.phase}_kept", 0, share, {"next": at.next})
-    if before is not None and before["next"] != at.next:
-        for name in arrays:
-            work.drop(name, before["next"], share)
+        _kept[plan.token, share] = at
 
 
 def release(plan: Plan, *shares: int) -> None:
@@ -240,9 +232,36 @@ def release(plan: Plan, *shares: int) -> None:
             _kept.pop((plan.token, share), None)
 
 
+def _make_room(work: Work, plan: Plan) -> None:
+    """Write down what is kept of other shares, as long as one more would be too much.
+
+    The last ones first: shares take turns, so that their next turn is the furthest away.
+    """
+    while True:
+        with _lock:
+            sizes = [_size(at) for at in _kept.values()]
+            if not sizes or sum(sizes) + max(sizes) <= plan.memory:
+                return
+            (token, share), at = _kept.popitem()
+        if token == plan.token:  # else of a build that is over, or can go on without
+            _write_down(work, share, at)
+
+
 def _size(at: Standing) -> int:
     """Return how many bytes it takes to keep."""
     return sum(array.nbytes for array in (*at.arrays().values(), *at.share))
+
+
+def _write_down(work: Work, share: int, at: Standing) -> None:
+    """Write down how far a share is."""
+    step = f"{at.PHASE}_kept"
+    arrays = {f"{step}_{name}": array for name, array in at.arrays().items()}
+    before = work.noted(step, 0, share)
+    work.save(at.next, share, **arrays)
+    work.note(step, 0, share, {"next": at.next})
+    if before is not None and before["next"] != at.next:
+        for name in arrays:
+            work.drop(name, before["next"], share)
 
 
 def _written(work: Work, share: int, now: Round) -> Standing:

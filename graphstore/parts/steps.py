@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, wraps
 from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
+from socket import gethostname
 from time import perf_counter
 from typing import Any, Final, NamedTuple
 
@@ -63,9 +64,15 @@ class Job(NamedTuple):
         """Return the rules, which have met no position.
 
         Raises:
-            StoreError: they are of another version here than where the build was begun.
+            StoreError: they are of another version here than where the build was begun, or the
+                folder is not seen from here.
         """
-        game = _found(self.game) if isinstance(self.game, str) else self.game
+        if not self.work.path.is_dir():
+            raise StoreError(
+                f"{self.folder} cannot be seen from {gethostname()}; name a folder on a file "
+                "system that all workers share"
+            )
+        game = _found(self.game, self.rules) if isinstance(self.game, str) else self.game
         if game.rules != self.rules:
             raise StoreError(
                 f"{game.name}: the rules are {game.rules} here and {self.rules} where the build "
@@ -75,7 +82,8 @@ class Job(NamedTuple):
 
 
 @lru_cache(maxsize=4)
-def _found(name: str) -> Game:
+def _found(name: str, rules: str) -> Game:
+    """Return a game by name; one whose file has changed since is another."""
     return find_game(name)
 
 
@@ -91,24 +99,32 @@ class Layout(NamedTuple):
     ones: tuple[int, ...] = ()
 
 
-Step = Callable[[Job, int, int, Layout], dict[str, Any]]
+Step = Callable[..., dict[str, Any]]
 
 
-def noting(name: str) -> Callable[[Step], Step]:
-    """Let a step note its record at its end.
+def noting(key: Callable[..., tuple[str, int, int]]) -> Callable[[Step], Step]:
+    """Let a step note its record at its end; a step that is noted as done is not taken again.
 
-    It has ``seconds``, what the step took, and ``peak_bytes``, the most memory that its process
-    has had so far.
+    The record has ``seconds``, what the step took, and ``peak_bytes``, the most memory that its
+    process has had so far.
+
+    Args:
+        key: called with what the step is told beside the job: the step, the wave and the part by
+            which its record is known.
     """
 
     def noted(step: Step) -> Step:
         @wraps(step)
-        def take(job: Job, wave: int, part: int, layout: Layout) -> dict[str, Any]:
+        def take(job: Job, *rest: Any) -> dict[str, Any]:
+            at = key(*rest)
+            done = job.work.noted(*at)
+            if done is not None:
+                return done
             since = perf_counter()
-            record = step(job, wave, part, layout)
+            record = step(job, *rest)
             record["seconds"] = round(perf_counter() - since, 6)
             record["peak_bytes"] = getrusage(RUSAGE_SELF).ru_maxrss * 1024
-            job.work.note(name, wave, part, record)
+            job.work.note(*at, record)
             return record
 
         return take
@@ -116,7 +132,7 @@ def noting(name: str) -> Callable[[Step], Step]:
     return noted
 
 
-@noting("explore")
+@noting(lambda wave, part, layout: ("explore", wave, part))
 def explore(job: Job, wave: int, part: int, layout: Layout) -> dict[str, Any]:
     """Find the new states of a block and their moves; ask the next wave for the children.
 
@@ -175,11 +191,11 @@ def explore(job: Job, wave: int, part: int, layout: Layout) -> dict[str, Any]:
         "asked": len(children),
         "late": len(asked) - len(states),
         "ones": _bits(Run.of(states).ones),
-        **_received(asks, asks_text),
+        **received(asks, asks_text),
     }
 
 
-@noting("solve")
+@noting(lambda wave, part, layout: ("solve", wave, part))
 def solve(job: Job, wave: int, part: int, layout: Layout) -> dict[str, Any]:
     """Back up what the states of a block are worth, whose children are all in the next wave.
 
@@ -204,7 +220,7 @@ def solve(job: Job, wave: int, part: int, layout: Layout) -> dict[str, Any]:
     record = write_states(job, game, wave, part, block, solution_of(worth, score))
     if wave:
         _answer(work, wave, part, layout, block.id, worth)
-    return record | _received(*zip(*pieces, strict=True))
+    return record | received(*zip(*pieces, strict=True))
 
 
 class Block(NamedTuple):
@@ -304,7 +320,7 @@ def _asks(
     return asks, texts
 
 
-def _received(*pieces: Sequence[NDArray[Any]]) -> dict[str, int]:
+def received(*pieces: Sequence[NDArray[Any]]) -> dict[str, int]:
     """Return how many messages a step was sent, and how many bytes they have.
 
     Args:

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from graphstore.errors import StoreError
 from graphstore.parts.atomic import put
 from graphstore.parts.folder import WORK
+
+SMALL: Final = 1 << 16  # bytes of a file that is read faster than it is mapped
 
 
 class Work:
@@ -31,13 +33,14 @@ class Work:
     def save(self, wave: int, part: int, **arrays: NDArray[Any]) -> None:
         """Keep arrays of a block by their names."""
         for name, array in arrays.items():
-            put(self._file(name, wave, part), partial(np.save, arr=array))
+            put(self._file(name, wave, part), partial(_save, array))
 
     def load(self, name: str, wave: int, part: int) -> NDArray[Any]:
-        """Return an array, which lies on the disk until it is read."""
+        """Return an array; one that is not small lies on the disk until it is read."""
         file = self._file(name, wave, part)
         try:
-            return np.load(file, mmap_mode="r")  # type: ignore[no-any-return]
+            mapped = file.stat().st_size > SMALL
+            return np.load(file, mmap_mode="r" if mapped else None)  # type: ignore[no-any-return]
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             raise StoreError(
@@ -51,7 +54,7 @@ class Work:
     def clear(self, names: str) -> None:
         """Forget the arrays of all blocks that have such names, as of files: ``share_*``."""
         for folder in self.path.glob(names):
-            shutil.rmtree(folder)
+            shutil.rmtree(folder, ignore_errors=True)  # one given up too early may write yet
 
     def note(self, step: str, wave: int, part: int, record: Mapping[str, Any]) -> None:
         """Keep the record of a step that is done."""
@@ -70,3 +73,14 @@ class Work:
 
     def _record(self, step: str, wave: int, part: int) -> Path:
         return self.path / "done" / f"{step}-{wave:04}-{part:04}.json"
+
+
+class _Plain:
+    """A file as numpy writes to one that is none of the system's: what fails then has a reason."""
+
+    def __init__(self, file: Any) -> None:
+        self.write = file.write
+
+
+def _save(array: NDArray[Any], file: Any) -> None:
+    np.save(_Plain(file), array)

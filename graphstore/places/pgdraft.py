@@ -179,7 +179,7 @@ def sweep(connection: Connection) -> None:
         number = int.from_bytes(bytes.fromhex(found[1]), signed=True)
         if not try_lock(connection, number):
             continue
-        with suppress(OperationalError), connection.begin_nested():  # while it is still being left
+        with suppress(DBAPIError), connection.begin_nested():  # where its owner is only just gone
             connection.exec_driver_sql("SET LOCAL lock_timeout = '2s'")
             connection.exec_driver_sql(f"DROP SCHEMA {name} CASCADE")
         connection.commit()

@@ -14,20 +14,10 @@ from psycopg import RawServerCursor, errors
 
 from graphstore.connections import forks
 from graphstore.errors import QueryError
+from graphstore.marks import numbered
 from graphstore.places.pgserver import begin, said
 from graphstore.usersql import LONGEST, Answer, Watch, weight
 
-_TOKEN = re.compile(
-    r"""
-    (?P<other>
-        '(?:[^']|'')*' | "(?:[^"]|"")*" | --[^\n]* | /\*.*?\*/
-        | \$(?P<tag>\w*)\$.*?\$(?P=tag)\$ | :: | :=
-    )
-    | (?P<mark>\?)
-    | :(?P<name>[A-Za-z_]\w*)
-    """,
-    re.VERBOSE | re.DOTALL,
-)
 _LONGEST_S = 2_000_000  # seconds: the server takes no more
 _NOTHING = re.compile(r"(?>\s|;|--[^\n]*|/\*.*?\*/|/\*.*)*+", re.DOTALL)
 _PAGE = 1000  # rows fetched at once, at most
@@ -145,43 +135,6 @@ def limit(connection: psycopg.Connection[Any], watch: Watch) -> None:
     if left is not None:
         milliseconds = max(int(min(left, _LONGEST_S) * 1000), 1)
         connection.execute(f"SET LOCAL statement_timeout = {milliseconds}")
-
-
-def numbered(
-    statement: str, parameters: Sequence[Any] | Mapping[str, Any]
-) -> tuple[str, list[Any] | None]:
-    """Return a statement with ``$1`` for each ``?`` or ``:name``, and what to bind.
-
-    Without parameters nothing is changed.
-
-    >>> numbered("SELECT ':x', ply::text FROM state WHERE ply = :x OR value = :x", {"x": 1})
-    ("SELECT ':x', ply::text FROM state WHERE ply = $1 OR value = $1", [1])
-    """
-    if not parameters:
-        return statement, None
-    bound: list[Any] = []
-    places: dict[str, int] = {}
-
-    def put(found: re.Match[str]) -> str:
-        name = found["name"]
-        if name is not None and isinstance(parameters, Mapping):
-            if name not in parameters:
-                raise QueryError(f"SQL: there is no parameter for :{name}")
-            if name not in places:
-                bound.append(parameters[name])
-                places[name] = len(bound)
-            return f"${places[name]}"
-        if found["mark"] and not isinstance(parameters, Mapping):
-            if len(bound) == len(parameters):
-                raise QueryError(f"SQL: there are more ? than the {len(parameters)} parameters")
-            bound.append(parameters[len(bound)])
-            return f"${len(bound)}"
-        return found[0]
-
-    typed = _TOKEN.sub(put, statement)
-    if not isinstance(parameters, Mapping) and len(bound) != len(parameters):
-        raise QueryError(f"SQL: there are {len(bound)} ? for {len(parameters)} parameters")
-    return typed, bound
 
 
 def wrong(error: Exception, functions: set[str], watch: Watch) -> BaseException:

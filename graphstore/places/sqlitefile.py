@@ -24,6 +24,7 @@ from graphstore.errors import (
 )
 from graphstore.game import Ints
 from graphstore.interrupts import held_back
+from graphstore.parts.folder import is_folder
 from graphstore.places import UNCHANGED, WAIT
 from graphstore.places.precautions import blamed, refuse_traps
 from graphstore.places.sqlitedraft import SqliteDraft, check_target, take_over
@@ -272,6 +273,11 @@ def _check_header(path: Path) -> None:
             raise StoreMissingError(f"there is no file {path}; graphstore build GAME --db {path}")
         if not path.is_file():
             kind = "folder" if path.is_dir() else "pipe or device"
+            if is_folder(path):
+                raise NotAStoreError(
+                    f"{path} is a game in parts: ask it with graphstore sql, or make a database of "
+                    "it with graphstore load"
+                )
             raise NotAStoreError(f"{path} is a {kind}, not a graphstore database")
         if not os.access(path, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))

@@ -1,0 +1,25 @@
+"""Builds a game in parts in a process of its own, which tests stop: WHERE GAME FOLDER PARTS."""
+
+import sys
+from pathlib import Path
+
+from graphstore import find_game
+from graphstore.errors import GraphstoreError
+from graphstore.parts.building import build
+from graphstore.parts.cluster import cluster
+
+if __name__ == "__main__":
+    where, game, folder, parts = sys.argv[1:]
+    try:
+        with cluster(where) as crew:
+            build(
+                find_game(game),
+                Path(folder),
+                crew=crew,
+                parts=int(parts),
+            )
+    except GraphstoreError as error:
+        sys.exit(f"graphstore: {error}")
+    except KeyboardInterrupt:
+        print("graphstore: interrupted", file=sys.stderr)
+        sys.exit(130)
