@@ -570,3 +570,64 @@ def test_a_wrong_answer_is_an_error_of_the_load(tmp_path):
     assert asked.right(200, right)
     assert not asked.right(200, wrong)
     assert not asked.right(500, right)
+
+
+BUILT = ("tictactoe", 765, 2270)  # states and moves: tests/data/mnk.jsonl
+
+
+@pytest.fixture(scope="module")
+def scaling_run(tmp_path_factory):
+    """What `scaling.py` measured of a tiny game, as a file."""
+    done = run("scaling.py", BUILT[0], "--no-cluster", "--rounds", "1", "--parts", "2", "--json")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines()[0] == f"1/3  memory {BUILT[0]} ..."
+    file = tmp_path_factory.mktemp("scaling") / "run.json"
+    file.write_text(done.stdout)
+    return file
+
+
+def test_a_game_in_parts_sends_each_child_to_each_part_that_asks_once(scaling_run):
+    memory, one, two = json.loads(scaling_run.read_text())["runs"]
+    name, states, moves = BUILT
+    assert {(each["game"], each["states"], each["moves"]) for each in (memory, one, two)} == {
+        (name, states, moves)
+    }
+    assert len({each["digest"] for each in (memory, one, two)}) == 1
+    ask, answer = 8, 1 + 4 + 8 + 8 + 8  # bytes: an id; a Worth
+    sent = [{phase: took["bytes"] for phase, took in run["took"].items()} for run in (one, two)]
+    assert sent[0] == {"explore": states * ask, "solve": (states - 1) * answer}
+    assert states * ask <= sent[1]["explore"] <= (moves + 1) * ask
+    assert sent[1]["solve"] % answer == 0
+    assert sent[1]["solve"] // answer == sent[1]["explore"] // ask - 1
+    assert all(took["steps"] == one["waves"] for took in one["took"].values())
+    assert all(took["steps"] == 2 * two["waves"] for took in two["took"].values())
+
+
+def test_the_tables_of_a_run_are_printed_again_as_text_and_into_a_document(scaling_run, tmp_path):
+    text = run("scaling.py", "--again", scaling_run)
+    markdown = run("scaling.py", "--again", scaling_run, "--markdown")
+    assert (text.returncode, text.stderr, markdown.returncode, markdown.stderr) == (0, "", 0, "")
+    rows = [row for row in markdown.stdout.splitlines() if row and not row.startswith("| ---")]
+    lines = [line for line in text.stdout.splitlines() if line]
+    assert [row.replace("|", " ").split() for row in rows] == [line.split() for line in lines]
+    assert run("scaling.py", "--again", scaling_run, "--json").stdout == scaling_run.read_text()
+    document = tmp_path / "scale.md"
+    places = [f"<!-- {name} -->\nold\n<!-- end of {name} -->" for name in ("measured", "predicted")]
+    document.write_text("\n".join(["# Title", *places, ""]))
+    assert run("scaling.py", "--again", scaling_run, "--into", document).returncode == 0
+    left = [line for line in document.read_text().splitlines() if not line.startswith("<!--")]
+    assert "\n".join(left[1:]).replace("\n", "") == markdown.stdout.replace("\n", "")
+
+
+def test_the_tables_of_the_document_are_those_of_the_run_beside_it():
+    docs = SCRIPTS.parent / "docs"
+    tables = run("scaling.py", "--again", docs / "scale.json", "--markdown").stdout.split("\n\n")
+    assert len(tables) >= 16
+    assert [table for table in tables if table.strip() not in (docs / "scale.md").read_text()] == []
+
+
+def test_a_run_that_cannot_be_read_again_is_refused_in_one_line(line, tmp_path):
+    (tmp_path / "other.json").write_text("{}")
+    for file in (tmp_path / "other.json", tmp_path / "missing.json"):
+        assert "is no JSON of an earlier run" in line("scaling.py", "--again", file)
+    assert "at least 1" in run("scaling.py", "--rounds", "0").stderr
