@@ -291,7 +291,6 @@ def piece_parts(task: Figures, folder: Path) -> Figures:
     parts, cluster = task["parts"], task["cluster"]
     since = time.perf_counter()
     report = build_folder(task["game"], path, parts=parts, cluster=cluster, progress=look)
-    ended = time.perf_counter()
     made = Folder.open(path)
     took = made.contents.took
     figures = {
@@ -311,7 +310,8 @@ def piece_parts(task: Figures, folder: Path) -> Figures:
         "peak_bytes": peak_bytes(),
     }
     if cluster is None:  # both tables, one after the other
-        figures["edge_digests"] = round(ended - last.get("digest states", ended), 4)
+        edges = last.get("digest edges", last["digest states"]) - last["digest states"]
+        figures["edge_digests"] = round(edges, 4)
     if cluster is None and parts == 1:
         since = time.perf_counter()
         load(path, folder / "parts.db")
@@ -571,7 +571,7 @@ def fitted(counts: Sequence[Sequence[float]], measured: Sequence[float]) -> tupl
     >>> fitted([(1, 1), (1, 2), (1, 4)], [1, 2, 4])
     (0.0, 1.0)
     """
-    wanted = np.sqrt(np.array(measured, dtype=np.float64))
+    wanted = np.sqrt(np.maximum(np.array(measured, dtype=np.float64), 1e-9))
     rows = np.array(counts, dtype=np.float64) / wanted[:, None]
     best, least = np.zeros(rows.shape[1]), float((wanted**2).sum())
     for size in range(1, rows.shape[1] + 1):
