@@ -67,7 +67,7 @@ def load(
         return content
 
     return save(
-        content.row()["name"],
+        content.name,
         target,
         solved,
         force=force,
@@ -94,9 +94,11 @@ class FolderRows:
                 column.nullable if cell is None else isinstance(cell, _KINDS[type(column.type)])
             ):
                 raise self._damaged(f"its {column.name} cannot be {shown(str(cell))}")
+        self.name: str = folder.info["name"]
         self.states: int = folder.info["states"]
         self.moves: int = folder.info["moves"]
-        if digests.of_content(folder.digests) != folder.info["digest"]:
+        known = digests.of_content(folder.digests) if folder.digests else ""
+        if known != folder.info["digest"]:
             raise self._damaged("its digests are not those that it was built with")
         for table, what, said in (("state", "states", self.states), ("edge", "moves", self.moves)):
             found = rows_in(folder.files(table), table)
@@ -113,6 +115,8 @@ class FolderRows:
             self._hashes.update_table(table, columns)
             yield done, total, columns
         found, said = self._hashes.of_columns(), self._folder.digests
+        if not said:  # it was made to be loaded, and nobody has read all of it before
+            return
         names = {name for name in found.keys() | said if name.startswith(f"{table}.")}
         differing = sorted(name for name in names if found.get(name) != said.get(name))
         if differing:
@@ -124,12 +128,12 @@ class FolderRows:
         return [chunks(file, table) for file in files]
 
     def digests(self) -> dict[str, str]:
-        """Return the digests of all columns, by name."""
-        return dict(self._folder.digests)
+        """Return the digests of all columns, by name, once all rows were yielded."""
+        return self._hashes.of_columns()
 
     def row(self) -> dict[str, Any]:
         """Return the row of the table game as it is before the writing."""
-        return dict(self._folder.info)
+        return self._folder.info | {"digest": digests.of_content(self.digests())}
 
     def _damaged(self, what: str) -> NotAStoreError:
         return NotAStoreError(f"{self._folder.path} is damaged: {what}; {UNCHANGED}")

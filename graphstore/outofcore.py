@@ -59,12 +59,10 @@ def build_folder(
         PositionError: a text of `below` is no position.
         MissingExtraError: pyarrow, or for a cluster distributed, is not installed.
     """
-    rules = find_game(game) if isinstance(game, str) else game
     clock = Clock()
-
     with _crew(cluster, memory) as crew:
         made = building.build(
-            rules,
+            find_game(game) if isinstance(game, str) else game,
             folder,
             crew=crew,
             below=below,
@@ -117,19 +115,22 @@ def build_out_of_core(
     if place.exists() and not force:
         raise StoreExistsError(f"{place.address} exists; {REPLACE}")
     folder = _beside(place, rules)
-    seconds: dict[str, float] = {}
+    clock = Clock()
     if not folder.exists() or (force and not _is_same(folder, rules, tuple(below))):
-        seconds = build_folder(
-            rules,
-            folder,
-            below=below,
-            force=force,
-            cluster=cluster,
-            parts=parts,
-            memory=memory,
-            max_states=max_states,
-            progress=progress,
-        ).seconds
+        with _crew(cluster, memory) as crew:
+            building.build(
+                rules,
+                folder,
+                crew=crew,
+                below=below,
+                force=force,
+                parts=parts,
+                memory=_for_steps(memory, crew),
+                max_states=max_states,
+                with_digests=False,  # loading makes them
+                lap=clock.lap,
+                progress=progress,
+            )
     elif not _is_same(folder, rules, tuple(below)):
         raise StoreError(
             f"{folder} is there from another build; load it, or add --force (force=True) to "
@@ -137,7 +138,7 @@ def build_out_of_core(
         )
     report = load(folder, target, force=force, drop_agents=drop_agents, progress=progress)
     shutil.rmtree(folder)
-    return report._replace(seconds=seconds | report.seconds)
+    return report._replace(seconds=clock.laps | report.seconds)
 
 
 def _beside(place: Any, game: Game) -> Path:

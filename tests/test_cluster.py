@@ -130,7 +130,7 @@ def line_of(error):
         ("vanishing", 2),
         ("morris(king,pass,straight)", 2),
         ("mnk(4,4,4)", None),
-        *[("connect(5,4)", None)] * bool(os.environ.get("GRAPHSTORE_LARGE")),
+        ("connect(5,4)", None),
     ],
 )
 def test_two_processes_build_what_one_builds_in_memory(crew, tmp_path, name, parts):

@@ -89,8 +89,8 @@ def test_a_folder_in_a_database_is_the_game_that_was_built(folder, place, tictac
             (name, other.info["name" if name == "game" else name]) for name in same
         }
         assert store.info["built_with"] == f"{BUILT_WITH}, {store.place.product}"
-        assert store.info["built_at"] < "2030"
-        assert store.info["build_seconds"] > 0.5
+        assert store.info["built_at"] >= Folder.open(folder).info["built_at"]
+        assert store.info["build_seconds"] > Folder.open(folder).info["build_seconds"]
     assert (report.file, [*report.seconds]) == (
         place,
         ["load states", "load edges", "index", "finish"],
@@ -208,10 +208,11 @@ def test_whatever_bit_is_another_one_the_rows_are_the_same_or_refused(spoilt_fol
 def test_a_folder_that_is_none_or_not_finished_says_so(tmp_path, run, folder):
     assert "there is no folder" in error_line(run("load", tmp_path / "none"))
     assert "is no game in parts" in error_line(run("load", tmp_path))
-    unfinished = shutil.copytree(folder, tmp_path / "unfinished")
-    (unfinished / MANIFEST).unlink()
-    (unfinished / "work").mkdir()
-    assert "is not finished" in error_line(run("load", unfinished))
+    (tmp_path / ".unfinished.building").mkdir()
+    assert "is not finished" in error_line(run("load", tmp_path / "unfinished"))
+    damaged = shutil.copytree(folder, tmp_path / "damaged")
+    (damaged / MANIFEST).unlink()
+    assert "it has no game.json" in error_line(run("load", damaged))
 
 
 def test_the_command_writes_to_the_name_of_the_game(folder, tmp_path, run, monkeypatch):

@@ -92,7 +92,7 @@ class Shuffled(Alone):
         self.random = random.Random(seed)
         self.size = size
 
-    def run(self, step, calls):
+    def run(self, step, calls, homes=None):
         order = self.random.sample(range(len(calls)), len(calls))
         for number in order:
             if self.random.random() < 0.3:
@@ -131,7 +131,7 @@ class Stops(Alone):
         self.left = steps
         self.taken = []
 
-    def run(self, step, calls):
+    def run(self, step, calls, homes=None):
         for number, call in enumerate(calls):
             if not self.left:
                 standing._kept.clear()
@@ -165,7 +165,7 @@ def test_a_build_that_was_stopped_goes_on_and_does_nothing_twice(game, steps, tm
 class Again(Alone):
     """Takes every step twice."""
 
-    def run(self, step, calls):
+    def run(self, step, calls, homes=None):
         for number, call in enumerate(calls):
             step(*call)
             yield number, step(*call)
@@ -174,7 +174,7 @@ class Again(Alone):
 class Unnoted(Alone):
     """Loses the record of every step, as when the power fails just before it is written."""
 
-    def run(self, step, calls):
+    def run(self, step, calls, homes=None):
         for number, call in enumerate(calls):
             done = call[0].path / "work" / "done"
             before = set(done.iterdir()) if done.is_dir() else set()
@@ -197,7 +197,7 @@ class Watches(Alone):
     def __init__(self):
         self.seen = set()
 
-    def run(self, step, calls):
+    def run(self, step, calls, homes=None):
         for number, call in enumerate(calls):
             yield number, step(*call)
             self.seen |= {each.name for each in call[0].path.glob("work/*_kept_*")}

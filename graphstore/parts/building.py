@@ -190,6 +190,7 @@ def build(
     parts: int | None = None,
     memory: int | None = None,
     max_states: int | None = None,
+    with_digests: bool = True,
     lap: Callable[[str], None] = lambda _: None,
     progress: Progress = quiet,
 ) -> Folder:
@@ -204,6 +205,8 @@ def build(
         parts: how many each wave has; by default as few as memory allows.
         memory: bytes that a step may take, by default 1 GiB.
         max_states: how many states to allow, by default 100 million.
+        with_digests: whether to make the digests of all columns; a database that is made of the
+            folder will have them.
         lap: called at the end of each phase.
         progress: called with the phase and how far it is.
 
@@ -231,9 +234,12 @@ def build(
         records = blocks.solve()
         lap("solve")
         took = {"explore": _taken(chain(*blocks.records)), "solve": _taken(records)}
-        digests = _digests(draft, crew, memory or MEMORY, progress)
-        lap("digest")
-        info = _describe(game, job, blocks, records, since) | {"digest": of_content(digests)}
+        info = _describe(game, job, blocks, records, since)
+        digests: dict[str, str] = {}
+        if with_digests:
+            digests = _digests(draft, crew, memory or MEMORY, progress)
+            info["digest"] = of_content(digests)
+            lap("digest")
         write_manifest(draft, Contents(info, digests, job.below, took))
         shutil.rmtree(draft / WORK)
         _put(draft, target)
@@ -254,7 +260,7 @@ def _digests(draft: Path, crew: Crew, memory: int, progress: Progress) -> dict[s
 def _describe(
     game: Game, job: Job, blocks: Blocks, records: list[dict[str, Any]], since: float
 ) -> dict[str, Any]:
-    """Return the row of the table game, but for its digest."""
+    """Return the row of the table game, without a digest."""
     starts = [record["start"] for record in records if "start" in record]
     first = min(starts, key=lambda start: int(start["id"]))
     waves = [sum(record["states"] for record in wave) for wave in blocks.records]
@@ -276,6 +282,7 @@ def _describe(
         "built_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "built_with": BUILT_WITH,
         "build_seconds": round(perf_counter() - since, 3),
+        "digest": "",
     }
 
 

@@ -35,7 +35,8 @@ class Contents(NamedTuple):
 
     Attributes:
         info: the row of the table game.
-        digests: of the columns of state and edge, as `graphstore.digests` has them.
+        digests: of the columns of state and edge, as `graphstore.digests` has them; none in a
+            folder that was made only to be loaded.
         below: the positions from which it was built; none: the starts of the game.
         took: what exploring and solving it took: how many ``steps``, how many ``messages`` between
             blocks and their ``bytes``, the ``seconds`` of all steps together, and ``peak_bytes``,
