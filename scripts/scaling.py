@@ -50,8 +50,8 @@ MB, TB = 1e6, 1e12
 ASK = 8  # bytes: an id
 ANSWER = sum(column.itemsize for column in Worth.of_ended(np.zeros(1, dtype=np.int8)))
 KEPT_A_STATE, KEPT_A_MOVE = 8 + 1 + 4, 4  # bytes of work/: id, outcome, counts; into
-OPENS = 12  # files that a block opens for each block of a neighbouring wave, both phases together
-KEPT_FILES = 11  # files of a block in work/ once all is explored: ten arrays and a record
+OPENS = 3  # files that a block opens for each block of a neighbouring wave, both phases together
+KEPT_FILES = 3  # files of a block in work/ once all is explored: two of arrays and a record
 
 
 class Target(NamedTuple):

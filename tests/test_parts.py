@@ -200,14 +200,14 @@ class Watches(Alone):
     def run(self, step, calls, homes=None):
         for number, call in enumerate(calls):
             yield number, step(*call)
-            self.seen |= {each.name for each in call[0].path.glob("work/*_kept_*")}
+            self.seen |= {each.name for each in call[0].path.glob("work/*_kept")}
 
 
 def test_what_finds_no_room_in_memory_is_written_down_and_read_again(tmp_path):
     crew = Watches()
     folder = in_parts("vanishing", tmp_path / "parts", crew=crew, memory=1 << 19)
     assert folder.info["digest"] == DIGESTS["vanishing"]
-    assert {"upward_kept_open", "around_kept_unsettled"} <= crew.seen
+    assert {"upward_kept", "around_kept"} <= crew.seen
 
 
 @pytest.mark.parametrize(("little", "shares"), [(100_000, 1), (50, 2)])

@@ -172,12 +172,11 @@ class Blocks:
     def _forget(self, wave: int) -> None:
         """Drop what nothing will read once a wave is solved."""
         for part in range(self.layout.parts[wave]):
-            for name in (*steps.OF_BLOCK, *steps.ASKS):
-                self._job.work.drop(name, wave, part)
+            for kind in ("block", "asks"):
+                self._job.work.drop(kind, wave, part)
         if wave + 1 < len(self.layout.parts):
             for part in range(self.layout.parts[wave + 1]):
-                for name in steps.ANSWERS:
-                    self._job.work.drop(name, wave + 1, part)
+                self._job.work.drop("answers", wave + 1, part)
 
 
 def build(

@@ -30,7 +30,7 @@ from graphstore.parts.standing import (
     standing,
     told_to,
 )
-from graphstore.parts.steps import ASKS, Block, Job, Layout, noting, received, write_states
+from graphstore.parts.steps import Block, Job, Layout, noting, received, write_states
 from graphstore.parts.work import Work
 from graphstore.solution import Worth, solution_of
 
@@ -79,7 +79,7 @@ def take(job: Job, plan: Plan, share: int, now: Round, inbox: Inbox) -> dict[str
         told["slot"] = hearers - np.repeat(at.share.hearers[:-1], np.diff(ends))
         for name in at.FIELDS:
             told[name] = getattr(at.worth, name)[rows]
-        work.save(now.number, share, **{f"{now.phase}_told": told})
+        work.save(f"{now.phase}_told", now.number, share, told=told)
     at.next = now.number + 1
     others = np.flatnonzero(np.diff(ends)).tolist()
     keep(plan, share, at)
@@ -110,7 +110,7 @@ def finish(job: Job, plan: Plan, share: int, now: Round) -> dict[str, Any]:
         held.twice_into,
     )
     solved["score"] = block.scores(at.worth.value, at.asked_value)
-    work.save(0, share, solved=solved)
+    work.save("solved", 0, share, id=held.id, solved=solved)
     return {}
 
 
@@ -124,21 +124,20 @@ def write(job: Job, plan: Plan, wave: int, part: int) -> dict[str, Any]:
     work = job.work
     release(plan, *range(plan.shares))  # in this process, which may have had some
     game = job.ready()
-    ids, texts, outcome = (np.array(work.load(n, wave, part)) for n in ("id", "text", "outcome"))
-    meet(game, ids, texts)
+    block = Block.load(work, wave, part)
+    ids = block.id
+    meet(game, ids, block.text)
     solved = np.empty(len(ids), dtype=SOLVED)
     of = buckets(ids)
     pieces = []
     for share in meeting(part, plan.layout.parts[wave], plan.shares):
         first, end = span(share, plan.shares)
         rows = np.flatnonzero((of >= first) & (of < end))
-        at = np.searchsorted(work.load("share_id", 0, share), ids[rows])
-        pieces.append(work.load("solved", 0, share)[at])
+        found = work.load("solved", 0, share)
+        pieces.append(found["solved"][np.searchsorted(found["id"], ids[rows])])
         solved[rows] = pieces[-1]
     worth = Worth(*(np.ascontiguousarray(solved[name]) for name in WORTH))
     solution = solution_of(worth, np.ascontiguousarray(solved["score"]))
-    none = np.zeros(0, dtype=np.int32)
-    block = Block(ids, texts, outcome, none, none, none, none)
     record = write_states(job, game, wave, part, block, solution)
     return record | received(pieces) | ({"cyclic": True} if solution.cyclic else {})
 
@@ -172,8 +171,7 @@ class _Rounds:
         """See the function."""
         job, plan, work, shares = self._job, self._plan, self._work, range(self._plan.shares)
         self._all("gather", gather, {(0, share): (job, plan, share) for share in shares})
-        for name in ("counts", "into", "twice", "twice_into", *ASKS):
-            work.clear(name)
+        work.clear("asks")
         self._all("listen", listen, {(0, share): (job, plan, share) for share in shares})
         work.clear("share_asks")
         settled, last = self._rounds(Round("upward", 0))
@@ -182,11 +180,11 @@ class _Rounds:
             _, last = self._rounds(Round("around", 0))
             _, last = self._rounds(Round("around", last.number, last.number))
         self._all("finish", finish, {(0, share): (job, plan, share, last) for share in shares})
-        for name in (f"{last.phase}_*", "share_[!i]*"):  # all but share_id
-            work.clear(name)
+        for kinds in (f"{last.phase}_*", "share*"):
+            work.clear(kinds)
         self._all("solve", write, {block: (job, plan, *block) for block in blocks})
-        for name in ("share_id", "solved", "id", "text", "outcome"):
-            work.clear(name)
+        for kinds in ("solved", "block"):
+            work.clear(kinds)
         self._progress("solve", self._states, self._states)
         return self._records
 

@@ -18,7 +18,6 @@ from graphstore.parts.steps import Job, Layout, noting, received
 from graphstore.parts.work import Work
 
 SMALL: Final = 1 << 20  # bytes of an array that is copied into memory, and keeps no file open
-ASKED: Final = "share_asks"
 
 
 class Plan(NamedTuple):
@@ -71,8 +70,9 @@ class Share(NamedTuple):
     @classmethod
     def load(cls, work: Work, share: int) -> "Share":
         """Read a share; what is large lies on the disk until it is used."""
-        arrays = (work.load(_named(field), 0, share) for field in cls._fields)
-        return cls(*(np.array(a) if a.nbytes < SMALL else np.asarray(a) for a in arrays))
+        found = work.load("share", 0, share) | work.load("share_heard", 0, share)
+        arrays = (found[field] for field in cls._fields)
+        return cls(*(np.array(a) if a.nbytes < SMALL else a for a in arrays))
 
     @property
     def counts(self) -> Ints:
@@ -98,15 +98,6 @@ class Share(NamedTuple):
 
 
 GATHERED: Final = Share._fields[: Share._fields.index("heard")]
-
-
-def _named(field: str) -> str:
-    """Return under which name an array of a share lies on the disk."""
-    return f"share_{field}"
-
-
-ARRAYS: Final = tuple(map(_named, Share._fields))
-"""The names of all arrays of a share."""
 
 
 @noting(lambda plan, share: ("gather", 0, share))
@@ -145,8 +136,8 @@ def gather(job: Job, plan: Plan, share: int) -> dict[str, Any]:
         (np.searchsorted(backward.offset, again, side="right") - 1).astype(np.int32),
         bucket[spans],
     )
-    named = dict(zip(map(_named, GATHERED), arrays, strict=True))
-    work.save(0, share, **{ASKED: found[order]}, **named)
+    work.save("share", 0, share, **dict(zip(GATHERED, arrays, strict=True)))
+    work.save("share_asks", 0, share, id=found[order], begin=bucket[spans])
     return record
 
 
@@ -160,16 +151,19 @@ def listen(job: Job, plan: Plan, share: int) -> dict[str, Any]:
     work = job.work
     asked = []
     for other in range(plan.shares):
-        first, end = work.load(_named("begin"), 0, other)[share : share + 2]
-        asked.append(work.load(ASKED, 0, other)[first:end])
-    ids = work.load(_named("id"), 0, share)
+        found = work.load("share_asks", 0, other)
+        first, end = found["begin"][share : share + 2]
+        asked.append(found["id"][first:end])
+    ids = work.load("share", 0, share)["id"]
     rows = np.searchsorted(ids, np.concatenate(asked))
-    heard: dict[str, NDArray[Any]] = {
-        "heard": _offset(np.bincount(rows, minlength=len(ids))),
-        "hearer": np.argsort(rows, kind="stable").astype(np.int32),
-        "hearers": _offset(np.array([*map(len, asked)])),
-    }
-    work.save(0, share, **{_named(field): array for field, array in heard.items()})
+    work.save(
+        "share_heard",
+        0,
+        share,
+        heard=_offset(np.bincount(rows, minlength=len(ids))),
+        hearer=np.argsort(rows, kind="stable").astype(np.int32),
+        hearers=_offset(np.array([*map(len, asked)])),
+    )
     return received(asked)
 
 
@@ -182,8 +176,9 @@ def _collected(work: Work, plan: Plan, share: int) -> list[list[NDArray[Any]]]:
     first, end = span(share, plan.shares)
     for wave, parts in enumerate(plan.layout.parts):
         for part in meeting(share, plan.shares, parts):
-            ids, outcome, counts, into, asks = (
-                work.load(name, wave, part) for name in ("id", "outcome", "counts", "into", "asks")
+            block, asks = work.load("block", wave, part), work.load("asks", wave, part)["id"]
+            ids, outcome, counts, into = (
+                block[name] for name in ("id", "outcome", "counts", "into")
             )
             of = buckets(ids)
             rows = np.flatnonzero((of >= first) & (of < end))

@@ -201,7 +201,7 @@ def told_to(work: Work, at: Standing, now: Round, inbox: Inbox) -> tuple[Ints, l
     told = [np.empty(0, dtype=message_of(at))]
     slots = [NOBODY]
     for other, first, end in inbox:
-        rows = np.array(work.load(f"{now.phase}_told", now.number - 1, other)[first:end])
+        rows = np.array(work.load(f"{now.phase}_told", now.number - 1, other)["told"][first:end])
         slots.append(rows["slot"] + at.share.begin[other])
         told.append(rows)
     whole = np.concatenate(told)
@@ -254,14 +254,12 @@ def _size(at: Standing) -> int:
 
 def _write_down(work: Work, share: int, at: Standing) -> None:
     """Write down how far a share is."""
-    step = f"{at.PHASE}_kept"
-    arrays = {f"{step}_{name}": array for name, array in at.arrays().items()}
-    before = work.noted(step, 0, share)
-    work.save(at.next, share, **arrays)
-    work.note(step, 0, share, {"next": at.next})
+    kind = f"{at.PHASE}_kept"
+    before = work.noted(kind, 0, share)
+    work.save(kind, at.next, share, **at.arrays())
+    work.note(kind, 0, share, {"next": at.next})
     if before is not None and before["next"] != at.next:
-        for name in arrays:
-            work.drop(name, before["next"], share)
+        work.drop(kind, before["next"], share)
 
 
 def _written(work: Work, share: int, now: Round) -> Standing:
@@ -271,8 +269,9 @@ def _written(work: Work, share: int, now: Round) -> Standing:
     if before is None or before["next"] > now.number:
         return at
     try:
+        kept = work.load(f"{now.phase}_kept", before["next"], share)
         for name, array in at.arrays().items():
-            array[...] = work.load(f"{now.phase}_kept_{name}", before["next"], share)
+            array[...] = kept[name]
     except StoreError:  # another process has just replaced it
         return PHASES[now.phase](at.share)
     at.next = before["next"]

@@ -29,10 +29,10 @@ from graphstore.parts.work import Work
 from graphstore.solution import Solution, Worth, backed_up, scores, solution_of
 from graphstore.tables import state_columns
 
-OF_BLOCK: Final = ("id", "text", "outcome", "counts", "into", "twice", "twice_into")
-ASKS: Final = ("asks", "asks_begin", "asks_text")
-ANSWERS: Final = ("answers_begin", *(f"answers_{name}" for name in Worth._fields))
-"""The arrays that `explore` and `solve` keep."""
+KINDS: Final = ("block", "asks", "answers")
+"""What is kept of a block: by `explore`, a `Block`, and what it asks of the next wave, int64[k]
+``id`` by bucket, then by id, where the buckets ``begin``, and ``text``; and by `solve`, what it
+answers to the blocks of the wave before, a `Worth`, and where the answers to each ``begin``."""
 
 
 class Job(NamedTuple):
@@ -136,11 +136,7 @@ def noting(key: Callable[..., tuple[str, int, int]]) -> Callable[[Step], Step]:
 def explore(job: Job, wave: int, part: int, layout: Layout) -> dict[str, Any]:
     """Find the new states of a block and their moves; ask the next wave for the children.
 
-    It keeps, of n states with m moves to k children: ``id`` int64[n], ascending, and ``text``;
-    ``outcome`` int8[n]; ``counts`` int32[n]; ``asks`` int64[k], the children by bucket, then by id,
-    ``asks_begin``, where the buckets begin, and ``asks_text``; ``into`` int32[m], which of them a
-    move leads to; ``twice`` and ``twice_into``, the states and the children of moves that lead
-    where another one of the same state leads. And it writes the edges.
+    It keeps the block and its asks, see `KINDS`, and writes the edges.
 
     Returns:
         The record: ``states``, ``moves``, ``edges`` (distinct pairs), ``asked`` (k), ``late``, how
@@ -170,20 +166,17 @@ def explore(job: Job, wave: int, part: int, layout: Layout) -> dict[str, Any]:
     if len(found.move):
         edges = file_of(job.path, "edge", wave, part)
         write_rows(edges, "edge", _edges(found))
-    work.save(
-        wave,
-        part,
-        id=states,
-        text=texts,
-        outcome=found.outcome,
-        counts=found.counts,
-        asks=children,
-        asks_begin=begin,
-        asks_text=spelled(game, children),
-        into=place[found.into],
-        twice=more >> 32,
-        twice_into=place[more & 0xFFFFFFFF],
+    block = Block(
+        states,
+        texts,
+        found.outcome,
+        found.counts,
+        place[found.into],
+        more >> 32,
+        place[more & 0xFFFFFFFF],
     )
+    work.save("block", wave, part, **block._asdict())
+    work.save("asks", wave, part, id=children, text=spelled(game, children), begin=begin)
     return {
         "states": len(states),
         "moves": len(found.move),
@@ -224,7 +217,17 @@ def solve(job: Job, wave: int, part: int, layout: Layout) -> dict[str, Any]:
 
 
 class Block(NamedTuple):
-    """What `explore` has kept of a block, for solving it."""
+    """What solving needs of a block, n states with m moves to k distinct children.
+
+    Attributes:
+        id: int64[n], ascending.
+        text: what others need to know of hashed ids, see `Texts`.
+        outcome: int8[n].
+        counts: int32[n], how many moves each state has.
+        into: int32[m], which of what the block asks for a move leads to.
+        twice: int[t], the states of moves that lead where another one of the same state leads.
+        twice_into: int32[t], where these lead.
+    """
 
     id: Ints
     text: Texts
@@ -237,7 +240,8 @@ class Block(NamedTuple):
     @classmethod
     def load(cls, work: Work, wave: int, part: int) -> "Block":
         """Read a block."""
-        return cls(*(np.array(work.load(name, wave, part)) for name in cls._fields))
+        found = work.load("block", wave, part)
+        return cls(*(np.array(found[name]) for name in cls._fields))
 
     def scores(self, value: Codes, asked: Codes) -> NDArray[np.float64]:
         """Return the scores of the states, by their values and those of what they asked for."""
@@ -278,30 +282,28 @@ def write_states(
 def answers(work: Work, wave: int, part: int, layout: Layout) -> Iterator[Worth]:
     """Yield what the children of a block are worth, in the order in which it asked for them."""
     for other in range(layout.parts[wave + 1]):
-        begin, end = work.load("answers_begin", wave + 1, other)[part : part + 2]
-        columns = (work.load(f"answers_{name}", wave + 1, other) for name in Worth._fields)
-        yield Worth._make(column[begin:end] for column in columns)
+        found = work.load("answers", wave + 1, other)
+        begin, end = found["begin"][part : part + 2]
+        yield Worth._make(found[name][begin:end] for name in Worth._fields)
 
 
 def _answer(work: Work, wave: int, part: int, layout: Layout, ids: Ints, worth: Worth) -> None:
     """Keep what the blocks of the wave before asked for, one block after the other."""
     rows = [
-        np.searchsorted(ids, slice_of(work, "asks", wave - 1, other, part, layout))
+        np.searchsorted(ids, asked_by(work, wave - 1, other, part, layout)[0])
         for other in range(layout.parts[wave - 1])
     ]
     begin = np.cumsum([0, *map(len, rows)])
     given = worth.at(np.concatenate(rows))
-    named = {f"answers_{name}": column for name, column in given._asdict().items()}
-    work.save(wave, part, answers_begin=begin, **named)
+    work.save("answers", wave, part, begin=begin, **given._asdict())
 
 
-def slice_of(
-    work: Work, name: str, wave: int, other: int, part: int, layout: Layout
-) -> NDArray[Any]:
-    """Return what a block has asked of a part of the next wave: ``asks`` or ``asks_text``."""
-    begin = work.load("asks_begin", wave, other)
+def asked_by(work: Work, wave: int, other: int, part: int, layout: Layout) -> tuple[Ints, Texts]:
+    """Return what a block has asked of a part of the next wave: ids and texts."""
+    found = work.load("asks", wave, other)
     first, end = span(part, layout.parts[wave + 1])
-    return work.load(name, wave, other)[begin[first] : begin[end]]
+    some = slice(found["begin"][first], found["begin"][end])
+    return found["id"][some], found["text"][some]
 
 
 def _asks(
@@ -313,11 +315,8 @@ def _asks(
         ids = mine(distinct(game.canonical(starts)), part, layout.parts[0])
         return [ids], [spelled(game, ids)]
     others = range(layout.parts[wave - 1])
-    asks, texts = (
-        [slice_of(job.work, name, wave - 1, other, part, layout) for other in others]
-        for name in ("asks", "asks_text")
-    )
-    return asks, texts
+    pieces = [asked_by(job.work, wave - 1, other, part, layout) for other in others]
+    return [ids for ids, _ in pieces], [texts for _, texts in pieces]
 
 
 def received(*pieces: Sequence[NDArray[Any]]) -> dict[str, int]:
@@ -340,9 +339,10 @@ def _known(
     for before in reversed(range(wave)):
         if layout.ones[before] & bits:
             for other in meeting(part, layout.parts[wave], layout.parts[before]):
-                ids = np.array(work.load("id", before, other))
+                found = work.load("block", before, other)
+                ids = np.array(found["id"])
                 if ids.size:
-                    agree(game, asked, (ids, work.load("text", before, other)))
+                    agree(game, asked, (ids, found["text"]))
                     yield Run.of(ids)
 
 

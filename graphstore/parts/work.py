@@ -1,4 +1,4 @@
-"""What lies in a folder while it is being built: arrays by name and block, and records of the done.
+"""What lies in a folder while it is being built: arrays by kind and block, and records of the done.
 
 A record is written after all that it tells of, so what has one is done.
 """
@@ -18,10 +18,17 @@ from graphstore.parts.atomic import put
 from graphstore.parts.folder import WORK
 
 SMALL: Final = 1 << 16  # bytes of a file that is read faster than it is mapped
+ALIGNED: Final = 64  # bytes: each array begins at a multiple
+LENGTH: Final = 8  # bytes that tell how long the list of the arrays is
+
+Arrays = dict[str, NDArray[Any]]
 
 
 class Work:
     """The arrays and the records in a folder.
+
+    Arrays that are needed together are of one kind, and of a block in one file, since opening a
+    file takes longer than reading a little of it.
 
     Args:
         path: the folder.
@@ -30,30 +37,29 @@ class Work:
     def __init__(self, path: Path) -> None:
         self.path = path / WORK
 
-    def save(self, wave: int, part: int, **arrays: NDArray[Any]) -> None:
-        """Keep arrays of a block by their names."""
-        for name, array in arrays.items():
-            put(self._file(name, wave, part), partial(_save, array))
+    def save(self, kind: str, wave: int, part: int, **arrays: NDArray[Any]) -> None:
+        """Keep the arrays of a kind of a block."""
+        put(self._file(kind, wave, part), partial(_write, arrays))
 
-    def load(self, name: str, wave: int, part: int) -> NDArray[Any]:
-        """Return an array; one that is not small lies on the disk until it is read."""
-        file = self._file(name, wave, part)
+    def load(self, kind: str, wave: int, part: int) -> Arrays:
+        """Return arrays by name; unless they are few, they lie on the disk until they are read."""
+        file = self._file(kind, wave, part)
         try:
             mapped = file.stat().st_size > SMALL
-            return np.load(file, mmap_mode="r" if mapped else None)  # type: ignore[no-any-return]
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or error
+            return _read(np.memmap(file, mode="r") if mapped else np.fromfile(file, np.uint8))
+        except (OSError, ValueError, TypeError, LookupError) as error:
+            reason = getattr(error, "strerror", None) or "it is damaged"
             raise StoreError(
                 f"{file} cannot be read: {reason}; begin anew with --force (force=True)"
             ) from error
 
-    def drop(self, name: str, wave: int, part: int) -> None:
-        """Forget an array, if there is one."""
-        self._file(name, wave, part).unlink(missing_ok=True)
+    def drop(self, kind: str, wave: int, part: int) -> None:
+        """Forget the arrays of a kind, if there are some."""
+        self._file(kind, wave, part).unlink(missing_ok=True)
 
-    def clear(self, names: str) -> None:
-        """Forget the arrays of all blocks that have such names, as of files: ``share_*``."""
-        for folder in self.path.glob(names):
+    def clear(self, kinds: str) -> None:
+        """Forget the arrays of all blocks that are of such kinds, as of files: ``upward_*``."""
+        for folder in self.path.glob(kinds):
             shutil.rmtree(folder, ignore_errors=True)  # one given up too early may write yet
 
     def note(self, step: str, wave: int, part: int, record: Mapping[str, Any]) -> None:
@@ -68,19 +74,41 @@ class Work:
             return None
         return found
 
-    def _file(self, name: str, wave: int, part: int) -> Path:
-        return self.path / name / f"{wave:04}-{part:04}.npy"
+    def _file(self, kind: str, wave: int, part: int) -> Path:
+        return self.path / kind / f"{wave:04}-{part:04}.arrays"
 
     def _record(self, step: str, wave: int, part: int) -> Path:
         return self.path / "done" / f"{step}-{wave:04}-{part:04}.json"
 
 
-class _Plain:
-    """A file as numpy writes to one that is none of the system's: what fails then has a reason."""
+def _write(arrays: Mapping[str, NDArray[Any]], file: Any) -> None:
+    """Write a list of arrays, then the arrays: their names, types, shapes and where they begin."""
+    begin, listed = 0, {}
+    for name, array in arrays.items():
+        listed[name] = (np.lib.format.dtype_to_descr(array.dtype), array.shape, begin)
+        begin += array.nbytes + -array.nbytes % ALIGNED
+    head = json.dumps(listed).encode()
+    head += b" " * (-(LENGTH + len(head)) % ALIGNED)
+    file.write(len(head).to_bytes(LENGTH, "little") + head)
+    for array in arrays.values():
+        file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+        file.write(b"\0" * (-array.nbytes % ALIGNED))
 
-    def __init__(self, file: Any) -> None:
-        self.write = file.write
 
+def _read(raw: NDArray[np.uint8]) -> Arrays:
+    """Return the arrays of a file.
 
-def _save(array: NDArray[Any], file: Any) -> None:
-    np.save(_Plain(file), array)
+    Raises:
+        ValueError, TypeError, LookupError: it is damaged.
+    """
+    raw = np.asarray(raw)  # views of it are plain arrays, which keep it open
+    first = LENGTH + int.from_bytes(raw[:LENGTH].tobytes(), "little")
+    arrays = {}
+    for name, (described, shape, begin) in json.loads(raw[LENGTH:first].tobytes()).items():
+        fields = described if isinstance(described, str) else [tuple(each) for each in described]
+        kind: np.dtype[Any] = np.dtype(fields)
+        end = first + begin + kind.itemsize * int(np.prod(shape))
+        if end > len(raw):
+            raise ValueError("it is cut short")
+        arrays[name] = raw[first + begin : end].view(kind).reshape(shape)
+    return arrays
