@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphstore.arrays import numbered, ragged
+from graphstore.arrays import numbered, places, ragged
 from graphstore.game import Codes, Ints
 from graphstore.graph import Backward, Edges, Rows
 from graphstore.parts.spread import BUCKETS, buckets, in_order, meeting, span
@@ -155,7 +155,7 @@ def listen(job: Job, plan: Plan, share: int) -> dict[str, Any]:
         first, end = found["begin"][share : share + 2]
         asked.append(found["id"][first:end])
     ids = work.load("share", 0, share)["id"]
-    rows = np.searchsorted(ids, np.concatenate(asked))
+    rows = places(np.concatenate(asked), ids)
     work.save(
         "share_heard",
         0,

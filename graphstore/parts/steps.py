@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphstore.arrays import distinct, first_of_runs
+from graphstore.arrays import distinct, first_of_runs, places
 from graphstore.errors import StoreError
 from graphstore.exploration import Run, Wave, again, expand, twice_in_turn, unseen
 from graphstore.game import IN_PLAY, Codes, Game, Ints
@@ -290,7 +290,7 @@ def answers(work: Work, wave: int, part: int, layout: Layout) -> Iterator[Worth]
 def _answer(work: Work, wave: int, part: int, layout: Layout, ids: Ints, worth: Worth) -> None:
     """Keep what the blocks of the wave before asked for, one block after the other."""
     rows = [
-        np.searchsorted(ids, asked_by(work, wave - 1, other, part, layout)[0])
+        places(asked_by(work, wave - 1, other, part, layout)[0], ids)
         for other in range(layout.parts[wave - 1])
     ]
     begin = np.cumsum([0, *map(len, rows)])
