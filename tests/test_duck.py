@@ -71,6 +71,7 @@ def files_of(folder):
         "SELECT board(id), canonical(id), canonical(position) FROM state ORDER BY id",
         "SELECT id FROM state ORDER BY win_depth, lose_depth DESC, id LIMIT 9",
         "SELECT sum(value) / 2, 7 / 2, -7 / 2, avg(score), sum(orbit) FROM state WHERE ply > 7",
+        "SELECT ply, count(*) / sum(ended), 1e0 / 0, 5 % 0 FROM state GROUP BY ply ORDER BY ply",
         "SELECT x'00ff', 'é\U0001f600', NULL, count(*) FROM state WHERE false",
     ],
 )

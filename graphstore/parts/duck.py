@@ -48,6 +48,7 @@ _SETTINGS: Final = {
 }
 _OF_A_CONNECTION: Final = (
     "SET integer_division = true",
+    "SET error_on_division_by_zero = false",
     "SET enable_progress_bar = false",
     "SET python_enable_replacements = false",
 )
