@@ -48,13 +48,14 @@ class ColumnDigests:
 
 def of_content(columns: Mapping[str, str]) -> str:
     """Return one digest over the digests of all columns."""
-    return _of_json(sorted(columns.items()))
+    return of_json(sorted(columns.items()))
 
 
 def of_row(table: str, row: Mapping[str, Any]) -> dict[str, str]:
     """Return the digests of the cells of a table's only row, by name."""
-    return {f"{table}.{name}": _of_json(cell) for name, cell in row.items()}
+    return {f"{table}.{name}": of_json(cell) for name, cell in row.items()}
 
 
-def _of_json(value: Any) -> str:
+def of_json(value: Any) -> str:
+    """Return the digest of what JSON can say."""
     return blake2b(json.dumps(value).encode(), digest_size=32).hexdigest()

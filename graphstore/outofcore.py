@@ -18,8 +18,8 @@ from graphstore.places import REPLACE
 from graphstore.saving import Clock, Report
 from graphstore.store import find_place
 
-OVERHEAD: Final = 200_000_000  # bytes of a process before it has any state: measured
-LEAST: Final = 256_000_000
+OVERHEAD: Final = 280_000_000  # bytes of a process before it has any state: measured
+LEAST: Final = 400_000_000
 
 
 def build_folder(
@@ -47,7 +47,7 @@ def build_folder(
             see the folder by the same name; by default this process does all.
         parts: how many parts each wave has; by default as few as memory allows, and as all
             processes have work.
-        memory: bytes that each process may take, at least 256 million; by default half of what
+        memory: bytes that each process may take, at least 400 million; by default half of what
             this machine has, shared by the processes that are on it.
         max_states: how many states to allow, by default 100 million.
         progress: called with the phase and how far it is.
@@ -137,7 +137,8 @@ def build_out_of_core(
             "replace it"
         )
     report = load(folder, target, force=force, drop_agents=drop_agents, progress=progress)
-    shutil.rmtree(folder)
+    if not Folder.open(folder).digests:  # else somebody has built it to stay
+        shutil.rmtree(folder)
     return report._replace(seconds=clock.laps | report.seconds)
 
 

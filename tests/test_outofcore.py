@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from contextlib import suppress
 import pytest
 from conftest import GRAPHSTORE, TableGame, error_line, graphstore
 
-from graphstore import Folder, Store, build, build_folder, build_out_of_core, compare
+from graphstore import Folder, Store, build, build_folder, build_out_of_core, compare, find_game
 from graphstore.errors import (
     PositionError,
     RulesError,
@@ -19,7 +20,10 @@ from graphstore.errors import (
     StoreExistsError,
     TooLargeError,
 )
-from graphstore.parts import steps
+from graphstore.parts import drafts, steps
+from graphstore.parts.building import build as build_in_parts
+from graphstore.parts.crew import Alone
+from graphstore.parts.folder import draft_of
 
 SLOW_RULES = """
 import pathlib, time
@@ -45,7 +49,7 @@ def same(first, second):
         return compare(one, other, rows=True).same
 
 
-@pytest.mark.parametrize("options", [(), ("--parts", 3), ("--memory", "256MB")])
+@pytest.mark.parametrize("options", [(), ("--parts", 3), ("--memory", "400MB")])
 def test_a_database_built_out_of_core_holds_the_same_game(
     run, tmp_path, monkeypatch, tictactoe_db, options
 ):
@@ -93,7 +97,9 @@ def test_what_was_begun_is_told_from_what_is_there(run, tmp_path):
     error_line(run("build", "tictactoe", "--folder", folder, "--max-states", 5))
     with pytest.raises(StoreError, match="not finished; give the command"):
         Folder.open(folder)
-    assert "begun for tictactoe" in error_line(run("build", "nim(1,2)", "--folder", folder))
+    assert "begun otherwise (name tictactoe, not nim(1,2)" in error_line(
+        run("build", "nim(1,2)", "--folder", folder)
+    )
     assert run("build", "tictactoe", "--folder", folder).returncode == 0
 
 
@@ -172,7 +178,7 @@ def test_a_build_that_was_interrupted_goes_on_and_does_nothing_twice(tmp_path):
     assert begun.returncode == 130
     assert "the same command goes on" in said
     draft = tmp_path / ".slow.db.parts.building"
-    done = sorted((draft / "work" / "done").glob("explore-*"))
+    done = sorted(draft.glob("*/work/done/explore-*"))
     assert done
     records = {path: path.stat().st_mtime_ns for path in done}
     assert not (tmp_path / "slow.db").exists()
@@ -207,6 +213,149 @@ def test_a_database_that_could_not_be_loaded_keeps_its_parts(tmp_path, monkeypat
     build_out_of_core("connect(6,2)", target)
     assert len(calls) == first
     assert [path.name for path in target.parent.iterdir()] == ["game.db"]
+
+
+class Dies(Alone):
+    """Takes so many steps, then no more."""
+
+    def __init__(self, steps_left):
+        self.left = steps_left
+
+    def run(self, step, calls, homes=None):
+        for number, call in enumerate(calls):
+            if not self.left:
+                raise KeyboardInterrupt
+            self.left -= 1
+            yield number, step(*call)
+
+
+def begun(folder, steps_left, game="tictactoe", **options):
+    """Begin a build that is stopped after so many steps; return where it is."""
+    with pytest.raises(KeyboardInterrupt):
+        build_in_parts(find_game(game), folder, crew=Dies(steps_left), parts=2, **options)
+    (path,) = (each for each in draft_of(folder).iterdir() if each.is_dir())
+    return path
+
+
+@pytest.mark.parametrize("damage", ["edge/wave-0003", "state/wave-0009", "work/block/0004-0001*"])
+def test_what_is_missing_in_a_build_that_was_stopped_is_no_wrong_result(run, tmp_path, damage):
+    path = begun(tmp_path / "game", 22)
+    for each in path.glob(damage):
+        shutil.rmtree(each) if each.is_dir() else each.unlink()
+    done = run("build", "tictactoe", "--folder", tmp_path / "game", "--parts", 2)
+    assert f"remove {draft_of(tmp_path / 'game')} and begin anew" in error_line(done)
+    shutil.rmtree(draft_of(tmp_path / "game"))
+    again = run("build", "tictactoe", "--folder", tmp_path / "game", "--parts", 2)
+    assert again.returncode == 0
+
+
+@pytest.mark.parametrize("contents", [b"", b"{}", b"[1,2]", b"00000000{}", b'{"parts": 1}', b"PK"])
+@pytest.mark.parametrize("name", ["plan.json", "*/work/done/*3-0000.json", "*/work/b*/*3-0000*"])
+def test_damaged_files_of_a_build_that_was_stopped_are_no_wrong_result(
+    tictactoe_db, tmp_path, name, contents
+):
+    folder = tmp_path / "game"
+    begun(folder, 13)
+    files = [*draft_of(folder).glob(name)]
+    assert files
+    for each in files:
+        each.write_bytes(contents)
+    try:
+        build_folder("tictactoe", folder, parts=2)
+    except StoreError as error:
+        assert "and begin anew" in str(error)  # noqa: PT017
+        shutil.rmtree(draft_of(folder))
+        build_folder("tictactoe", folder, parts=2)
+    with Store.open(tictactoe_db) as store:
+        assert Folder.open(folder).info["digest"] == store.info["digest"]
+
+
+def test_a_step_of_a_build_that_was_given_up_changes_nothing_of_the_next(tmp_path):
+    old = begun(tmp_path / "game", 5)
+    job = steps.Job(str(old), find_game("tictactoe"), find_game("tictactoe").rules)
+    build_folder("connect(6,2)", tmp_path / "game", force=True)
+    with pytest.raises(StoreError):
+        steps.explore(job, 0, 0, steps.Layout((2,)))
+    job.path.mkdir(parents=True)
+    (job.path / "work").mkdir()
+    shutil.rmtree(draft_of(tmp_path / "game"))
+    assert Folder.open(tmp_path / "game").info["name"] == "connect(6,2)"
+
+
+@pytest.mark.parametrize("steps_left", [-1])
+def test_killed_just_before_its_end_a_build_ends_when_it_is_given_again(
+    tmp_path, monkeypatch, steps_left
+):
+    folder = tmp_path / "game"
+    build_folder("nim(1,2)", folder)
+    for fault in ("rmtree", "rename"):
+        with monkeypatch.context() as patch:
+
+            def killed(*_, **__):
+                raise KeyboardInterrupt
+
+            if fault == "rmtree":
+                patch.setattr(drafts.shutil, "rmtree", killed)
+            else:
+                rename = type(folder).rename
+                patch.setattr(
+                    type(folder),
+                    "rename",
+                    lambda path, to, rename=rename: (
+                        rename(path, to) if to.name == drafts.OLD else killed()
+                    ),
+                )
+            with pytest.raises(KeyboardInterrupt):
+                build_in_parts(find_game("tictactoe"), folder, crew=Alone(), force=True)
+        build_in_parts(find_game("tictactoe"), folder, crew=Dies(0), force=True)
+        assert Folder.open(folder).info["name"] == "tictactoe"
+        assert [path.name for path in tmp_path.iterdir()] == ["game"]
+        build_folder("nim(1,2)", folder, force=True)
+
+
+def test_what_somebody_puts_at_the_target_meanwhile_is_left_there(tmp_path):
+    path = begun(tmp_path / "game", 22)
+    (tmp_path / "game").mkdir()
+    (tmp_path / "game" / "thesis.txt").touch()
+    with pytest.raises(StoreError, match="no game in parts; name another"):
+        build_folder("tictactoe", tmp_path / "game", parts=2, force=True)
+    assert path.is_dir()
+    (tmp_path / "game" / "thesis.txt").unlink()
+    build_folder("tictactoe", tmp_path / "game", parts=2)
+    (tmp_path / "game" / "notes.txt").touch()
+    with pytest.raises(StoreError, match=r"did not make \(notes.txt\)"):
+        build_folder("tictactoe", tmp_path / "game", force=True)
+
+
+def test_a_link_leads_to_the_folder_that_is_built_and_some_names_are_refused(tmp_path, monkeypatch):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    build_folder("nim(1)", tmp_path / "link")
+    assert Folder.open(tmp_path / "real").info["states"] == 2
+    with pytest.raises(StoreError, match="not UTF-8"):
+        build_folder("nim(1)", tmp_path / "bad\udcff")
+    with pytest.raises(StoreError, match="name a folder in it"):
+        build_folder("nim(1)", "/")
+
+
+def test_a_folder_that_was_built_to_stay_is_loaded_and_stays(tmp_path):
+    build_folder("nim(1,2)", tmp_path / "game.db.parts")
+    build_out_of_core("nim(1,2)", tmp_path / "game.db")
+    assert Folder.open(tmp_path / "game.db.parts").digests
+
+
+@pytest.mark.parametrize("edit", ['"plies": 2', '"positions": 9', '"format": 0', "[" * 200_000])
+def test_an_edited_list_of_contents_is_refused(run, tmp_path, edit):
+    folder = tmp_path / "game"
+    build_folder("nim(1,1)", folder)
+    file = folder / "game.json"
+    name = edit.partition(":")[0]
+    text = re.sub(rf"{name}: \d+", edit, file.read_text()) if ":" in edit else edit
+    assert text != file.read_text() or name == '"plies"'
+    file.write_text(text.replace('"name": "nim(1,1)"', '"name": "nim(1,2)"'))
+    for command in ("load", "sql"):
+        words = () if command == "load" else ("SELECT 1",)
+        assert "is damaged" in error_line(run(command, folder, *words))
 
 
 def test_two_builds_of_one_folder_do_not_meet(tmp_path):

@@ -65,7 +65,7 @@ def games(as_json: bool) -> None:
 @click.option(
     "--folder",
     metavar="FOLDER",
-    help="Leave the parts in FOLDER, as Parquet files, and write no database.",
+    help="Build out of core, leave the parts in FOLDER, as Parquet files, and write no database.",
 )
 @click.option(
     "--memory",
@@ -135,7 +135,7 @@ def build(
         print_build(report, as_json=as_json)
         return
     if memory is not None or parts is not None:
-        raise click.UsageError("--memory and --parts are for --out-of-core and --cluster")
+        raise click.UsageError("--memory and --parts are for --out-of-core, --cluster and --folder")
     with warnings_said(), console.progress_shown() as progress:
         report = build_database(
             rules,

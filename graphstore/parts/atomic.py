@@ -13,6 +13,7 @@ from graphstore.errors import StoreError
 def put(path: Path, write: Callable[[Any], object]) -> None:
     """Make a file, or replace it, by what a function writes to a binary file.
 
+    Of folders it makes the last two at most: where a build was removed, no step brings it back.
     Two that make the same file at once, as may be when a worker was given up too early, do not
     meet: the later one's takes the place of the other's.
 
@@ -21,7 +22,11 @@ def put(path: Path, write: Callable[[Any], object]) -> None:
     """
     draft = path.with_name(f".{path.name}.{uuid4().hex}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileNotFoundError):
+            path.parent.mkdir(exist_ok=True)
+        if not path.parent.is_dir():
+            path.parent.parent.mkdir(exist_ok=True)
+            path.parent.mkdir(exist_ok=True)
         with draft.open("wb") as file:
             write(file)
         os.replace(draft, path)

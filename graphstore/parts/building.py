@@ -1,13 +1,7 @@
-"""Build a game in parts: wave after wave of steps, each of which is skipped if it is noted as done.
+"""Build a game in parts: wave after wave of steps, of which those noted as done are skipped."""
 
-The folder is a draft beside its target until it is complete, and takes its name at the end.
-"""
-
-import json
 import os
-import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -17,31 +11,25 @@ from typing import Any, Final
 from graphstore import schema
 from graphstore.arrow import pyarrow
 from graphstore.digests import of_content
-from graphstore.errors import (
-    PositionError,
-    RulesError,
-    StoreError,
-    StoreExistsError,
-    TooLargeError,
-)
+from graphstore.errors import TooLargeError
 from graphstore.exploration import MAX_STATES
 from graphstore.game import Game, Progress, quiet
 from graphstore.parts import rounds, steps
-from graphstore.parts.atomic import put
 from graphstore.parts.crew import LITTLE, Crew
+from graphstore.parts.drafts import drafting, target_of
 from graphstore.parts.folder import (
     FORMAT,
     MANIFEST,
     TABLES,
-    WORK,
     Contents,
     Folder,
-    draft_of,
+    files_of,
     write_manifest,
 )
-from graphstore.parts.ordered import digests_of
+from graphstore.parts.ordered import digests_of, rows_in
 from graphstore.parts.spread import BUCKETS
 from graphstore.parts.steps import Job, Layout
+from graphstore.parts.work import damaged
 from graphstore.tables import BUILT_WITH
 
 MEMORY: Final = 1 << 30  # bytes that a step may take, unless told
@@ -167,7 +155,10 @@ class Blocks:
             records[left[number]] = record
             done += record.get("states", 0)
             self._progress(step, done, total)
-        return [record for record in records if record is not None]
+        found = [record for record in records if record is not None]
+        if any(record.get("parts", len(parts)) != len(parts) for record in found):
+            raise damaged(self._job.path, f"wave {wave} was begun with another number of parts")
+        return found
 
     def _forget(self, wave: int) -> None:
         """Drop what nothing will read once a wave is solved."""
@@ -216,41 +207,57 @@ def build(
         PositionError: a text of `below` is no position.
     """
     pyarrow()  # or say that it is missing, before anything is written
-    target, since = Path(folder), perf_counter()
-    with _draft(target, force=force) as draft:
-        job = Job(str(draft.absolute()), crew.rules(game), game.rules, tuple(below))
-        _check_plan(draft, job, game, parts, force=force)
-        blocks = Blocks(
-            job,
-            crew,
-            parts=parts,
-            memory=memory or MEMORY,
-            max_states=MAX_STATES if max_states is None else max_states,
-            progress=progress,
-        )
-        blocks.explore(game.name)
-        lap("explore")
-        records = blocks.solve()
-        lap("solve")
-        took = {"explore": _taken(chain(*blocks.records)), "solve": _taken(records)}
-        info = _describe(game, job, blocks, records, since)
-        digests: dict[str, str] = {}
-        if with_digests:
-            digests = _digests(draft, crew, memory or MEMORY, progress)
-            info["digest"] = of_content(digests)
-            lap("digest")
-        write_manifest(draft, Contents(info, digests, job.below, took))
-        shutil.rmtree(draft / WORK)
-        _put(draft, target)
+    target, since = target_of(folder), perf_counter()
+    plan = {
+        "format": FORMAT,
+        "name": game.name,
+        "rules": game.rules,
+        "below": list(below),
+        "parts": parts,
+    }
+    with drafting(target, plan, force=force) as draft:
+        path = draft.path
+        if not (path / MANIFEST).is_file():  # else it was killed just before its end
+            job = Job(str(path), crew.rules(game), game.rules, tuple(below))
+            blocks = Blocks(
+                job,
+                crew,
+                parts=parts,
+                memory=memory or MEMORY,
+                max_states=MAX_STATES if max_states is None else max_states,
+                progress=progress,
+            )
+            blocks.explore(game.name)
+            lap("explore")
+            records = blocks.solve()
+            lap("solve")
+            _check_rows(path, blocks)
+            took = {"explore": _taken(chain(*blocks.records)), "solve": _taken(records)}
+            info = _describe(game, job, blocks, records, since)
+            digests: dict[str, str] = {}
+            if with_digests:
+                digests = _digests(path, crew, memory or MEMORY, progress)
+                info["digest"] = of_content(digests)
+                lap("digest")
+            write_manifest(path, Contents(info, digests, job.below, took))
+        draft.finish()
     return Folder.open(target)
 
 
-def _digests(draft: Path, crew: Crew, memory: int, progress: Progress) -> dict[str, str]:
+def _check_rows(path: Path, blocks: Blocks) -> None:
+    """Refuse files that do not have all the rows that steps have written."""
+    for table, of in (("state", "states"), ("edge", "moves")):
+        found, wanted = rows_in(files_of(path, table), table), blocks.count(of)
+        if found != wanted:
+            raise damaged(path, f"its files have {found:,} {of}, not {wanted:,}")
+
+
+def _digests(path: Path, crew: Crew, memory: int, progress: Progress) -> dict[str, str]:
     """Return the digests of all columns; of each table they are one step, since order matters."""
     if crew.size == 1:
-        return digests_of(draft, memory=memory, progress=progress)
+        return digests_of(path, memory=memory, progress=progress)
     found: dict[str, str] = {}
-    calls = [(draft.absolute(), (table,), memory) for table in TABLES]
+    calls = [(path, (table,), memory) for table in TABLES]
     for _, digests in crew.run(digests_of, calls):
         found |= digests
     return dict(sorted(found.items()))
@@ -294,78 +301,3 @@ def _taken(records: Iterable[dict[str, Any]]) -> dict[str, Any]:
     }
     peak = max(record.get("peak_bytes", 0) for record in steps_taken)
     return {"steps": len(steps_taken), **sums, "peak_bytes": peak}
-
-
-@contextmanager
-def _draft(target: Path, *, force: bool) -> Iterator[Path]:
-    """Lend the draft of a folder, which no other build is writing."""
-    if os.path.lexists(target):
-        if not target.is_dir() or not ((target / MANIFEST).is_file() or not any(target.iterdir())):
-            raise StoreError(f"{target} is there, and no game in parts; name another folder")
-        if not force and any(target.iterdir()):
-            raise StoreExistsError(f"{target} exists; add --force (force=True) to replace it")
-    if not target.absolute().parent.is_dir():
-        raise StoreError(f"there is no folder {target.parent}; make it first")
-    draft = draft_of(target)
-    try:
-        (draft / WORK).mkdir(parents=True, exist_ok=True)
-        lock = os.open(draft / WORK / "lock", os.O_RDWR | os.O_CREAT, 0o666)
-    except OSError as error:
-        raise StoreError(f"{target} cannot be written: {error.strerror}") from error
-    try:
-        with suppress(ImportError):  # no fcntl on Windows
-            import fcntl
-
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise StoreError(
-                    f"another build is writing {draft}; wait for it, or name another folder"
-                ) from None
-        yield draft
-    except (RulesError, PositionError):  # to which the same call could only come again
-        shutil.rmtree(draft, ignore_errors=True)
-        raise
-    finally:
-        os.close(lock)
-
-
-def _check_plan(draft: Path, job: Job, game: Game, parts: int | None, *, force: bool) -> None:
-    """Refuse to go on with what was begun for something else; or, by force, begin anew."""
-    plan = {
-        "format": FORMAT,
-        "name": game.name,
-        "rules": game.rules,
-        "below": list(job.below),
-        "parts": parts,
-    }
-    file = draft / WORK / "plan.json"
-    try:
-        begun = json.loads(file.read_bytes())
-    except (FileNotFoundError, ValueError):
-        begun = None
-    if begun == plan:
-        return
-    if begun is not None and not force:
-        differ = ", ".join(name for name in plan if begun.get(name) != plan[name])
-        raise StoreError(
-            f"{draft} was begun for {begun.get('name')}, with another {differ}; give the same "
-            "again to go on, or add --force (force=True) to begin anew"
-        )
-    for old in draft.iterdir():
-        if old.name != WORK:
-            shutil.rmtree(old)
-    for old in (draft / WORK).iterdir():
-        if old.is_dir():  # the lock is held
-            shutil.rmtree(old)
-    put(file, lambda out: out.write(json.dumps(plan).encode()))
-
-
-def _put(draft: Path, target: Path) -> None:
-    """Give a draft the name of its target, whose old contents are removed."""
-    old = target.with_name(f".{target.name}.old")
-    shutil.rmtree(old, ignore_errors=True)
-    if target.exists():
-        target.rename(old)
-    draft.rename(target)
-    shutil.rmtree(old, ignore_errors=True)

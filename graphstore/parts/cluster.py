@@ -247,7 +247,11 @@ def _running(address: str) -> Iterator[Crew]:
             ) from error
         try:
             _check(client, address)
-            yield Workers(client, address, sum(client.nthreads().values()))
+            try:
+                hands = sum(client.nthreads().values())
+            except (OSError, TimeoutError) as error:
+                raise StoreError(f"the scheduler at {address} is gone: {_line(error)}") from error
+            yield Workers(client, address, hands)
         finally:
             with suppress(Exception):  # it may be gone
                 client.close(timeout=ANSWER)
@@ -267,7 +271,7 @@ def _check(client: Any, address: str) -> None:
     """Raise a StoreError unless a cluster has workers, each of which can take steps."""
     try:
         client.wait_for_workers(1, timeout=ANSWER)
-    except TimeoutError as error:
+    except (OSError, TimeoutError) as error:
         raise StoreError(
             f"the scheduler at {address} has no workers; start some with: dask worker {address}"
         ) from error

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 import numpy as np
 
 from graphstore import arrow, schema
+from graphstore.digests import of_json
 from graphstore.errors import NewerStoreError, NotAStoreError, StoreError, StoreMissingError
 from graphstore.game import Game
 from graphstore.parts.atomic import put
@@ -23,6 +24,7 @@ ROW_GROUP: Final = 65_536
 
 MANIFEST: Final = "game.json"
 WORK: Final = "work"
+BUILDING: Final = ".building"
 TABLES: Final = {
     "state": tuple(column for column in schema.state.c if column.computed is None),
     "edge": tuple(schema.edge.c),
@@ -82,22 +84,28 @@ class Folder:
                 )
             raise StoreMissingError(f"there is no folder {place}")
         try:
+            if (place / MANIFEST).exists() and not (place / MANIFEST).is_file():
+                raise NotAStoreError(f"{place / MANIFEST} is no file; build it anew")
             text = (place / MANIFEST).read_text("utf-8")
         except FileNotFoundError:
             raise NotAStoreError(f"{place} is no game in parts: it has no {MANIFEST}") from None
+        except NotAStoreError:
+            raise
         except OSError as error:
             raise StoreError(f"{place} cannot be read: {error.strerror}") from error
         except UnicodeDecodeError as error:
             raise NotAStoreError(f"{place / MANIFEST} is damaged; build it anew") from error
         try:
             found = json.loads(text)
-            if found["format"] > FORMAT:
+            if int(found["format"]) > FORMAT:
                 raise NewerStoreError(f"{place} is from a newer graphstore; upgrade the program")
+            if found.pop("check") != of_json(found):
+                raise ValueError("it is not what was written")
             info = {column.name: found["game"][column.name] for column in schema.game.c}
             contents = Contents(
                 info, dict(found["digests"]), tuple(found["below"]), dict(found["took"])
             )
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
             raise NotAStoreError(f"{place / MANIFEST} is damaged; build it anew") from error
         return cls(place, contents)
 
@@ -152,7 +160,7 @@ def is_folder(path: str | os.PathLike[str]) -> bool:
 
 def draft_of(path: Path) -> Path:
     """Return where a folder is built, until it takes its name."""
-    return path.with_name(f".{path.name}.building")
+    return path.with_name(f".{path.name}{BUILDING}")
 
 
 def file_of(path: Path, table: str, wave: int, part: int) -> Path:
@@ -168,7 +176,14 @@ def files_of(path: Path, table: str) -> list[Path]:
 def write_manifest(path: Path, contents: Contents) -> None:
     """Say what is in a folder, which is complete from now on."""
     info, digests, below, took = contents
-    said = {"format": FORMAT, "game": info, "below": below, "took": took, "digests": digests}
+    said: dict[str, Any] = {
+        "format": FORMAT,
+        "game": info,
+        "below": list(below),
+        "took": took,
+        "digests": digests,
+    }
+    said["check"] = of_json(said)
     put(path / MANIFEST, lambda file: file.write(json.dumps(said, indent=1).encode()))
 
 

@@ -5,7 +5,9 @@ steps have noted as done, and notes at its end what it did. What is computed in 
 of `graphstore.exploration` and `graphstore.solution` compute.
 """
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext, redirect_stdout
 from functools import lru_cache, wraps
 from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
@@ -121,7 +123,8 @@ def noting(key: Callable[..., tuple[str, int, int]]) -> Callable[[Step], Step]:
             if done is not None:
                 return done
             since = perf_counter()
-            record = step(job, *rest)
+            with redirect_stdout(sys.stderr) if isinstance(job.game, str) else nullcontext():
+                record = step(job, *rest)  # what rules print on a worker is no data of ours
             record["seconds"] = round(perf_counter() - since, 6)
             record["peak_bytes"] = getrusage(RUSAGE_SELF).ru_maxrss * 1024
             job.work.note(*at, record)
@@ -139,9 +142,9 @@ def explore(job: Job, wave: int, part: int, layout: Layout) -> dict[str, Any]:
     It keeps the block and its asks, see `KINDS`, and writes the edges.
 
     Returns:
-        The record: ``states``, ``moves``, ``edges`` (distinct pairs), ``asked`` (k), ``late``, how
-        many children that it was asked for have an earlier ply, ``ones``; and ``messages`` and
-        their ``bytes``, what it was sent by blocks.
+        The record: ``parts`` of its wave, ``states``, ``moves``, ``edges`` (distinct pairs),
+        ``asked`` (k), ``late``, how many children that it was asked for have an earlier ply,
+        ``ones``; and ``messages`` and their ``bytes``, what it was sent by blocks.
 
     Raises:
         RulesError: a position in play has no move, a player moves twice in turn, or two positions
@@ -178,6 +181,7 @@ def explore(job: Job, wave: int, part: int, layout: Layout) -> dict[str, Any]:
     work.save("block", wave, part, **block._asdict())
     work.save("asks", wave, part, id=children, text=spelled(game, children), begin=begin)
     return {
+        "parts": layout.parts[wave],
         "states": len(states),
         "moves": len(found.move),
         "edges": len(found.move) - len(more),
