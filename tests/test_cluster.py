@@ -28,8 +28,9 @@ from graphstore.errors import (
     StoreError,
 )
 from graphstore.parts import cluster as clusters
-from graphstore.parts.building import build, draft_of
+from graphstore.parts.building import build
 from graphstore.parts.cluster import cluster, name_for_others
+from graphstore.parts.folder import draft_of
 
 DIGESTS = json.loads((DATA / "digests.json").read_text())
 DRIVER = Path(__file__).with_name("partsdriver.py")

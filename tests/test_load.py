@@ -33,6 +33,7 @@ def in_parts(game, path, parts=3):
 
 def scattered(game, path, parts):
     """Write a game that was built in memory to a folder of parts."""
+    path.mkdir(parents=True, exist_ok=True)
     graph = explore(game)
     solve(graph)
     solved = SolvedGraph(game, graph)

@@ -88,9 +88,8 @@ class Work:
 def damaged(path: Path, why: str = "") -> StoreError:
     """Return what is wrong with a build that cannot go on."""
     drafts = [each for each in (path, *path.parents) if each.name.endswith(BUILDING)]
-    return StoreError(
-        f"{path} is damaged{f': {why}' if why else ''}; remove {(drafts or [path])[0]} and begin anew"
-    )
+    what = f"{path} is damaged: {why}" if why else f"{path} is damaged"
+    return StoreError(f"{what}; remove {(drafts or [path])[0]} and begin anew")
 
 
 def _write(of: str, arrays: Mapping[str, NDArray[Any]], file: Any) -> None:
