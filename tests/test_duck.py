@@ -329,6 +329,28 @@ def test_what_needs_more_memory_than_it_may_take_is_one_line(folder):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the memory of a process is not bounded here")
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT damerau_levenshtein(repeat('a', 12000), repeat('b', 12000))",
+        "SELECT length(json_extract(repeat('[', 29000000), '$'))",
+        "SELECT list_sort(range(30000000))[1]",
+    ],
+)
+def test_a_function_may_not_take_more_memory_than_the_command_was_given(
+    folder, run, monkeypatch, statement
+):
+    import resource
+
+    monkeypatch.setattr("graphstore.parts.alone.MARGIN", 64 << 20)
+    monkeypatch.setattr("graphstore.parts.duck.MOST_MEMORY", 100 << 20)
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    said = error_line(run("sql", folder.path, statement, "--seconds", 0))
+    assert said.startswith("SQL: it needs more memory than it may take")
+    assert resource.getrlimit(resource.RLIMIT_DATA) == before
+
+
 def test_what_does_not_fit_lies_in_the_folder_for_temporary_files_meanwhile(
     folder, tmp_path, monkeypatch
 ):
@@ -354,6 +376,39 @@ def test_ctrl_c_ends_a_long_query_at_once(folder, statement):
     process.send_signal(signal.SIGINT)
     said = process.communicate(timeout=60)
     assert (process.returncode, *said) == (130, "", "graphstore: interrupted\n")
+
+
+STUCK = """
+SELECT jaro_similarity(repeat('ab', 1000000 + r % 2), repeat('cd', 1000000))
+FROM (SELECT range AS r FROM range(4000000) ORDER BY hash(range) LIMIT 1 OFFSET 2000000)
+"""
+"""What takes a minute in one function, while there are temporary files."""
+
+
+@pytest.mark.parametrize("stop", ["time", signal.SIGINT, signal.SIGTERM])
+def test_a_function_that_does_not_stop_ends_with_the_command(folder, tmp_path, stop):
+    code = (
+        "import graphstore.cli; from graphstore.parts import alone, duck;"
+        "alone.PATIENCE_S = 0.3; duck.MOST_MEMORY = 48 << 20; graphstore.cli.main()"
+    )
+    seconds = "2" if stop == "time" else "0"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "sql", folder.path, STUCK, "--seconds", seconds],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+    )
+    while process.poll() is None and not [*tmp_path.rglob("*.tmp")]:
+        time.sleep(0.05)
+    if stop != "time":
+        time.sleep(1)
+        process.send_signal(stop)
+    out, said = process.communicate(timeout=30)
+    message = "SQL: not done within 2 s" if stop == "time" else "interrupted\n"
+    assert said.startswith(f"graphstore: {message}")
+    assert (process.returncode, out, said.count("\n")) == (1 if stop == "time" else 130, "", 1)
+    assert not [*tmp_path.iterdir()]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
@@ -392,6 +447,15 @@ def swap(folder):
     folder.files("state")[0].write_bytes(folder.files("edge")[0].read_bytes())
 
 
+def instead(make):
+    def spoil(folder):
+        file = folder.files("edge")[3]
+        file.unlink()
+        make(file)
+
+    return spoil
+
+
 def spoil_game(folder):
     path = folder.path / "game.json"
     path.write_text(path.read_text()[:100])
@@ -406,6 +470,9 @@ def spoil_game(folder):
         (remove_all, "its files have 0 moves, not 2,270"),
         (swap, "is damaged: it has other columns"),
         (spoil_game, "game.json is damaged"),
+        (instead(Path.mkdir), r"parquet is damaged; build it anew \(it is not a file\)"),
+        (instead(os.mkfifo), "it is not a file"),
+        (instead(lambda file: file.symlink_to("nowhere")), "it is not a file"),
     ],
 )
 def test_a_damaged_folder_is_one_line(spoilt, spoil, message):

@@ -1,6 +1,7 @@
 """The commands that ask a file: show, line, sql and stats."""
 
 import sys
+from contextlib import closing
 
 import click
 
@@ -13,6 +14,7 @@ from graphstore.commands.options import (
     is_strategy,
     json_option,
     opened,
+    say,
     say_if_without_rules,
 )
 
@@ -98,18 +100,23 @@ def sql(
     """
     from graphstore import console
     from graphstore.interrupts import noticed
+    from graphstore.parts.alone import own_process
 
     if seconds != seconds:
         raise click.UsageError("--seconds nan: that is no number of seconds")
     if statement == "-":
         statement = sys.stdin.buffer.read().decode(errors="replace")
-    with noticed(), asked(file, rules) as ask:
-        answer = ask(statement, seconds=seconds or None, rows=rows or None)
-        printer = console.print_table
-        if as_json:
-            printer = console.print_json_rows
-        elif as_csv:
-            printer = console.print_csv
+    printer = console.print_table
+    if as_json:
+        printer = console.print_json_rows
+    elif as_csv:
+        printer = console.print_csv
+    with (
+        own_process(say),
+        noticed(),
+        asked(file, rules) as ask,
+        closing(ask(statement, seconds=seconds or None, rows=rows or None)) as answer,
+    ):
         printer(answer.columns, answer)
 
 

@@ -30,12 +30,16 @@ from graphstore.errors import (
 from graphstore.game import Game
 from graphstore.games import are_those_of, find_builtin
 from graphstore.marks import numbered
+from graphstore.parts import alone
 from graphstore.parts.duckrows import MORE, Desk, Rows, duckdb
 from graphstore.parts.folder import TABLES, Folder
 from graphstore.usersql import Watch
 
 VIEWS: Final = ("best_move", "q_table", "census")
 """Those of a database that a folder has, too: there are no agents in it."""
+
+MOST_MEMORY: Final = 4 << 30
+"""Bytes that DuckDB takes for tables and sorting unless it is told otherwise."""
 
 _SETTINGS: Final = {
     "allow_community_extensions": "false",
@@ -78,6 +82,10 @@ def sql(
 ) -> Rows:
     """Return the rows of one reading statement; it may call board(id) and canonical(text).
 
+    When the time is up or Ctrl-C comes, this waits for DuckDB to leave the function that it is in,
+    which for a text of many megabytes may take minutes; and DuckDB does not count the memory that
+    a function takes. The command `graphstore sql`, whose process is its own, ends it and bounds it.
+
     Args:
         folder: the game.
         statement: in DuckDB's SQL, over state, edge, game and digest and the views.
@@ -85,7 +93,8 @@ def sql(
         rules: of a game that is not built in.
         seconds: that DuckDB may work on it; None: as long as it takes.
         rows: that the answer may have; None: any number.
-        memory: bytes that DuckDB may take for tables and sorting; None: half of the machine's.
+        memory: bytes that DuckDB may take for tables and sorting; None: half of the machine's, or
+            4 GB if that is less.
 
     Raises:
         QueryError: the SQL is wrong, would do more than read, or comes to a limit.
@@ -99,12 +108,13 @@ def sql(
             stacklevel=3,
         )
     watch = Watch(seconds)
-    desk = Desk(duckdb.connect(":memory:", config={**_SETTINGS, "temp_directory": _room()}), watch)
-    connection = desk.connection
+    room = _room()
+    connection = duckdb.connect(":memory:", config={**_SETTINGS, "temp_directory": room})
+    desk = Desk(connection, watch, room)
     try:
         desk.do(lambda: _furnish(connection, folder))
         desk.do(lambda: _add_functions(connection, _functions(folder, rules), watch))
-        desk.do(lambda: _lock(connection, memory))
+        alone.bound_memory(desk.do(lambda: _lock(connection, memory)))
         typed, bound = numbered(statement, parameters)
         desk.do(lambda: _check(connection, typed))
         desk.do(lambda: connection.execute(typed, bound))
@@ -156,9 +166,14 @@ def _rows(folder: Folder, table: str, told: str) -> Any:
 
     types = arrow.types_of(TABLES[table])
     files = [str(path) for path in folder.files(table)]
-    rows = dataset.dataset(files, schema=types, format="parquet") if files else types.empty_table()
+    rows: Any = types.empty_table()
     found, path = 0, str(folder.path)
     try:
+        for path in files:
+            if not os.path.isfile(path):  # but a pipe, which would be waited for
+                raise NotAStoreError(f"{path} is damaged; build it anew (it is not a file)")
+        if files:
+            rows = dataset.dataset(files, schema=types, format="parquet")
         for fragment in rows.get_fragments() if files else ():
             path = fragment.path
             fragment.ensure_complete_metadata()
@@ -188,13 +203,15 @@ def _said(query: ClauseElement) -> str:
     return str(query.compile(dialect=dialect, compile_kwargs={"literal_binds": True}))
 
 
-def _lock(connection: duckdb.DuckDBPyConnection, memory: int | None) -> None:
-    """Let the connection do no more than read, for good."""
+def _lock(connection: duckdb.DuckDBPyConnection, memory: int | None) -> int:
+    """Let the connection do no more than read, for good; return the memory that it may take."""
     if memory is None:
-        memory = _half(connection.execute("SELECT current_setting('memory_limit')").fetchall())
+        half = _half(connection.execute("SELECT current_setting('memory_limit')").fetchall())
+        memory = min(half, MOST_MEMORY)
     connection.execute(f"SET memory_limit = '{max(memory >> 10, 1)}KiB'")
     connection.execute("SET lock_configuration = true")
     connection.execute("BEGIN TRANSACTION READ ONLY")
+    return memory
 
 
 def _half(answer: list[Any]) -> int:

@@ -1,7 +1,9 @@
 """The rows of a statement that DuckDB runs, in a thread of its own, so that it can be stopped.
 
 DuckDB looks neither at the time nor, everywhere, at signals. So one thread runs it, and the one
-that asks waits: until there are rows, the time is up, or Ctrl-C comes.
+that asks waits: until there are rows, the time is up, or Ctrl-C comes. It then waits for DuckDB to
+stop, which within one function it does not; a command does not wait for that, see
+`graphstore.parts.alone`.
 """
 
 import json
@@ -11,10 +13,12 @@ from contextlib import suppress
 from decimal import Decimal
 from queue import SimpleQueue
 from threading import Event, Thread, current_thread
+from time import monotonic
 from typing import Any, Final, Generic, TypeVar
 
 from graphstore.connections import forks
 from graphstore.errors import MissingExtraError, NotAStoreError, QueryError
+from graphstore.parts import alone
 from graphstore.usersql import LONGEST, Answer, Watch, weight
 
 try:
@@ -25,6 +29,7 @@ except ImportError as error:
 _PAGE = 4_096  # rows fetched at once, at most
 _BYTES = 1_000_000  # of the rows fetched at once, about
 _AGAIN_S = 0.05  # until DuckDB is told once more to stop: it forgets it when a statement begins
+_NO_MEMORY = re.compile("allocation failure|bad_alloc|(malloc|realloc) of size", re.IGNORECASE)
 
 MORE: Final = "this statement would do more than read; only SELECT and the like run"
 
@@ -57,16 +62,24 @@ class Job(Generic[T]):
 
 
 class Desk:
-    """A connection, and the thread that alone uses it."""
+    """A connection, and the thread that alone uses it.
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, watch: Watch) -> None:
+    Args:
+        connection: to DuckDB.
+        watch: of the statement.
+        room: the folder of the connection's temporary files.
+    """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, watch: Watch, room: str) -> None:
         self.connection = connection
         self.watch = watch
         self._forks = forks()
         self._closed = False
+        self._stuck = False
         self._jobs: SimpleQueue[Job[Any] | None] = SimpleQueue()
         self._thread = Thread(target=_work, args=(self._jobs,), daemon=True)
         self._thread.start()
+        alone.began(self._thread, room)
 
     def do(self, work: Callable[[], T]) -> T:
         """Return what work returns; the watch runs meanwhile.
@@ -81,8 +94,9 @@ class Desk:
         try:
             self._jobs.put(job)
             if not job.done.wait(self.watch.left()):
-                self._stop(job)
                 self.watch.raised = self.watch.too_long()
+                if not self._stop(job):
+                    raise self.watch.raised
             return job.result()
         except duckdb.Error as error:
             raise wrong(error, self.watch) from error
@@ -90,7 +104,7 @@ class Desk:
             self._stop(job)
             raise
         except MemoryError as error:
-            raise QueryError("SQL: it needs more memory than there is; ask for less") from error
+            raise QueryError(alone.TOO_MUCH) from error
         except UnicodeError as error:
             raise QueryError(f"SQL: {error}") from error
         finally:
@@ -104,14 +118,21 @@ class Desk:
         last = Job(self.connection.close)
         self._jobs.put(last)
         self._jobs.put(None)
-        if self._thread is not current_thread():  # where garbage may be collected
-            self._stop(last)  # after which comes the end of Python, which no thread may live to see
+        if self._stuck or self._thread is current_thread():  # where garbage may be collected
+            return
+        if self._stop(last):  # after which comes the end of Python, which no thread may live to see
             self._thread.join()
 
-    def _stop(self, job: Job[Any]) -> None:
+    def _stop(self, job: Job[Any]) -> bool:
+        """Return whether a piece of work has ended; only a command's patience has an end."""
+        until = monotonic() + alone.patience()
         while not job.done.wait(_AGAIN_S):
+            if monotonic() > until:
+                self._stuck = True
+                return False
             with suppress(duckdb.ConnectionException):  # it is being closed
                 self.connection.interrupt()
+        return True
 
 
 def _work(jobs: "SimpleQueue[Job[Any] | None]") -> None:
@@ -169,8 +190,8 @@ def wrong(error: Exception, watch: Watch) -> BaseException:
     if watch.raised is not None:
         return watch.raised
     what = " ".join(re.split(r"\n+LINE \d+:", str(error))[0].split())
-    if isinstance(error, duckdb.OutOfMemoryException):
-        return QueryError(f"SQL: it needs more memory than it may take; ask for less ({what})")
+    if isinstance(error, duckdb.OutOfMemoryException) or _NO_MEMORY.search(what):
+        return QueryError(f"{alone.TOO_MUCH} ({what})")
     if isinstance(error, duckdb.PermissionException):
         return QueryError("this statement would open a file; it reads the game's tables only")
     if "arrow_scan" in what or "'files of " in what:
