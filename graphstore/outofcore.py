@@ -73,7 +73,7 @@ def build_folder(
             lap=clock.lap,
             progress=progress,
         )
-    return _report(made, clock)
+    return _report(folder, made, clock)
 
 
 def build_out_of_core(
@@ -176,10 +176,10 @@ def _for_steps(memory: int | None, crew: Crew) -> int:
     return max(memory, LEAST) - OVERHEAD
 
 
-def _report(made: Folder, clock: Clock) -> Report:
+def _report(folder: str | os.PathLike[str], made: Folder, clock: Clock) -> Report:
     row = made.info
     return Report(
-        file=str(made.path),
+        file=os.fspath(folder),
         game=row["name"],
         **{name: row[name] for name in Report._fields if name in row},
         agents=(),
