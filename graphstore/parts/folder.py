@@ -160,7 +160,8 @@ def is_folder(path: str | os.PathLike[str]) -> bool:
 
 def draft_of(path: Path) -> Path:
     """Return where a folder is built, until it takes its name."""
-    return path.with_name(f".{path.name}{BUILDING}")
+    place = path.absolute()
+    return place.parent / f".{place.name}{BUILDING}"
 
 
 def file_of(path: Path, table: str, wave: int, part: int) -> Path:
