@@ -164,6 +164,9 @@ def _check(
 ) -> int:
     """Check the states that were drawn and return how many are wrong."""
     is_strategy = store.info["extent"] == schema.STRATEGY
+    begins: Ints | None = None
+    if game is not None and store.info["extent"] == schema.WHOLE:
+        begins = distinct(game.canonical(game.start_states()))
     wrong: set[int] = set()
 
     def note(what: str, found: Iterable[Problem | Wrong]) -> None:
@@ -193,6 +196,10 @@ def _check(
             out = passes.edges_from(connection, ids.tolist())
             note(of.RULES, by_rules.edges(game, legible["id"], in_play, out))
         rows = np.searchsorted(family.id, ids)
+        if begins is not None:
+            ply = consistency.widened(family.ply[rows])
+            early = np.flatnonzero((ply == 0) & ~np.isin(ids, begins))
+            note(of.RULES, [Wrong(ids[early], "ply", ply[early], "over 0")])
         note(of.VALUES, consistency.values(family, links, rows))
         note(of.PLIES, consistency.plies(family, nearest, rows))
         chooser = consistency.chosen(family, links, np.arange(len(family.id)))
