@@ -9,6 +9,7 @@ import sys
 import time
 from contextlib import suppress
 
+import postgresql
 import pytest
 from conftest import GRAPHSTORE, TableGame, error_line, graphstore
 
@@ -73,7 +74,7 @@ def test_positions_to_begin_from_are_as_in_memory(tmp_path):
 
 def test_a_postgresql_schema_is_built_the_same(server, tmp_path, monkeypatch, tictactoe_db):
     monkeypatch.chdir(tmp_path)
-    report = build_out_of_core("tictactoe", server, force=True)
+    report = build_out_of_core("tictactoe", postgresql.place(server))
     assert list(tmp_path.iterdir()) == []
     assert same(report.file, tictactoe_db)
 
