@@ -247,12 +247,12 @@ def test_killed_at_any_moment_a_build_goes_on_where_it_was_and_leaves_no_process
     before = 0
     for moment in sorted(chance.sample(range(1, 50), 2)):
         with started(bits) as building:
-            wait_for(lambda most=moment: len(list(draft.glob("*/work/done/*-*"))) >= most)
+            wait_for(lambda most=moment: len(list(draft.rglob("done/*-*"))) >= most)
         assert building.returncode == -signal.SIGKILL
         positions, pids = asked(bits)
         wait_for(lambda all_of=pids: not any(map(alive, all_of)))
         assert len(positions) <= IN_PLAY - before
-        records = draft.glob("*/work/done/explore-*.json")
+        records = draft.rglob("done/explore-*.json")
         explored = [json.loads(path.read_bytes()[8:]) for path in records]  # after a checksum
         before = sum(record["moves"] for record in explored) // 2
         (bits / "log").write_text("")
