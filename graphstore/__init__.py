@@ -11,35 +11,35 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from graphstore.building import build as build
-    from graphstore.comparison import compare as compare
-    from graphstore.drawing import draw as draw
+    from graphstore.building.from_folder import load as load
+    from graphstore.building.in_memory import build as build
+    from graphstore.building.out_of_core import build_folder as build_folder
+    from graphstore.building.out_of_core import build_out_of_core as build_out_of_core
+    from graphstore.building.strategy import prove as prove
+    from graphstore.checks import verify as verify
+    from graphstore.checks.compare import compare as compare
     from graphstore.errors import GraphstoreError as GraphstoreError
     from graphstore.errors import MoveError as MoveError
     from graphstore.errors import NotInStoreError as NotInStoreError
     from graphstore.errors import PositionError as PositionError
     from graphstore.errors import RulesError as RulesError
     from graphstore.errors import StoreError as StoreError
-    from graphstore.exploration import explore as explore
-    from graphstore.exporting import export as export
-    from graphstore.fromparts import load as load
-    from graphstore.game import Game as Game
-    from graphstore.game import PlainGame as PlainGame
+    from graphstore.exports.drawing import draw as draw
+    from graphstore.exports.exporting import export as export
     from graphstore.games import find_game as find_game
-    from graphstore.graph import GameGraph as GameGraph
-    from graphstore.outofcore import build_folder as build_folder
-    from graphstore.outofcore import build_out_of_core as build_out_of_core
-    from graphstore.parts.folder import Folder as Folder
-    from graphstore.players import Player as Player
-    from graphstore.playing import Match as Match
-    from graphstore.proving import prove as prove
-    from graphstore.searching import search as search
-    from graphstore.solution import Solution as Solution
-    from graphstore.solution import solve as solve
-    from graphstore.store import Store as Store
-    from graphstore.store import upgrade as upgrade
-    from graphstore.training import train as train
-    from graphstore.verification import verify as verify
+    from graphstore.play.match import Match as Match
+    from graphstore.play.players import Player as Player
+    from graphstore.play.training import train as train
+    from graphstore.rules.game import Game as Game
+    from graphstore.rules.plain import PlainGame as PlainGame
+    from graphstore.solver.columns import Solution as Solution
+    from graphstore.solver.exploration import explore as explore
+    from graphstore.solver.graph import GameGraph as GameGraph
+    from graphstore.solver.search import search as search
+    from graphstore.solver.solution import solve as solve
+    from graphstore.store.folder.folder import Folder as Folder
+    from graphstore.store.store import Store as Store
+    from graphstore.store.store import upgrade as upgrade
 
 _ROOMS = {
     "Game": "game",

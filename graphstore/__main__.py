@@ -5,7 +5,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
-from graphstore.interrupts import SIGNALS
+from graphstore.util.signals import SIGNALS
 
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
@@ -14,7 +14,7 @@ SOON = 0.001  # seconds
 
 
 def run() -> None:
-    """Run `graphstore.cli.main`; Ctrl-C is one line also while it is imported, or when it ends."""
+    """Run `graphstore.cli.main.main`; Ctrl-C is one line also while it is imported, or when it ends."""
     done = False
 
     def interrupt(*_: Any) -> None:
@@ -35,7 +35,7 @@ def run() -> None:
         sys.unraisablehook = once_more
         # SQLAlchemy would print the traceback of a close that was interrupted.
         logging.getLogger("sqlalchemy").addHandler(logging.NullHandler())
-        from graphstore.cli import main
+        from graphstore.cli.main import main
 
         main()
         done = True

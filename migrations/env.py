@@ -6,8 +6,8 @@ graphstore hands over the connection. By hand, from a checkout: alembic -x db=FI
 from alembic import context
 from sqlalchemy import Connection, create_engine
 
-from graphstore.digests import of_row
-from graphstore.schema import create_views, digest, metadata, objects
+from graphstore.store.digests import of_row
+from graphstore.store.schema import create_views, digest, metadata, objects
 
 
 def migrate(connection: Connection) -> None:

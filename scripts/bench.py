@@ -384,7 +384,7 @@ def piece_lookups(task: Task) -> Figures:
     SQLite has by itself, and with that of a store. All take turns; the best of each counts.
     """
     from graphstore import Store
-    from graphstore.places.sqlitefile import CACHE
+    from graphstore.store.sqlite.backend import CACHE
 
     file = task.folder / DATABASE
     with Store.open(file) as store, store.snapshot() as snapshot:

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphstore import Game, GraphstoreError, Store, find_game
-from graphstore.console import print_json, print_table
+from graphstore.cli.console import print_json, print_table
 from graphstore.errors import TooLargeError
-from graphstore.game import IN_PLAY
+from graphstore.rules.game import IN_PLAY
 
 MOST = 20_000_000  # states of a walk: some GB
 Row = dict[str, Any]

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import networkx as nx
 
 from graphstore import GameGraph, GraphstoreError, Store
-from graphstore.console import print_json, print_table
-from graphstore.game import IN_PLAY
+from graphstore.cli.console import print_json, print_table
+from graphstore.rules.game import IN_PLAY
 
 BEST = "SELECT state, child FROM best_move"
 PLAY = ("all", "keeping", "best")

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphstore import GameGraph, GraphstoreError, Store
-from graphstore.console import print_json, print_table
+from graphstore.cli.console import print_json, print_table
 
 CLOSE = 1e-9  # sums of equal worth can differ in the last bits
 

@@ -37,17 +37,19 @@ import click
 import numpy as np
 
 from graphstore import Store, build, find_game, train, verify
-from graphstore.agents import load
-from graphstore.cli import main as graphstore
-from graphstore.console import print_json, print_table
+from graphstore.cli.console import print_json, print_table
+from graphstore.cli.main import main as graphstore
 from graphstore.errors import GraphstoreError, NotInStoreError, shown
-from graphstore.game import IN_PLAY, Game
-from graphstore.games import FAMILIES, encodings, find_builtin, records
-from graphstore.menace import Settings, read_stages, written
-from graphstore.opponents import agent_name, read_opponent
-from graphstore.playing import Match
-from graphstore.selection import selected
-from graphstore.standings import summaries
+from graphstore.exports.selection import selected
+from graphstore.games import FAMILIES, encodings, find_builtin
+from graphstore.games.ultimate.convert import position_of, record_of
+from graphstore.games.ultimate.record import Record
+from graphstore.play.agents import load
+from graphstore.play.match import Match
+from graphstore.play.menace import Settings, read_stages, written
+from graphstore.play.opponents import agent_name, read_opponent
+from graphstore.play.standings import summaries
+from graphstore.rules.game import IN_PLAY, Game
 from graphstore.web import addresses
 
 MEMORY = 200  # MB
@@ -529,8 +531,8 @@ def words(folder: Path) -> Iterator[Parser]:
             else text.encode("utf-8", "replace")
         )
         with suppress(GraphstoreError):
-            records.position_of(ultimate, data)
-        assert records.Record.unpack(data).pack() == data
+            position_of(ultimate, data)
+        assert Record.unpack(data).pack() == data
 
     def settings(text: str) -> None:
         name, _, value = text.partition("=")
@@ -554,9 +556,7 @@ def words(folder: Path) -> Iterator[Parser]:
                 path = addresses.write(game, position).split("/", 4)
                 assert addresses.read(path[3], [*path, ""][4]) == (game, position)
 
-    hexed = [
-        records.record_of(ultimate, ultimate.read(each)).hex() for each in some_texts(ultimate)[::2]
-    ]
+    hexed = [record_of(ultimate, ultimate.read(each)).hex() for each in some_texts(ultimate)[::2]]
     packed = [str(each) for each in encodings.pack32([0, 1 << 13, 1 << 13 | 1]).tolist()]
     urls = [
         "tictactoe.db",

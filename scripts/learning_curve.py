@@ -15,10 +15,10 @@ from contextlib import closing
 from pathlib import Path
 
 from graphstore import GraphstoreError, Store, build, train
-from graphstore.agents import load
-from graphstore.console import print_json, print_table
-from graphstore.learning import draw, figure_class
-from graphstore.standings import Curve, curve
+from graphstore.cli.console import print_json, print_table
+from graphstore.exports.learning_curve import draw, figure_class
+from graphstore.play.agents import load
+from graphstore.play.standings import Curve, curve
 
 SETTINGS = ("side", "against", "seed")
 

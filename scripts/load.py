@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
 from graphstore import GraphstoreError, Store, build
-from graphstore.console import print_json, print_table
+from graphstore.cli.console import print_json, print_table
 
 PATIENCE = 60  # seconds for one answer
 SAMPLE = 200  # states of a file that are asked for
@@ -411,7 +411,7 @@ def look_up_at_once(
 ) -> list[Looked]:
     """Return what processes got that read one file at once."""
     context: Any = get_context("forkserver" if "forkserver" in get_all_start_methods() else "spawn")
-    context.set_forkserver_preload(["graphstore.store"])  # or each would import it
+    context.set_forkserver_preload(["graphstore.store.store"])  # or each would import it
     with context.Manager() as manager, ProcessPoolExecutor(processes, mp_context=context) as pool:
         begun = manager.Barrier(processes)
         running = [

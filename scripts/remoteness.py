@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from graphstore import GameGraph, GraphstoreError, Store
-from graphstore.console import print_json, print_table
-from graphstore.learning import figure_class
+from graphstore.cli.console import print_json, print_table
+from graphstore.exports.learning_curve import figure_class
 
 WORDS = {"wins": 1, "draws": 0, "losses": -1}
 COLOURS = {"wins": "#2a9d55", "draws": "#c9a227", "losses": "#c0392b"}

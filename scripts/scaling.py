@@ -25,14 +25,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphstore import Folder, GraphstoreError, build_folder, explore, find_game, load, solve
-from graphstore.arrow import pyarrow
-from graphstore.outofcore import OVERHEAD
-from graphstore.parts.building import BYTES_A_MOVE, BYTES_A_STATE, BYTES_ASKED
-from graphstore.parts.folder import draft_of, write_rows
-from graphstore.parts.spread import BUCKETS
-from graphstore.saving import Clock, save
-from graphstore.solution import Worth
-from graphstore.tables import SolvedGraph
+from graphstore.building.out_of_core import OVERHEAD
+from graphstore.building.parts.build import BYTES_A_MOVE, BYTES_A_STATE, BYTES_ASKED
+from graphstore.building.parts.partition import BUCKETS
+from graphstore.building.saving import Clock, save
+from graphstore.solver.columns import Worth
+from graphstore.store.arrow import pyarrow
+from graphstore.store.columns import SolvedGraph
+from graphstore.store.folder.layout import draft_of, write_rows
 
 Figures = dict[str, Any]
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphstore import GameGraph, GraphstoreError, Store
-from graphstore.console import print_json, print_table
+from graphstore.cli.console import print_json, print_table
 
 VALUES = {"win": 1, "draw": 0}
 

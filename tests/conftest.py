@@ -17,7 +17,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from graphstore import GameGraph, PlainGame, Store, build, explore, find_game, solve
-from graphstore.cli import main
+from graphstore.cli.main import main
 
 DATA = Path(__file__).parent / "data"
 SCRIPTS = Path(__file__).parents[1] / "scripts"

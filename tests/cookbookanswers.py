@@ -11,9 +11,9 @@ from math import inf, perm
 import numpy as np
 from cookbookboard import IMAGES, LINES
 
-from graphstore.agents import beads_in
-from graphstore.solution import NONE
-from graphstore.standings import curve
+from graphstore.play.agents import beads_in
+from graphstore.play.standings import curve
+from graphstore.solver.columns import NONE
 
 TICTACTOE = {}
 

@@ -6,8 +6,8 @@ import numpy as np
 from conftest import DATA
 
 from graphstore import explore, solve
-from graphstore.game import DRAW, IN_PLAY, LOSS, WIN
-from graphstore.solution import NONE
+from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN
+from graphstore.solver.columns import NONE
 
 LETTERS = {WIN: "W", DRAW: "T", LOSS: "L"}
 

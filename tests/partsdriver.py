@@ -4,9 +4,9 @@ import sys
 from pathlib import Path
 
 from graphstore import find_game
+from graphstore.building.parts.build import build
+from graphstore.building.parts.cluster import cluster
 from graphstore.errors import GraphstoreError
-from graphstore.parts.building import build
-from graphstore.parts.cluster import cluster
 
 if __name__ == "__main__":
     where, game, folder, parts = sys.argv[1:]

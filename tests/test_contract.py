@@ -3,7 +3,7 @@
 import pytest
 
 from graphstore import PlainGame, find_game
-from graphstore.contract import check
+from graphstore.checks.laws import check
 
 
 class Take(PlainGame):

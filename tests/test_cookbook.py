@@ -15,8 +15,8 @@ from cookbookanswers import AGENT, CONNECT, TICTACTOE
 from cookbookboard import Board
 
 from graphstore import Store, build, explore, find_game, solve, train
-from graphstore.agents import load
-from graphstore.console import print_table
+from graphstore.cli.console import print_table
+from graphstore.play.agents import load
 
 TEXT = (Path(__file__).parents[1] / "docs" / "cookbook.md").read_text()
 RECIPE = re.compile(r"^### (\d+)\. .*?```sql\n(.*?)```\n\n```text\n(.*?)```", re.S | re.M)

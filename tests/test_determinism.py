@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from conftest import DATA
 
-from graphstore import Solution, digests, explore, find_game, solve, tables
+from graphstore import Solution, explore, find_game, solve
 from graphstore.games import FAMILIES
+from graphstore.store import digests
+from graphstore.store.columns import edge_parts, state_parts
 
 KNOWN = json.loads((DATA / "digests.json").read_text())
 SMALL = [name for name in KNOWN if name != "mnk(4,4,4)"]
@@ -28,7 +30,7 @@ def content_digest(name):
     graph = explore(find_game(name))
     solution = solve(graph)
     hashes = digests.ColumnDigests()
-    parts = {"state": tables.state_parts(graph, solution), "edge": tables.edge_parts(graph)}
+    parts = {"state": state_parts(graph, solution), "edge": edge_parts(graph)}
     for table, some in parts.items():
         for _, _, columns in some:
             for column, cells in columns.items():

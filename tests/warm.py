@@ -170,7 +170,8 @@ def become(request, given):
 
 def tell_events(tell, wait):
     """Write every event to one pipe, and wait until the other has a byte for it, or is closed."""
-    from graphstore import console, game
+    from graphstore.cli import console
+    from graphstore.rules import game
 
     def event(name):
         with suppress(BrokenPipeError):
@@ -204,9 +205,10 @@ def warm_up():
     """Do once what imports all that a command may need."""
     import pyarrow.parquet  # noqa: F401
 
-    from graphstore import Store, build, console, export, train, verify  # noqa: F401
+    from graphstore import Store, build, export, train, verify  # noqa: F401
     from graphstore.__main__ import run
-    from graphstore.cli import main  # noqa: F401
+    from graphstore.cli import console  # noqa: F401
+    from graphstore.cli.main import main  # noqa: F401
 
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         path = f"{folder}/t.db"

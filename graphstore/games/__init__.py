@@ -8,10 +8,11 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from graphstore import openspiel, userrules
 from graphstore.errors import GameNameError, shown
-from graphstore.game import Game
-from graphstore.games import connect, grid, hexapawn, morris, nim, subtraction, ultimate, vanishing
+from graphstore.games import connect, grid, hexapawn, morris, nim, subtraction, vanishing
+from graphstore.games.ultimate import rules as ultimate
+from graphstore.rules import loading, openspiel
+from graphstore.rules.game import Game
 
 Parameter = int | str
 
@@ -123,13 +124,13 @@ def find_game(name: str) -> Game:
     if name.startswith(openspiel.PREFIX):
         return openspiel.OpenSpielGame(name.removeprefix(openspiel.PREFIX))
     if ":" in name or name.strip().endswith(".py"):
-        return userrules.load(name)
+        return loading.load(name)
     match = _NAME.fullmatch(name)
     game = find_builtin(name)
     if game is None and match is not None:
-        game = userrules.load_installed(match["family"], match["parameters"])
+        game = loading.load_installed(match["family"], match["parameters"])
     if game is None:
-        known = ", ".join([*(family.usage for family in FAMILIES), *userrules.installed()])
+        known = ", ".join([*(family.usage for family in FAMILIES), *loading.installed()])
         raise GameNameError(
             f"there is no game {shown(name)}; the games are {known}; your own is FILE.py:NAME"
         )

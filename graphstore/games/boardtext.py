@@ -18,7 +18,7 @@ from functools import cache
 import numpy as np
 
 from graphstore.errors import UnknownCharacterError, WrongSizeError, shown
-from graphstore.game import Codes
+from graphstore.rules.game import Codes
 
 SIGNS = "._-"  # of an empty cell, besides a space
 LONGEST = 10_000  # characters: the largest picture of a board here takes a fifth

@@ -20,8 +20,8 @@ from graphstore.errors import (
     PlayAfterWinError,
     PositionError,
 )
-from graphstore.game import DRAW, IN_PLAY, LOSS, Codes, Ints, Moves
 from graphstore.games.boardtext import read_cells, write_cells
+from graphstore.rules.game import DRAW, IN_PLAY, LOSS, Codes, Ints, Moves
 
 MAX_BITS = 63  # of a position: a signed 64-bit integer that is not negative
 MARKS = "XO"
@@ -48,7 +48,7 @@ def in_blocks(verb: Callable[[Any, Ints], ArrayT]) -> Callable[[Any, Ints], Arra
 
 
 class Connect:
-    """A game of stones that fall; a `graphstore.game.Game`. Make one with `connect`."""
+    """A game of stones that fall; a `graphstore.rules.game.Game`. Make one with `connect`."""
 
     rules = "1"
     shape = None  # a move is a column
@@ -76,11 +76,11 @@ class Connect:
         return f"<game {self.name}>"
 
     def start_states(self) -> Ints:
-        """See `graphstore.game.Game.start_states`: the empty board."""
+        """See `graphstore.rules.game.Game.start_states`: the empty board."""
         return np.array([self.bottom], dtype=np.int64)
 
     def expand(self, positions: Ints) -> Moves:
-        """See `graphstore.game.Game.expand`: move m drops a stone into column m."""
+        """See `graphstore.rules.game.Game.expand`: move m drops a stone into column m."""
         filled = self._filled(positions)
         added = (filled + self.bottom) & self.full  # the markers of columns that are not full
         added <<= 1 - _odd(filled)
@@ -97,7 +97,7 @@ class Connect:
 
     @in_blocks
     def outcomes(self, positions: Ints) -> Codes:
-        """See `graphstore.game.Game.outcomes`."""
+        """See `graphstore.rules.game.Game.outcomes`."""
         filled = self._filled(positions)
         o_moved = _odd(filled) - 1  # -1 or 0, a mask of all bits or none
         last = (positions ^ o_moved) & filled
@@ -107,18 +107,18 @@ class Connect:
 
     @in_blocks
     def turns(self, positions: Ints) -> Codes:
-        """See `graphstore.game.Game.turns`."""
+        """See `graphstore.rules.game.Game.turns`."""
         return 1 + _odd(self._filled(positions)).astype(np.int8)
 
     @in_blocks
     def canonical(self, positions: Ints) -> Ints:
-        """See `graphstore.game.Game.canonical`: the smaller of the position and its mirror."""
+        """See `graphstore.rules.game.Game.canonical`: the smaller of the position and its mirror."""
         least: Ints = np.minimum(positions, self.mirror(positions))
         return least
 
     @in_blocks
     def orbits(self, positions: Ints) -> Ints:
-        """See `graphstore.game.Game.orbits`."""
+        """See `graphstore.rules.game.Game.orbits`."""
         orbits: Ints = np.where(self.mirror(positions) == positions, 1, 2)
         return orbits
 
@@ -130,7 +130,7 @@ class Connect:
         return positions
 
     def texts(self, positions: Ints) -> list[str]:
-        """See `graphstore.game.Game.texts`: rows from the top, ``/`` between them."""
+        """See `graphstore.rules.game.Game.texts`: rows from the top, ``/`` between them."""
         filled = self._filled(positions)
         o = filled & ~positions
         cells = np.empty((len(positions), len(self._cells)), dtype=np.int8)
@@ -139,7 +139,7 @@ class Connect:
         return write_cells(cells, rows=self.rows, columns=self.columns, marks="." + MARKS)
 
     def read(self, text: str) -> int:
-        """See `graphstore.game.Game.read`; the board must look as if it came about by play.
+        """See `graphstore.rules.game.Game.read`; the board must look as if it came about by play.
 
         The numbers of stones, lines and a last stone are checked, not in which order stones fell.
         So a board can be read that play does not reach: of connect(3,3,3) 724 are read and 694
@@ -154,7 +154,7 @@ class Connect:
         return x | ((x | o) + self.bottom)
 
     def read_many(self, texts: Sequence[str]) -> Ints:
-        """See `graphstore.game.Game.read_many`."""
+        """See `graphstore.rules.game.Game.read_many`."""
         width = len(self._cells) + self.rows - 1
         joined = "".join(texts)
         if not joined.isascii() or {*map(len, texts)} != {width}:
@@ -180,7 +180,7 @@ class Connect:
         return positions
 
     def board(self, position: int) -> str:
-        """See `graphstore.game.Game.board`; the last line numbers the columns."""
+        """See `graphstore.rules.game.Game.board`; the last line numbers the columns."""
         numbers = "".join(str(column % 10) for column in range(self.columns))
         return self.texts(np.array([position]))[0].replace("/", "\n") + "\n" + numbers
 

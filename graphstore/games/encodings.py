@@ -19,10 +19,10 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from graphstore.arrays import distinct, member
 from graphstore.errors import EncodingError, PositionError, shown
-from graphstore.game import DRAW, IN_PLAY, Ints
 from graphstore.games.grid import tictactoe
+from graphstore.rules.game import DRAW, IN_PLAY, Ints
+from graphstore.util.arrays import distinct, member
 
 BitT = TypeVar("BitT", int, Ints)
 _GAME = tictactoe()

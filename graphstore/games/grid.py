@@ -20,9 +20,9 @@ from graphstore.errors import (
     PlayAfterWinError,
     PositionError,
 )
-from graphstore.game import DRAW, IN_PLAY, LOSS, WIN, Codes, Ints, Moves
 from graphstore.games.boardtext import read_cells, write_cells
-from graphstore.symmetry import BoardSymmetry
+from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Codes, Ints, Moves
+from graphstore.rules.symmetry import BoardSymmetry
 
 MAX_CELLS = 31  # two masks must fit into a signed 64-bit integer
 MARKS = "XO"
@@ -45,7 +45,7 @@ class Classification(NamedTuple):
 
 
 class Grid:
-    """An m,n,k game; a `graphstore.game.Game`. Make one with `mnk` or `tictactoe`."""
+    """An m,n,k game; a `graphstore.rules.game.Game`. Make one with `mnk` or `tictactoe`."""
 
     rules = "1"
     players = ("X", "O")
@@ -65,7 +65,7 @@ class Grid:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """See `graphstore.game.Game.shape`."""
+        """See `graphstore.rules.game.Game.shape`."""
         return self.rows, self.columns
 
     @cached_property
@@ -86,11 +86,11 @@ class Grid:
         return tuple(sorted(lines))
 
     def start_states(self) -> Ints:
-        """See `graphstore.game.Game.start_states`: the empty board."""
+        """See `graphstore.rules.game.Game.start_states`: the empty board."""
         return np.zeros(1, dtype=np.int64)
 
     def expand(self, positions: Ints) -> Moves:
-        """See `graphstore.game.Game.expand`: move m marks cell m."""
+        """See `graphstore.rules.game.Game.expand`: move m marks cell m."""
         x, o = self.symmetry.split(positions)
         parent, move = np.nonzero(((x | o)[:, np.newaxis] & self._bits) == 0)
         shift = np.where(np.bitwise_count(x) == np.bitwise_count(o), self.cells, 0)
@@ -98,7 +98,7 @@ class Grid:
         return Moves(parent, move.astype(np.int32), child)
 
     def outcomes(self, positions: Ints) -> Codes:
-        """See `graphstore.game.Game.outcomes`."""
+        """See `graphstore.rules.game.Game.outcomes`."""
         x, o = self.symmetry.split(positions)
         opponent = np.where(np.bitwise_count(x) == np.bitwise_count(o), o, x)
         codes = np.where(x | o == self.full, DRAW, IN_PLAY).astype(np.int8)
@@ -106,26 +106,26 @@ class Grid:
         return codes
 
     def turns(self, positions: Ints) -> Codes:
-        """See `graphstore.game.Game.turns`."""
+        """See `graphstore.rules.game.Game.turns`."""
         x, o = self.symmetry.split(positions)
         return np.where(np.bitwise_count(x) == np.bitwise_count(o), 1, 2).astype(np.int8)
 
     def canonical(self, positions: Ints) -> Ints:
-        """See `graphstore.game.Game.canonical`: the smallest packed image."""
+        """See `graphstore.rules.game.Game.canonical`: the smallest packed image."""
         return self.symmetry.canonical(positions)
 
     def orbits(self, positions: Ints) -> Ints:
-        """See `graphstore.game.Game.orbits`."""
+        """See `graphstore.rules.game.Game.orbits`."""
         return self.symmetry.orbits(positions)
 
     def texts(self, positions: Ints) -> list[str]:
-        """See `graphstore.game.Game.texts`: rows from the top, ``/`` between them."""
+        """See `graphstore.rules.game.Game.texts`: rows from the top, ``/`` between them."""
         x, o = self.symmetry.split(positions[:, np.newaxis])
         cells = ((x & self._bits) != 0).view(np.int8) + 2 * ((o & self._bits) != 0).view(np.int8)
         return write_cells(cells, rows=self.rows, columns=self.columns, marks="." + MARKS)
 
     def read(self, text: str) -> int:
-        """See `graphstore.game.Game.read`; a position must be reachable from the empty board."""
+        """See `graphstore.rules.game.Game.read`; a position must be reachable from the empty board."""
         cells = read_cells(text, rows=self.rows, columns=self.columns, marks=MARKS, game=self.name)
         marks = cells.replace(".", "0")
         x, o = (int(marks.replace(a, "1").replace(b, "0"), base=2) for a, b in ("XO", "OX"))
@@ -135,7 +135,7 @@ class Grid:
         return x << self.cells | o
 
     def read_many(self, texts: Sequence[str]) -> Ints:
-        """See `graphstore.game.Game.read_many`."""
+        """See `graphstore.rules.game.Game.read_many`."""
         width = self.cells + self.rows - 1
         joined = "".join(texts)
         if not joined.isascii() or {*map(len, texts)} != {width}:
@@ -157,7 +157,7 @@ class Grid:
         return positions
 
     def board(self, position: int) -> str:
-        """See `graphstore.game.Game.board`."""
+        """See `graphstore.rules.game.Game.board`."""
         return self.texts(np.array([position]))[0].replace("/", "\n")
 
     def classify(self, text: str) -> Classification:

@@ -16,7 +16,6 @@ from graphstore.errors import (
     MoveError,
     PlayAfterWinError,
 )
-from graphstore.game import IN_PLAY, LOSS, Codes, Ints, Moves
 from graphstore.games.movetext import read_pair
 from graphstore.games.sided import (
     MAX_CELLS,
@@ -25,12 +24,13 @@ from graphstore.games.sided import (
     TurnMissingError,
     UnreachableError,
 )
+from graphstore.rules.game import IN_PLAY, LOSS, Codes, Ints, Moves
 
 _COUNTS, _BOTH, _AFTER, _MOVES = 1, 2, 3, 4  # why a position is none
 
 
 class Hexapawn(SidedGame):
-    """Hexapawn; a `graphstore.game.Game`. Make one with `hexapawn`.
+    """Hexapawn; a `graphstore.rules.game.Game`. Make one with `hexapawn`.
 
     Move m takes the pawn on cell ``m // cells`` to cell ``m % cells``, cells numbered from the top
     left, row by row.
@@ -59,12 +59,12 @@ class Hexapawn(SidedGame):
         self._left, self._right = (int(bits[cells[:, c]].sum()) for c in (0, -1))
 
     def start_states(self) -> Ints:
-        """See `graphstore.game.Game.start_states`: both sides' pawns on their first rows."""
+        """See `graphstore.rules.game.Game.start_states`: both sides' pawns on their first rows."""
         white, black = np.array([self._homes], dtype=np.int64).T
         return self.symmetry.join(white, black, np.ones(1, dtype=np.int8))
 
     def expand(self, positions: Ints) -> Moves:
-        """See `graphstore.game.Game.expand`."""
+        """See `graphstore.rules.game.Game.expand`."""
         turns = self.turns(positions)
         parts = [self._moves(np.flatnonzero(turns == turn), positions, turn) for turn in (1, 2)]
         parent, move, child = (np.concatenate(columns) for columns in zip(*parts, strict=True))
@@ -72,7 +72,7 @@ class Hexapawn(SidedGame):
         return Moves(parent[order], move[order], child[order])
 
     def outcomes(self, positions: Ints) -> Codes:
-        """See `graphstore.game.Game.outcomes`."""
+        """See `graphstore.rules.game.Game.outcomes`."""
         codes = np.full(len(positions), IN_PLAY, dtype=np.int8)
         turns, (own, other) = self.turns(positions), self.symmetry.sides(positions)
         for turn in (1, 2):
@@ -83,7 +83,7 @@ class Hexapawn(SidedGame):
         return codes
 
     def read(self, text: str) -> int:
-        """See `graphstore.game.Game.read`.
+        """See `graphstore.rules.game.Game.read`.
 
         The board must look as if it came about by play: the numbers of pawns and of their moves
         and the rows they reached are checked, no more. So a board can be read that play does not
@@ -118,12 +118,12 @@ class Hexapawn(SidedGame):
         return int(position[0])
 
     def write_move(self, move: int) -> str:
-        """See `graphstore.game.NamesMoves`: ``6-3`` moves the pawn on cell 6 to cell 3."""
+        """See `graphstore.rules.game.NamesMoves`: ``6-3`` moves the pawn on cell 6 to cell 3."""
         begin, end = divmod(move, self.symmetry.cells)
         return f"{begin}-{end}"
 
     def read_move(self, text: str) -> int:
-        """See `graphstore.game.NamesMoves`."""
+        """See `graphstore.rules.game.NamesMoves`."""
         cells = self.symmetry.cells
         begin, end = read_pair(
             text, how=f"write FROM-TO, such as {cells - 1}-{cells - 1 - self.columns}"

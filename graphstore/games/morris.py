@@ -15,9 +15,9 @@ from graphstore.errors import (
     MoveError,
     PlayAfterWinError,
 )
-from graphstore.game import DRAW, IN_PLAY, LOSS, Codes, Ints, Moves
 from graphstore.games.movetext import read_pair
 from graphstore.games.sided import SidedBoard, SidedGame, TurnMissingError, UnreachableError
+from graphstore.rules.game import DRAW, IN_PLAY, LOSS, Codes, Ints, Moves
 
 CELLS, MEN = 9, 3
 PASS = CELLS + CELLS * CELLS
@@ -28,7 +28,7 @@ _COUNTS, _BOTH, _AFTER, _ORIGIN = 1, 2, 3, 4  # why a position is none
 
 
 class Morris(SidedGame):
-    """Three men's morris; a `graphstore.game.Game`. Make one with `morris`.
+    """Three men's morris; a `graphstore.rules.game.Game`. Make one with `morris`.
 
     Move c places a man on cell c, 9 + 9 * a + b moves one from cell a to cell b, 90 passes.
     """
@@ -58,11 +58,11 @@ class Morris(SidedGame):
         )
 
     def start_states(self) -> Ints:
-        """See `graphstore.game.Game.start_states`: the empty board."""
+        """See `graphstore.rules.game.Game.start_states`: the empty board."""
         return np.zeros(1, dtype=np.int64)
 
     def expand(self, positions: Ints) -> Moves:
-        """See `graphstore.game.Game.expand`."""
+        """See `graphstore.rules.game.Game.expand`."""
         own, other = self.symmetry.sides(positions)
         legal = self._legal(own, other)
         legal[:, -1] = ~legal.any(axis=1)
@@ -72,7 +72,7 @@ class Morris(SidedGame):
         return Moves(parent, self._move[action].astype(np.int32), child)
 
     def outcomes(self, positions: Ints) -> Codes:
-        """See `graphstore.game.Game.outcomes`."""
+        """See `graphstore.rules.game.Game.outcomes`."""
         own, other = self.symmetry.sides(positions)
         codes = np.full(len(positions), IN_PLAY, dtype=np.int8)
         if self.stuck != "pass":
@@ -81,7 +81,7 @@ class Morris(SidedGame):
         return codes
 
     def read(self, text: str) -> int:
-        """See `graphstore.game.Game.read`; a position must be reachable from the empty board.
+        """See `graphstore.rules.game.Game.read`; a position must be reachable from the empty board.
 
         The side to move may be left out while men are still placed.
         """
@@ -113,14 +113,14 @@ class Morris(SidedGame):
         return int(position[0])
 
     def write_move(self, move: int) -> str:
-        """See `graphstore.game.NamesMoves`: ``4`` places a man, ``1-5`` moves one, ``pass``."""
+        """See `graphstore.rules.game.NamesMoves`: ``4`` places a man, ``1-5`` moves one, ``pass``."""
         if move < CELLS or move >= PASS:
             return "pass" if move == PASS else str(move)
         begin, end = divmod(move - CELLS, CELLS)
         return f"{begin}-{end}"
 
     def read_move(self, text: str) -> int:
-        """See `graphstore.game.NamesMoves`."""
+        """See `graphstore.rules.game.NamesMoves`."""
         if text.lower() == "pass":
             return PASS
         begin, end = read_pair(

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphstore.errors import PositionError, WrongSizeError, shown
-from graphstore.game import Codes, Ints
 from graphstore.games.boardtext import read_cells
-from graphstore.symmetry import BoardSymmetry
+from graphstore.rules.game import Codes, Ints
+from graphstore.rules.symmetry import BoardSymmetry
 
 MAX_CELLS = 31  # two masks and the side to move must fit into 63 bits
 LONGEST_TURN = 60  # characters: more than a comma, a player's name and "to move" need
@@ -210,31 +210,31 @@ class SidedGame:
         raise NotImplementedError
 
     def read(self, text: str) -> int:
-        """See `graphstore.game.Game.read`."""
+        """See `graphstore.rules.game.Game.read`."""
         raise NotImplementedError
 
     def turns(self, positions: Ints) -> Codes:
-        """See `graphstore.game.Game.turns`."""
+        """See `graphstore.rules.game.Game.turns`."""
         return self.symmetry.turns(positions)
 
     def canonical(self, positions: Ints) -> Ints:
-        """See `graphstore.game.Game.canonical`: the smallest packed image."""
+        """See `graphstore.rules.game.Game.canonical`: the smallest packed image."""
         return self.symmetry.canonical(positions)
 
     def orbits(self, positions: Ints) -> Ints:
-        """See `graphstore.game.Game.orbits`."""
+        """See `graphstore.rules.game.Game.orbits`."""
         return self.symmetry.orbits(positions)
 
     def texts(self, positions: Ints) -> list[str]:
-        """See `graphstore.game.Game.texts`: the rows, then whose turn it is."""
+        """See `graphstore.rules.game.Game.texts`: the rows, then whose turn it is."""
         return self.symmetry.texts(positions)
 
     def read_many(self, texts: Sequence[str]) -> Ints:
-        """See `graphstore.game.Game.read_many`."""
+        """See `graphstore.rules.game.Game.read_many`."""
         return self.symmetry.read_many(
             texts, read=self.read, legal=lambda positions: self.faults(positions) == 0
         )
 
     def board(self, position: int) -> str:
-        """See `graphstore.game.Game.board`: a line for each row, then whose turn it is."""
+        """See `graphstore.rules.game.Game.board`: a line for each row, then whose turn it is."""
         return self.symmetry.board(position)

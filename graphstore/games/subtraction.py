@@ -9,14 +9,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from graphstore.errors import GameNameError
-from graphstore.game import IN_PLAY, LOSS, WIN, Codes, Ints, Moves
 from graphstore.games.heaps import read_heaps
+from graphstore.rules.game import IN_PLAY, LOSS, WIN, Codes, Ints, Moves
 
 MOST = 999_999_999  # so that a move fits into 32 bits
 
 
 class Subtraction:
-    """A subtraction game; a `graphstore.game.Game`. A move is the number taken.
+    """A subtraction game; a `graphstore.rules.game.Game`. A move is the number taken.
 
     Make one with `subtraction`.
     """
@@ -36,46 +36,46 @@ class Subtraction:
         return f"<game {self.name}>"
 
     def start_states(self) -> Ints:
-        """See `graphstore.game.Game.start_states`."""
+        """See `graphstore.rules.game.Game.start_states`."""
         return np.array([self.start], dtype=np.int64)
 
     def expand(self, positions: Ints) -> Moves:
-        """See `graphstore.game.Game.expand`."""
+        """See `graphstore.rules.game.Game.expand`."""
         parent, which = np.nonzero(positions[:, np.newaxis] >= self.takes)
         take = self.takes[which]
         return Moves(parent, take.astype(np.int32), positions[parent] - take)
 
     def outcomes(self, positions: Ints) -> Codes:
-        """See `graphstore.game.Game.outcomes`: it is over when no number can be taken."""
+        """See `graphstore.rules.game.Game.outcomes`: it is over when no number can be taken."""
         over = WIN if self.misere else LOSS
         return np.where(positions < self.takes[0], over, IN_PLAY).astype(np.int8)
 
     def turns(self, positions: Ints) -> Codes:
-        """See `graphstore.game.Game.turns`: a heap does not tell."""
+        """See `graphstore.rules.game.Game.turns`: a heap does not tell."""
         return np.zeros(len(positions), dtype=np.int8)
 
     def canonical(self, positions: Ints) -> Ints:
-        """See `graphstore.game.Game.canonical`: there are no symmetries."""
+        """See `graphstore.rules.game.Game.canonical`: there are no symmetries."""
         return positions
 
     def orbits(self, positions: Ints) -> Ints:
-        """See `graphstore.game.Game.orbits`: each position is a class of its own."""
+        """See `graphstore.rules.game.Game.orbits`: each position is a class of its own."""
         return np.ones(len(positions), dtype=np.int64)
 
     def texts(self, positions: Ints) -> list[str]:
-        """See `graphstore.game.Game.texts`: what is left."""
+        """See `graphstore.rules.game.Game.texts`: what is left."""
         return list(map(str, positions.tolist()))
 
     def read(self, text: str) -> int:
-        """See `graphstore.game.Game.read`: any number up to the start is one."""
+        """See `graphstore.rules.game.Game.read`: any number up to the start is one."""
         return read_heaps(text, starts=(self.start,), game=self.name)[0]
 
     def read_many(self, texts: Sequence[str]) -> Ints:
-        """See `graphstore.game.Game.read_many`."""
+        """See `graphstore.rules.game.Game.read_many`."""
         return np.array([self.read(text) for text in texts], dtype=np.int64)
 
     def board(self, position: int) -> str:
-        """See `graphstore.game.Game.board`: the number, and a stroke for each thing in the heap."""
+        """See `graphstore.rules.game.Game.board`: the number, and a stroke for each thing in the heap."""
         return f"{position} {'|' * min(position, 60)}".rstrip()
 
 

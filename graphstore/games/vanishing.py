@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphstore.errors import BothSidesWonError, PlayAfterWinError, PositionError
-from graphstore.game import IN_PLAY, LOSS, Codes, Ints, Moves
 from graphstore.games.boardtext import read_cells, write_cells
 from graphstore.games.grid import tictactoe
-from graphstore.symmetry import board_permutations
+from graphstore.rules.game import IN_PLAY, LOSS, Codes, Ints, Moves
+from graphstore.rules.symmetry import board_permutations
 
 ROWS, COLUMNS = 3, 3
 CELLS = ROWS * COLUMNS
@@ -35,7 +35,7 @@ class MarkOrderError(PositionError):
 
 
 class Vanishing:
-    """Tic-tac-toe with marks that vanish; a `graphstore.game.Game`. Make it with `vanishing`."""
+    """Tic-tac-toe with marks that vanish; a `graphstore.rules.game.Game`. Make it with `vanishing`."""
 
     name = "vanishing"
     rules = "1"
@@ -47,24 +47,24 @@ class Vanishing:
         return f"<game {self.name}>"
 
     def start_states(self) -> Ints:
-        """See `graphstore.game.Game.start_states`: the empty board."""
+        """See `graphstore.rules.game.Game.start_states`: the empty board."""
         return np.zeros(1, dtype=np.int64)
 
     def expand(self, positions: Ints) -> Moves:
-        """See `graphstore.game.Game.expand`: move m marks cell m."""
+        """See `graphstore.rules.game.Game.expand`: move m marks cell m."""
         taken = np.bitwise_or.reduce(1 << _moves(positions), axis=1)  # bit 0 stands for no cell
         parent, cell = np.nonzero((taken[:, np.newaxis] >> np.arange(1, CELLS + 1)) & 1 == 0)
         child = ((positions[parent] << 4) & (2 ** (4 * KEPT) - 1)) | (cell + 1)
         return Moves(parent, cell.astype(np.int32), child)
 
     def outcomes(self, positions: Ints) -> Codes:
-        """See `graphstore.game.Game.outcomes`."""
+        """See `graphstore.rules.game.Game.outcomes`."""
         codes = np.full(len(positions), IN_PLAY, dtype=np.int8)
         codes[_has_line(_moves(positions)[:, ::2])] = LOSS
         return codes
 
     def turns(self, positions: Ints) -> Codes:
-        """See `graphstore.game.Game.turns`: not told."""
+        """See `graphstore.rules.game.Game.turns`: not told."""
         return np.zeros(len(positions), dtype=np.int8)
 
     def images(self, positions: Ints) -> Ints:
@@ -74,18 +74,18 @@ class Vanishing:
         return images
 
     def canonical(self, positions: Ints) -> Ints:
-        """See `graphstore.game.Game.canonical`: the smallest packed image."""
+        """See `graphstore.rules.game.Game.canonical`: the smallest packed image."""
         least: Ints = self.images(positions).min(axis=0)
         return least
 
     def orbits(self, positions: Ints) -> Ints:
-        """See `graphstore.game.Game.orbits`."""
+        """See `graphstore.rules.game.Game.orbits`."""
         images = self.images(positions)
         orbits: Ints = len(images) // (images == positions).sum(axis=0)
         return orbits
 
     def texts(self, positions: Ints) -> list[str]:
-        """See `graphstore.game.Game.texts`: rows from the top, a mark's letter is its rank by age.
+        """See `graphstore.rules.game.Game.texts`: rows from the top, a mark's letter is its rank by age.
 
         >>> game = vanishing()
         >>> position = np.array([game.read("Ab./.C./...")])
@@ -99,7 +99,7 @@ class Vanishing:
         return write_cells(cells[:, 1 : CELLS + 1], rows=ROWS, columns=COLUMNS, marks="." + MARKS)
 
     def read(self, text: str) -> int:
-        """See `graphstore.game.Game.read`; exactly the positions are read that play can reach."""
+        """See `graphstore.rules.game.Game.read`; exactly the positions are read that play can reach."""
         cells = read_cells(text, rows=ROWS, columns=COLUMNS, marks=LETTERS, game=self.name)
         marks = "".join(sorted(cells.replace(".", "")))
         if marks != LETTERS[: len(marks)]:
@@ -118,7 +118,7 @@ class Vanishing:
         return int((slots << SHIFTS).sum())
 
     def read_many(self, texts: Sequence[str]) -> Ints:
-        """See `graphstore.game.Game.read_many`."""
+        """See `graphstore.rules.game.Game.read_many`."""
         joined, width = "".join(texts), CELLS + ROWS - 1
         if not joined.isascii() or {*map(len, texts)} != {width}:
             return np.array([self.read(text) for text in texts], dtype=np.int64)
@@ -134,7 +134,7 @@ class Vanishing:
         return positions
 
     def board(self, position: int) -> str:
-        """See `graphstore.game.Game.board`."""
+        """See `graphstore.rules.game.Game.board`."""
         return self.texts(np.array([position]))[0].replace("/", "\n")
 
     @cached_property

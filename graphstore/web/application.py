@@ -15,11 +15,11 @@ from datasette.utils.asgi import asgi_send
 from datasette.views.base import DatasetteError
 
 from graphstore.errors import GraphstoreError, StoreError
-from graphstore.store import Store
+from graphstore.store.store import Store
 from graphstore.web import addresses, caching, hooks
-from graphstore.web.databases import AS_CSV, LARGE, GameFile
-from graphstore.web.descriptions import tables
-from graphstore.web.statements import WRITTEN, Threads, written
+from graphstore.web.tables.databases import AS_CSV, LARGE, GameFile
+from graphstore.web.tables.descriptions import tables
+from graphstore.web.tables.statements import WRITTEN, Threads, written
 
 # Importing Datasette turns them on for the whole process; pages and commands tell what it was.
 sqlite3.enable_callback_tracebacks(False)

@@ -11,7 +11,7 @@ from datasette.utils.asgi import Base400, Response
 from datasette.views.base import DatasetteError
 
 from graphstore.errors import GraphstoreError, NotInStoreError, PositionError, QueryError
-from graphstore.web.statements import BusyError
+from graphstore.web.tables.statements import BusyError
 
 TOO_LONG = (
     "that took longer than the {limit:g} s that a statement has here; narrow it, by LIMIT or by "

@@ -6,10 +6,12 @@ from typing import Any
 from datasette import hookimpl
 from datasette.utils.asgi import Response
 
-from graphstore.boardsvg import STYLE
-from graphstore.store import Store
-from graphstore.web import addresses, cells, explore, failures, index, pictures
-from graphstore.web import queries as stored
+from graphstore.rules.svg import STYLE
+from graphstore.store.store import Store
+from graphstore.web import addresses, failures, index
+from graphstore.web.page import pictures, view
+from graphstore.web.tables import cells
+from graphstore.web.tables import queries as stored
 
 
 @hookimpl  # type: ignore[untyped-decorator]
@@ -17,8 +19,8 @@ def register_routes(datasette: Any) -> list[tuple[str, Any]]:
     """Add the first page, the pages of positions, and the colours of boards."""
     return [
         (r"^/$", index.page),
-        (r"^/-/explore/(?P<game>[^/]+)(/(?P<position>.*))?$", explore.page),
-        (r"^/-/explore/?$", explore.chopped),
+        (r"^/-/explore/(?P<game>[^/]+)(/(?P<position>.*))?$", view.page),
+        (r"^/-/explore/?$", view.chopped),
         (
             r"^/-/boards\.css$",
             lambda: Response(STYLE + pictures.STYLE, content_type="text/css; charset=utf-8"),

@@ -5,10 +5,11 @@ from typing import Any
 
 from datasette.utils.asgi import Response
 
-from graphstore.console import in_words
-from graphstore.schema import STRATEGY
-from graphstore.store import Store
-from graphstore.web import addresses, cells
+from graphstore.store.schema import STRATEGY
+from graphstore.store.store import Store
+from graphstore.store.words import in_words
+from graphstore.web import addresses
+from graphstore.web.tables import cells
 
 SIZE = 170  # pixels of a board
 

@@ -5,10 +5,10 @@ from math import isnan
 import sqlalchemy as sa
 from alembic import op
 
-from graphstore.digests import ColumnDigests, of_content, of_row
 from graphstore.errors import NotAStoreError
-from graphstore.loading import load_unsolved
-from graphstore.solution import solve
+from graphstore.solver.solution import solve
+from graphstore.store.digests import ColumnDigests, of_content, of_row
+from graphstore.store.graph import load_unsolved
 
 revision = "0002"
 down_revision = "0001"

@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from graphstore.digests import of_row
+from graphstore.store.digests import of_row
 
 revision = "0004"
 down_revision = "0003"

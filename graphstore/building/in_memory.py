@@ -1,0 +1,99 @@
+"""Build a game into a database: explore, solve, save."""
+
+import os
+from collections.abc import Sequence
+
+import numpy as np
+
+from graphstore.building.saving import Clock, Report, save
+from graphstore.errors import StoreExistsError
+from graphstore.games import find_game
+from graphstore.rules.game import Game, Ints, Progress, quiet
+from graphstore.solver.exploration import explore
+from graphstore.solver.solution import solve
+from graphstore.store import schema
+from graphstore.store.backend import REPLACE, Place
+from graphstore.store.columns import SolvedGraph
+from graphstore.store.store import Store, find_place
+
+_STARTS = "SELECT position FROM state WHERE ply = 0 ORDER BY id"
+
+
+def build(
+    game: Game | str,
+    target: str | os.PathLike[str],
+    *,
+    below: Sequence[str] = (),
+    force: bool = False,
+    drop_agents: bool = False,
+    max_states: int | None = None,
+    progress: Progress = quiet,
+) -> Report:
+    """Explore and solve a game and write it to a database, all or nothing.
+
+    With positions to begin from, only what play from them can reach is built; if the file is there
+    and was built so, they are added to those it has.
+
+    Args:
+        game: the rules, or a name for `graphstore.find_game`.
+        target: the file to write, or its address: see `Store.open`.
+        below: positions to begin from, as text; by default the starts of the game.
+        force: replace the file if there is one; its agents are kept.
+        drop_agents: with `force`, do not keep them.
+        max_states: how many states to allow, by default 100 million.
+        progress: called with the phase and how far it is.
+
+    Raises:
+        StoreExistsError: the file is there and `force` is not given, or has the positions.
+        StoreError: it cannot be written, or has agents that the new one could not keep.
+        RulesError, TooLargeError: see `graphstore.explore`.
+        PositionError: a text of `below` is no position.
+    """
+    rules = find_game(game) if isinstance(game, str) else game
+
+    place = find_place(target).for_game(rules.name)
+    wanted = rules.read_many(list(below)) if below else None
+    grows = wanted is not None and not force and place.exists()
+
+    def solved(clock: Clock) -> SolvedGraph:
+        starts = wanted
+        if wanted is not None and grows:
+            starts = np.concatenate((_starts_in(place, rules, wanted), wanted))
+        graph = explore(rules, starts=starts, max_states=max_states, progress=progress)
+        clock.lap("explore")
+        solve(graph, progress=progress)
+        clock.lap("solve")
+        return SolvedGraph(rules, graph, schema.WHOLE if wanted is None else schema.BELOW)
+
+    return save(
+        rules.name,
+        target,
+        solved,
+        force=force or grows,
+        drop_agents=drop_agents,
+        progress=progress,
+    )
+
+
+def _starts_in(place: Place, game: Game, new: Ints) -> Ints:
+    """Return the positions from which a file was built, if others can be added.
+
+    Raises:
+        StoreExistsError: it is of another kind, or has the new ones.
+    """
+    with Store.at(place) as store:
+        info = store.info
+        if (info["name"], info["rules"]) != (game.name, game.rules):
+            raise StoreExistsError(
+                f"{place.address} has {info['name']} {info['rules']}, to which positions of "
+                f"{game.name} {game.rules} cannot be added; {REPLACE}"
+            )
+        if info["extent"] != schema.BELOW:
+            what = "the whole game" if info["extent"] == schema.WHOLE else "a strategy"
+            raise StoreExistsError(
+                f"{place.address} has {what}, to which nothing is added; {REPLACE}"
+            )
+        starts = game.canonical(game.read_many([text for (text,) in store.sql(_STARTS)]))
+    if np.isin(game.canonical(new), starts).all():
+        raise StoreExistsError(f"{place.address} was built from there already; {REPLACE}")
+    return starts

@@ -1,0 +1,58 @@
+from sqlalchemy import Connection
+
+from graphstore.errors import StoreError
+from graphstore.play.menace import read_stages
+from graphstore.store import schema
+
+DROP = "add --drop-agents (drop_agents=True) to delete them, or write to another file"
+
+
+def carry_over(connection: Connection, old: str, new: str, address: str) -> list[str]:
+    """Copy the agents of a game into the one that will replace it; return their names.
+
+    Args:
+        connection: it sees both.
+        old: what qualifies the tables of the old one.
+        new: and of the new one.
+        address: of the old one.
+
+    Raises:
+        StoreError: the new one has other states or moves.
+    """
+    run = connection.exec_driver_sql
+    kept = [str(name) for (name,) in run(f"SELECT name FROM {old}.agent ORDER BY name")]
+    if run(_OTHER_STATES.format(old=old, new=new)).first() is not None:
+        raise StoreError(
+            f"{address} has agents ({', '.join(kept)}), and the game has other states or moves "
+            f"now, for which they have no beads; {DROP}"
+        )
+    for table in schema.AGENT_TABLES:
+        columns = ", ".join(column.name for column in table.columns)
+        run(f"INSERT INTO {new}.{table} ({columns}) SELECT {columns} FROM {old}.{table}")
+    for number, side, stages in run(f"SELECT id, side, stages FROM {new}.agent").all():
+        run(_fill_new_boxes(new, number, side, stages))
+    return kept
+
+
+_OTHER_STATES = """
+SELECT 1 FROM {old}.game AS before, {new}.game AS now WHERE before.digest <> now.digest
+    AND (now.extent <> 'below' OR before.extent <> 'below' OR before.rules <> now.rules
+        OR EXISTS (SELECT parent, move, child FROM {old}.edge
+            EXCEPT SELECT parent, move, child FROM {new}.edge))
+"""
+
+
+def _fill_new_boxes(new: str, number: int, side: int, stages: str) -> str:
+    """Return the SQL that fills the boxes that an agent did not have, in a game that has grown."""
+    beads = read_stages(stages)
+    cases = " ".join(f"WHEN {stage} THEN {count}" for stage, count in enumerate(beads))
+    mine = f"AND (state.to_move IS NULL OR state.to_move = {side})" if side else ""
+    return f"""
+        INSERT INTO {new}.bead (agent, state, move, beads)
+        SELECT {number}, edge.parent, min(edge.move),
+            CASE state.ply / 2 {cases} ELSE {beads[-1]} END
+        FROM {new}.edge AS edge JOIN {new}.state AS state ON state.id = edge.parent
+        WHERE NOT EXISTS (SELECT 1 FROM {new}.bead AS b
+                WHERE b.agent = {number} AND b.state = edge.parent)
+            AND (SELECT count(*) FROM {new}.edge AS e WHERE e.parent = edge.parent) > 1 {mine}
+        GROUP BY edge.parent, edge.child, state.ply"""

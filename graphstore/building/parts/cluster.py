@@ -1,0 +1,367 @@
+"""The workers of a Dask cluster as a crew: some processes of this machine, or a running scheduler.
+
+A call and its record are small; all else goes through the folder, which every worker must see. A
+step that is lost with its worker is taken again elsewhere: it reads and writes whole files only.
+"""
+
+import logging
+import os
+import platform
+import re
+import signal
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from importlib.metadata import version
+from multiprocessing import resource_tracker
+from queue import Empty, SimpleQueue
+from typing import Any, Final
+
+import numpy as np
+
+from graphstore.building.parts.crew import Call, Crew
+from graphstore.errors import (
+    AddressError,
+    GameNameError,
+    MissingExtraError,
+    RulesError,
+    StoreError,
+    shown,
+)
+from graphstore.games import find_game
+from graphstore.rules.game import Game
+
+MOST_PROCESSES: Final = 512
+ANSWER: Final = 10.0  # seconds in which a scheduler and its workers must answer
+LOOK: Final = 2.0  # seconds without a result after which it is looked whether the crew is there
+WITHOUT: Final = 60.0  # seconds for which there may be no worker
+END: Final = 1.0  # seconds that a process of ours has to end itself
+SILENT: Final = logging.CRITICAL + 1
+LOCAL_CONFIG: Final = {
+    "distributed.worker.multiprocessing-method": "spawn",
+    "distributed.worker.daemon": True,
+    "distributed.worker.profile.enabled": False,
+    "distributed.scheduler.allowed-failures": 3,
+    "distributed.nanny.pre-spawn-environ": {},  # would be set here, too, and for good
+    "distributed.nanny.environ": {},
+}
+MADE: Final = ("PYTHONHASHSEED", "__DASK_PARENT_PID")  # which Dask sets here for its workers
+GO_ON: Final = "give the same command again to go on"
+
+_LOCAL = re.compile(r"\s*local:(?P<size>[0-9]{1,6})\s*", re.IGNORECASE)
+_TALK = re.compile(r"(distributed|tornado|asyncio|bokeh)(\..*)?")
+_ADDRESS = re.compile(r"([a-z]+://)?(\[[0-9a-f:.%]+\]|[\w.-]+):[0-9]{1,5}", re.IGNORECASE)
+
+
+def cluster(where: str) -> AbstractContextManager[Crew]:
+    """Lend the workers of a cluster.
+
+    Args:
+        where: ``local:N`` for N processes on this machine, which end with the block; or the address
+            of a scheduler, such as ``tcp://host:8786``.
+
+    Raises:
+        AddressError: it is neither, or nobody answers there.
+        StoreError: the processes do not start, or its workers have other versions than this one.
+        MissingExtraError: Dask is not installed.
+    """
+    local = _LOCAL.fullmatch(where)
+    if local and 1 <= int(local["size"]) <= MOST_PROCESSES:
+        return _local(int(local["size"]))
+    if not local and _ADDRESS.fullmatch(where.strip()):
+        return _running(where.strip())
+    raise AddressError(
+        f"{shown(where)} is no cluster; write local:2 for two processes on this machine (at most "
+        f"{MOST_PROCESSES}), or the address of a Dask scheduler, such as tcp://host:8786"
+    )
+
+
+def name_for_others(game: Game) -> str:
+    """Return the name by which other processes find a game.
+
+    Raises:
+        RulesError: there is none.
+    """
+    origin = getattr(game, "origin", "")
+    if origin:
+        return str(origin)
+    with suppress(GameNameError):
+        found = find_game(game.name)
+        if type(found) is type(game) and found.rules == game.rules:
+            return game.name
+    raise RulesError(
+        f"the workers of a cluster cannot find the rules of {game.name} by name; put them into a "
+        "file and name them FILE.py:NAME"
+    )
+
+
+class Workers:
+    """The workers of a cluster, as a `Crew`.
+
+    Args:
+        client: a client of Dask.
+        where: what to call the cluster.
+        size: how many steps are taken at once.
+    """
+
+    def __init__(self, client: Any, where: str, size: int) -> None:
+        self.size = size
+        self._client = client
+        self._where = where
+
+    def rules(self, game: Game) -> str:
+        """Return the name by which the workers find a game.
+
+        Raises:
+            RulesError: there is none.
+        """
+        return name_for_others(game)
+
+    def run(
+        self, step: Callable[..., Any], calls: Sequence[Call], homes: Sequence[int] | None = None
+    ) -> Iterator[tuple[int, Any]]:
+        """Yield (which call, what the step returned) as steps are done.
+
+        Args:
+            step: a function that the workers can import.
+            calls: the arguments of each call.
+            homes: see `Crew.run`.
+
+        Raises:
+            StoreError: the scheduler is gone, or its workers; or a step has ended them.
+            GraphstoreError: what a step has raised.
+        """
+        done: SimpleQueue[Any] = SimpleQueue()
+        number_of: dict[Any, int] = {}
+        try:
+            with self._there():
+                workers = sorted(self._client.nthreads()) if homes is not None else []
+            for number, call in enumerate(calls):
+                at: dict[str, Any] = {}
+                if homes is not None and workers:
+                    home = workers[homes[number] % len(workers)]
+                    at = {"workers": [home], "allow_other_workers": True}
+                with self._there():
+                    future = self._client.submit(step, *call, pure=False, **at)
+                number_of[future] = number
+                future.add_done_callback(done.put)
+            while number_of:
+                futures = self._next(done)
+                for future, record in zip(futures, self._results(futures), strict=True):
+                    yield number_of.pop(future), record
+        finally:
+            for future in number_of:  # Dask drops what nobody waits for
+                future.release()
+
+    def _next(self, done: "SimpleQueue[Any]") -> list[Any]:
+        """Return the next futures that are done, when there are some."""
+        alone_since = None
+        while True:
+            try:
+                futures = [done.get(timeout=LOOK)]
+                with suppress(Empty):
+                    while True:
+                        futures.append(done.get_nowait())
+                return futures
+            except Empty:
+                with self._there():
+                    hands = self._client.nthreads()
+                now = time.monotonic()
+                alone_since = None if hands else alone_since or now
+                if alone_since and now - alone_since > WITHOUT:
+                    raise StoreError(
+                        f"{self._where} has had no worker for {WITHOUT:.0f} seconds; start some, "
+                        f"then {GO_ON}"
+                    ) from None
+
+    def _results(self, futures: list[Any]) -> list[Any]:
+        """Return what steps returned, or raise what one of them raised."""
+        from distributed import KilledWorker
+
+        with self._there(futures):
+            try:
+                results: list[Any] = self._client.gather(futures)  # at once: it takes long
+            except KilledWorker as error:
+                raise StoreError(
+                    f"{error.allowed_failures + 1} workers of {self._where} have died, one after "
+                    "the other, over the same step, maybe for want of memory; allow a step less "
+                    f"(--memory, memory=), then {GO_ON}"
+                ) from None
+            return results
+
+    @contextmanager
+    def _there(self, futures: Sequence[Any] = ()) -> Iterator[None]:
+        """Say so where a call to the scheduler fails; errors of the steps of futures pass."""
+        from concurrent.futures import CancelledError
+
+        try:
+            if self._client.status != "running":
+                raise ConnectionError(self._client.status)
+            yield
+        except (OSError, TimeoutError, CancelledError) as error:
+            if any(future.status == "error" for future in futures):
+                raise
+            raise StoreError(
+                f"the scheduler at {self._where} is gone; start it and its workers, then {GO_ON}"
+            ) from error
+
+
+@contextmanager
+def _local(size: int) -> Iterator[Crew]:
+    """Lend processes of this machine, of one thread each."""
+    dask, distributed = _dask()
+    with dask.config.set(LOCAL_CONFIG), _quiet(), _without_script():
+        try:
+            processes = distributed.LocalCluster(
+                n_workers=size,
+                threads_per_worker=1,
+                host="127.0.0.1",
+                dashboard_address="127.0.0.1:0",  # of what answers /health; at None it is 8787
+                scheduler_kwargs={"dashboard": False},
+                memory_limit=0,  # a step bounds what it takes; what it has mapped is no load
+                worker_class=_nanny(),
+                silence_logs=SILENT,
+            )
+        except (OSError, RuntimeError, TimeoutError) as error:
+            raise StoreError(f"no processes can be started here: {_line(error)}") from error
+        with processes, distributed.Client(processes, set_as_default=False) as client:
+            yield Workers(client, f"local:{size}", size)
+
+
+@contextmanager
+def _running(address: str) -> Iterator[Crew]:
+    """Lend the workers of a scheduler that is running."""
+    _, distributed = _dask()
+    with _quiet():
+        try:
+            with warnings.catch_warnings():
+                # Other versions, of which it warns, are judged by `_check`.
+                warnings.simplefilter("ignore", distributed.versions.VersionMismatchWarning)
+                client = distributed.Client(address, timeout=ANSWER, set_as_default=False)
+        except (OSError, ValueError, ImportError, RuntimeError, TimeoutError) as error:
+            raise AddressError(
+                f"no Dask scheduler answers at {address}; start one with: dask scheduler "
+                f"({_line(error)})"
+            ) from error
+        try:
+            _check(client, address)
+            try:
+                hands = sum(client.nthreads().values())
+            except (OSError, TimeoutError) as error:
+                raise StoreError(f"the scheduler at {address} is gone: {_line(error)}") from error
+            yield Workers(client, address, hands)
+        finally:
+            with suppress(Exception):  # it may be gone
+                client.close(timeout=ANSWER)
+
+
+def versions() -> tuple[str, str, str]:
+    """Return what must be the same wherever steps of one build are taken."""
+    python = ".".join(platform.python_version_tuple()[:2])
+    return (
+        f"graphstore {version('graphstore')}",
+        f"Python {python}",
+        f"numpy {np.__version__.partition('.')[0]}",
+    )
+
+
+def _check(client: Any, address: str) -> None:
+    """Raise a StoreError unless a cluster has workers, each of which can take steps."""
+    try:
+        client.wait_for_workers(1, timeout=ANSWER)
+    except (OSError, TimeoutError) as error:
+        raise StoreError(
+            f"the scheduler at {address} has no workers; start some with: dask worker {address}"
+        ) from error
+    try:
+        found = client.run(versions, on_error="return")
+    except (OSError, TimeoutError) as error:
+        raise StoreError(f"the workers of {address} do not answer: {_line(error)}") from error
+    for worker, there in found.items():
+        if isinstance(there, BaseException):
+            raise StoreError(
+                f"worker {worker} of {address} cannot take steps: {_line(there)}; install "
+                "graphstore[dask] where the workers are, and start them anew"
+            )
+        differ = [f"{a}, here {b}" for a, b in zip(there, versions(), strict=True) if a != b]
+        if differ:
+            raise StoreError(
+                f"worker {worker} of {address} has {differ[0]}; have the same on all machines"
+            )
+
+
+def _dask() -> tuple[Any, Any]:
+    """Return Dask and its distributed part.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    try:
+        import dask
+        import distributed
+    except ImportError as error:
+        raise MissingExtraError("clusters need Dask: pip install distributed pyarrow") from error
+    return dask, distributed
+
+
+def _line(error: BaseException) -> str:
+    """Return what an error of Dask says, in one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())[:200]
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Let Dask log nothing, since what matters is raised, and leave nothing in the environment."""
+    names = [name for name in logging.root.manager.loggerDict if _TALK.fullmatch(name)]
+    levels = {name: logging.getLogger(name).level for name in names}
+    before = {name: os.environ.get(name) for name in MADE}
+    try:
+        for name in names:
+            logging.getLogger(name).setLevel(SILENT)
+        yield
+    finally:
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
+        for name, was in before.items():
+            if was is None:
+                os.environ.pop(name, None)
+
+
+def _nanny() -> type:
+    """Return the class of what starts a worker, starts it anew if it dies, and ends it."""
+    from distributed import Nanny
+
+    class Starter(Nanny):
+        async def instantiate(self) -> Any:
+            """Start a process."""
+            if hasattr(signal, "pthread_sigmask"):
+                # In the thread of the event loop, whose children have it blocked, too: Ctrl-C is
+                # for whoever started them, who ends them. (Python unblocks it when it starts what
+                # tracks resources.)
+                resource_tracker.ensure_running()
+                signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            return await super().instantiate()
+
+        async def kill(self, timeout: float = END, reason: str = "nanny-kill") -> None:
+            """End the process, in the middle of a step if need be."""
+            await super().kill(timeout=min(timeout, END), reason=reason)
+
+    return Starter
+
+
+@contextmanager
+def _without_script() -> Iterator[None]:
+    """Let processes that start meanwhile not begin with the script that runs here.
+
+    `multiprocessing` has them import it, for what might be defined there; a script that builds a
+    game at its top level would do so in each of them.
+    """
+    main: dict[str, Any] = vars(sys.modules["__main__"])
+    had: dict[str, Any] = {name: main[name] for name in ("__file__", "__spec__") if name in main}
+    try:
+        main.update(dict.fromkeys(had))
+        yield
+    finally:
+        main.update(had)

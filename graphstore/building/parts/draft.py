@@ -1,0 +1,172 @@
+"""A folder that is being built beside its target: locked, and given its name at the end."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+from uuid import uuid4
+
+from graphstore.errors import PositionError, RulesError, StoreError, StoreExistsError
+from graphstore.store.folder.layout import MANIFEST, TABLES, WORK, draft_of
+from graphstore.util.files import put
+
+OURS: Final = {MANIFEST, *TABLES}
+PLAN: Final = "plan.json"
+LOCK: Final = "lock"
+OLD: Final = "old"  # where the old folder is while the new one takes its name
+
+
+class Draft:
+    """A folder that can take the name of its target.
+
+    Attributes:
+        path: where it is. Each that is begun anew has a path of its own, so that steps of one that
+            was given up, which a worker may still be taking, write nothing here.
+    """
+
+    def __init__(self, path: Path, target: Path, *, force: bool) -> None:
+        self.path = path
+        self._target = target
+        self._force = force
+
+    def finish(self) -> None:
+        """Give it the name of its target, whose old contents are removed."""
+        check_free(self._target, force=self._force)  # somebody may have made it meanwhile
+        shutil.rmtree(self.path / WORK, ignore_errors=True)
+        if self._target.exists():
+            self._target.rename(self.path.parent / OLD)
+        self.path.rename(self._target)
+        shutil.rmtree(self.path.parent, ignore_errors=True)
+
+
+def target_of(folder: str | os.PathLike[str]) -> Path:
+    """Return where a folder is, whatever links lead there.
+
+    Raises:
+        StoreError: it has no name of its own, or none that files of others can have.
+    """
+    target = Path(os.path.realpath(folder))
+    try:
+        str(target).encode()
+    except UnicodeEncodeError:
+        raise StoreError(f"{str(target)!r} is not UTF-8; name another folder") from None
+    if not target.name:
+        raise StoreError(f"{target} cannot be replaced; name a folder in it")
+    return target
+
+
+def check_free(target: Path, *, force: bool) -> None:
+    """Refuse a target where something else is, or, unless by force, a game in parts.
+
+    Raises:
+        StoreExistsError, StoreError: see there.
+    """
+    if not target.parent.is_dir():
+        raise StoreError(f"there is no folder {target.parent}; make it first")
+    if not os.path.lexists(target):
+        return
+    names = {path.name for path in target.iterdir()} if target.is_dir() else {target.name}
+    if not names:
+        return
+    if MANIFEST not in names:
+        raise StoreError(f"{target} is there, and no game in parts; name another folder")
+    if not force:
+        raise StoreExistsError(f"{target} exists; add --force (force=True) to replace it")
+    if names - OURS:
+        others = ", ".join(sorted(names - OURS))
+        raise StoreError(f"{target} has what graphstore did not make ({others}); move that first")
+
+
+@contextmanager
+def drafting(target: Path, plan: Mapping[str, Any], *, force: bool) -> Iterator[Draft]:
+    """Lend the draft of a folder, which no other build is writing, and which a plan has begun.
+
+    Args:
+        target: see `target_of`.
+        plan: what the same build would be told again; ``name`` of the game among it.
+        force: replace the folder if there is one, and begin anew what has another plan.
+
+    Raises:
+        StoreExistsError, StoreError: see `check_free`; or it is being written, or cannot be.
+    """
+    place = draft_of(target)
+    if not (place / OLD).is_dir():
+        check_free(target, force=force)
+    lock = _locked(place, target)
+    try:
+        if (place / OLD).is_dir() and not target.exists():
+            (place / OLD).rename(target)  # a build was killed just before its end
+        check_free(target, force=force)
+        yield Draft(_begun(place, plan, force=force), target, force=force)
+    except (RulesError, PositionError):  # to which the same call could only come again
+        shutil.rmtree(place, ignore_errors=True)
+        raise
+    finally:
+        os.close(lock)
+
+
+def _locked(place: Path, target: Path) -> int:
+    """Return an open file descriptor that keeps other builds away."""
+    while True:
+        try:
+            place.mkdir(exist_ok=True)
+            lock = os.open(place / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+        except FileNotFoundError:  # the build that wrote it has just ended
+            continue
+        except OSError as error:
+            raise StoreError(f"{target} cannot be written: {error.strerror}") from error
+        try:
+            with suppress(ImportError):  # no fcntl on Windows
+                import fcntl
+
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(lock), (place / LOCK).stat()):
+                    return lock
+        except BlockingIOError:
+            os.close(lock)
+            raise StoreError(
+                f"another build is writing {place}; wait for it, or name another folder"
+            ) from None
+        except BaseException:
+            os.close(lock)
+            raise
+        os.close(lock)
+
+
+def _begun(place: Path, plan: Mapping[str, Any], *, force: bool) -> Path:
+    """Return the folder that a plan has begun; begin if there is none, or, by force, another's."""
+    path = place
+    try:
+        begun = json.loads((place / PLAN).read_bytes())
+        before, path = begun["plan"], place / str(begun["token"])
+    except (OSError, ValueError, TypeError, LookupError, RecursionError):
+        before = None
+    if before == plan and path.is_dir() and path != place:
+        return path
+    if isinstance(before, dict) and before != plan and not force:
+        differ = "; ".join(
+            f"{name} {before.get(name)}, not {plan[name]}"
+            for name in plan
+            if before.get(name) != plan[name]
+        )
+        raise StoreError(
+            f"{place} was begun otherwise ({differ}); give the same again to go on, or add --force "
+            "(force=True) to begin anew"
+        )
+    for old in place.iterdir():
+        if old.is_dir() and not old.is_symlink():
+            shutil.rmtree(old)
+        elif old.name != LOCK:
+            old.unlink()
+    token = uuid4().hex[:8]
+    path = place / token
+    try:
+        (path / WORK).mkdir(parents=True)
+    except OSError as error:
+        raise StoreError(f"{path} cannot be written: {error.strerror}") from error
+    put(place / PLAN, lambda out: out.write(json.dumps({"plan": plan, "token": token}).encode()))
+    return path

@@ -1,0 +1,72 @@
+"""Which part a state belongs to: its hashed id falls into one of `BUCKETS`, and parts have ranges.
+
+A wave may have any number of parts up to that, whatever those before and after it have: what one
+part asks of the next wave lies in the order of the buckets, of which each part takes a slice.
+"""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphstore.rules.game import Ints
+
+_BITS: Final = 12
+BUCKETS: Final = 1 << _BITS
+"""How many parts there can be at most."""
+
+
+def buckets(ids: Ints) -> NDArray[np.uint16]:
+    """Return the bucket of each id, uint16[n] below `BUCKETS`.
+
+    Two rounds of multiplication by odd numbers, of which the high bits depend on all bits.
+
+    >>> counts = np.bincount(buckets(np.arange(1 << 20)), minlength=BUCKETS)
+    >>> bool(counts.min() > 150), bool(counts.max() < 370)
+    (True, True)
+    """
+    mixed = ids.astype(np.uint64)
+    mixed *= np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio
+    mixed ^= mixed >> np.uint64(32)
+    mixed *= np.uint64(0xD6E8FEB86659FD93)  # odd, and of as many one-bits as zero-bits
+    return (mixed >> np.uint64(64 - _BITS)).astype(np.uint16)
+
+
+def span(part: int, parts: int) -> tuple[int, int]:
+    """Return the first bucket of a part, and that after its last.
+
+    >>> span(0, 3), span(1, 3), span(2, 3)
+    ((0, 1366), (1366, 2731), (2731, 4096))
+    """
+    return -(-part * BUCKETS // parts), -(-(part + 1) * BUCKETS // parts)
+
+
+def mine(ids: Ints, part: int, parts: int) -> Ints:
+    """Return those of some ids that belong to a part."""
+    if parts == 1:
+        return ids
+    first, end = span(part, parts)
+    of = buckets(ids)
+    return ids[(of >= first) & (of < end)]
+
+
+def meeting(part: int, parts: int, others: int) -> range:
+    """Return which of so many other parts have ids that a part can have.
+
+    >>> meeting(1, 4, 2), meeting(0, 2, 4), meeting(1, 3, 2)
+    (range(0, 1), range(0, 2), range(0, 2))
+    """
+    first, end = span(part, parts)
+    return range(first * others // BUCKETS, (end - 1) * others // BUCKETS + 1)
+
+
+def in_order(ids: Ints) -> tuple[NDArray[np.int64], Ints]:
+    """Return how to sort ids, which ascend, by bucket, then by id; and where the buckets begin.
+
+    Returns:
+        int64[n], an order; int64[BUCKETS + 1], bucket b is ``offset[b]:offset[b + 1]`` of it.
+    """
+    of = buckets(ids)
+    offset = np.zeros(BUCKETS + 1, dtype=np.int64)
+    np.cumsum(np.bincount(of, minlength=BUCKETS), out=offset[1:])
+    return np.argsort(of, kind="stable"), offset

@@ -1,0 +1,242 @@
+"""A solved game into a database: the only writer of a new one.
+
+What is written is a draft, which takes the place of the old game at the end: killed at any moment,
+this leaves the old game or none.
+"""
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from datetime import UTC, datetime
+from threading import Event
+from typing import Any, NamedTuple, Protocol
+
+from sqlalchemy import Connection, insert
+
+from graphstore.building import kept_agents
+from graphstore.errors import StoreError
+from graphstore.rules.game import Progress, quiet
+from graphstore.solver.estimate import file_bytes
+from graphstore.store import digests, schema
+from graphstore.store.backend import Draft, Place
+from graphstore.store.bulk import insert_rows
+from graphstore.store.columns import Chunk
+from graphstore.store.store import find_place
+from graphstore.util.signals import held_back
+
+_OFTEN = 0.2  # seconds after which progress is told
+
+
+class Content(Protocol):
+    """A solved game that can be written.
+
+    Attributes:
+        states: how many there are.
+        moves: how many all states have.
+    """
+
+    states: int
+    moves: int
+
+    def rows(self, table: str) -> Iterator[Chunk]:
+        """Yield the rows of state or of edge in the order of their key, each table once.
+
+        Raises:
+            NotAStoreError: they are not those that they should be; at the end at the latest.
+        """
+
+    def blocks(self, table: str) -> Sequence[Iterator[Chunk]]:
+        """Return the same rows as several streams, which threads may read at the same time."""
+
+    def digests(self) -> dict[str, str]:
+        """Return the digests of all columns, by name, once all rows were yielded."""
+
+    def row(self) -> dict[str, Any]:
+        """Return the row of the table game as it is before the writing, without `built_at`."""
+
+
+class Report(NamedTuple):
+    """What a build made.
+
+    Attributes:
+        file: the address of the database.
+        game: its name.
+        states: canonical states.
+        positions: positions, every state counted as often as it has images.
+        moves: legal moves of all states.
+        edges: distinct pairs of parent and child.
+        start: the position in which a game may begin, of several the one with the lowest id.
+        value: of that start, for the player to move.
+        remoteness: of that start in plies, or None.
+        agents: those of the file that was replaced, which the new one keeps.
+        seconds: by phase.
+    """
+
+    file: str
+    game: str
+    states: int
+    positions: int
+    moves: int
+    edges: int
+    start: str
+    value: int
+    remoteness: int | None
+    agents: tuple[str, ...]
+    seconds: dict[str, float]
+
+
+def save(
+    game: str,
+    target: str | os.PathLike[str],
+    solved: Callable[["Clock"], Content],
+    *,
+    force: bool = False,
+    drop_agents: bool = False,
+    jobs: int = 1,
+    progress: Progress = quiet,
+) -> Report:
+    """Write a solved game to a database, all or nothing.
+
+    Args:
+        game: its name.
+        target: the file to write, or its address: see `Store.open`.
+        solved: makes what is written; called once the target is known to be free.
+        force: replace the file if there is one; its agents are kept.
+        drop_agents: with `force`, do not keep them.
+        jobs: over how many connections to load, where a database takes several.
+        progress: called with the phase and how far it is.
+
+    Raises:
+        StoreExistsError: the file is there and `force` is not given.
+        StoreError: it cannot be written, or has agents that the new one could not keep.
+    """
+    clock = Clock()
+    place = find_place(target).for_game(game)
+    kept: list[str] = []
+
+    def carry(connection: Connection, old: str, new: str) -> None:
+        kept.extend(kept_agents.carry_over(connection, old, new, place.address))
+
+    with place.draft(force=force) as draft:
+        if not drop_agents:
+            _check_agents(place, game)
+        content = solved(clock)
+        draft.check_space(file_bytes(content.states, content.moves))
+        row = _fill(draft, place, content, clock, jobs, progress)
+        draft.put(None if drop_agents else carry)
+        clock.lap("finish")
+    return Report(
+        file=place.address,
+        game=game,
+        **{name: row[name] for name in Report._fields if name in row},
+        agents=tuple(kept),
+        seconds=clock.laps,
+    )
+
+
+class Clock:
+    """Seconds by phase."""
+
+    def __init__(self) -> None:
+        self.laps: dict[str, float] = {}
+        self._since = time.perf_counter()
+
+    def lap(self, phase: str) -> None:
+        """Note the seconds since the last phase."""
+        now = time.perf_counter()
+        self.laps[phase] = round(now - self._since, 4)
+        self._since = now
+
+
+def _check_agents(place: Place, game: str) -> None:
+    """Refuse to replace a game with agents by another, before the work begins."""
+    trained_on, names = place.agents_in()
+    if names and trained_on != game:
+        raise StoreError(
+            f"{place.address} has agents ({', '.join(names)}), which have learned {trained_on} and "
+            f"not {game}; {kept_agents.DROP}"
+        )
+
+
+def _fill(
+    draft: Draft, place: Place, content: Content, clock: Clock, jobs: int, progress: Progress
+) -> dict[str, Any]:
+    """Fill an empty draft; return the row of the table game."""
+    with draft.filling(jobs) as connections:
+        for table in ("state", "edge"):
+            _load(connections, table, content, progress)
+            clock.lap(f"load {table}s")
+        progress("index", 0, None)
+        draft.index()
+        clock.lap("index")
+        columns, row = content.digests(), content.row()
+        row |= {
+            "built_at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "built_with": f"{row['built_with']}, {place.product}",
+            "build_seconds": round(row["build_seconds"] + sum(clock.laps.values()), 3),
+        }
+        connections[0].execute(insert(schema.game), row)
+        columns |= digests.of_row("game", row)
+        connections[0].execute(
+            insert(schema.digest),
+            [{"name": name, "blake2b": value} for name, value in columns.items()],
+        )
+    return row
+
+
+def _load(
+    connections: Sequence[Connection], table: str, content: Content, progress: Progress
+) -> None:
+    """Insert whole columns, chunk by chunk, with many rows to a statement."""
+    if len(connections) > 1:
+        _load_at_once(connections, table, content, progress)
+        return
+    for done, total, columns in content.rows(table):
+        insert_rows(connections[0], table, columns)
+        progress(f"load {table}s", done, total)
+
+
+def _load_at_once(
+    connections: Sequence[Connection], table: str, content: Content, progress: Progress
+) -> None:
+    """Insert blocks over several connections; meanwhile one more thread reads all in order.
+
+    For that is how digests are made, and how it is known whether the rows are right.
+    """
+    blocks, stop = deque(content.blocks(table)), Event()
+    loaded = [0] * len(connections)
+
+    def load(number: int) -> None:
+        while blocks:
+            try:
+                block = blocks.popleft()
+            except IndexError:  # another was quicker
+                return
+            for _, _, columns in block:
+                if stop.is_set():
+                    return
+                insert_rows(connections[number], table, columns)
+                loaded[number] += len(next(iter(columns.values())))
+
+    def read() -> None:
+        for _ in content.rows(table):
+            if stop.is_set():
+                return
+
+    total = content.states if table == "state" else content.moves
+    with ThreadPoolExecutor(len(connections) + 1) as pool:
+        try:
+            with held_back():  # a thread whose start is interrupted may never end
+                working = [pool.submit(read)]
+                working += [pool.submit(load, number) for number in range(len(connections))]
+            while True:
+                done, left = wait(working, timeout=_OFTEN, return_when=FIRST_EXCEPTION)
+                for each in done:
+                    each.result()
+                progress(f"load {table}s", sum(loaded), total)
+                if not left:
+                    break
+        finally:
+            stop.set()

@@ -1,0 +1,283 @@
+"""X wins ultimate tic-tac-toe under the open rules: find the strategy, and write it to a database.
+
+The strategy is that of Bertholon, Géraud-Stewart, Kugelmann, Lenoir and Naccache (2020, arXiv
+2006.02353). X begins with 4.4. In the *first phase*, as long as field 4 has a free spot, O is sent
+there again and again: X answers O's 4.j with j.4. In the end O has field 4, X the middle of all
+fields but 4 and k, and O's last mark, 4.k, has sent X to field k. X plays k.k, and the *second
+phase* begins. In it X wins at once if possible, and else sends O to field k or to field 8 - k, of
+which one has a free spot. X's marks are then in the line of k, the middle and 8 - k, two of which
+win any field that O sends X to twice. Which of these moves X makes is searched for here; within
+43 plies in all there is always one that wins.
+
+Nothing rests on the search being right: `graphstore.checks.proof` checks what is in the file.
+"""
+
+import os
+from typing import Final, NamedTuple, TypeAlias
+
+import numpy as np
+
+from graphstore.building.saving import Clock, Report, save
+from graphstore.errors import GameNameError
+from graphstore.games import find_game
+from graphstore.games.ultimate.fields import (
+    ANY,
+    CROSS,
+    LINES,
+    NOUGHT,
+    SPOTS,
+    SYMMETRIES,
+    Field,
+    cells_of,
+    contents,
+    tables,
+)
+from graphstore.games.ultimate.rules import Ultimate
+from graphstore.rules.game import Ints, Moves, Progress, quiet
+from graphstore.solver.exploration import explore
+from graphstore.solver.solution import solve
+from graphstore.store import schema
+from graphstore.store.columns import SolvedGraph
+
+GAME: Final = "ultimate(open)"
+PLIES: Final = 43
+"""Within how many plies X wins."""
+FIRST_PHASE: Final = 16
+"""How many plies the first phase takes."""
+MIDDLE: Final = 4
+OPENING: Final = SPOTS * MIDDLE + MIDDLE
+
+Place: TypeAlias = tuple[tuple[int, ...], int]
+"""The numbers of nine fields, and the active field; whose turn it is is known where it is used."""
+
+
+def prove(
+    target: str | os.PathLike[str],
+    *,
+    force: bool = False,
+    drop_agents: bool = False,
+    progress: Progress = quiet,
+) -> Report:
+    """Write X's strategy for ``ultimate(open)`` to a database, all or nothing.
+
+    X has one move in every state, O all of them; values and depths hold under that strategy.
+
+    Args:
+        target: the file to write, or its ``sqlite:///`` URL.
+        force: replace the file if there is one.
+        drop_agents: see `graphstore.build`.
+        progress: called with the phase and how far it is.
+
+    Raises:
+        StoreExistsError, StoreError: see `graphstore.build`.
+    """
+    game = Answered()
+
+    def solved(clock: Clock) -> SolvedGraph:
+        progress("search", 0, None)
+        game.search()
+        clock.lap("search")
+        graph = explore(game, progress=progress)
+        clock.lap("explore")
+        solve(graph, progress=progress)
+        clock.lap("solve")
+        return SolvedGraph(game, graph, schema.STRATEGY)
+
+    return save(
+        game.name,
+        target,
+        solved,
+        force=force,
+        drop_agents=drop_agents,
+        progress=progress,
+    )
+
+
+def check_name(name: str) -> None:
+    """Refuse a game that there is no proof for.
+
+    Raises:
+        GameNameError: there is no such game, or no proof for it.
+    """
+    if name.strip().lower() != "ultimate" and find_game(name).name != GAME:
+        raise GameNameError(
+            f"there is no proof for {find_game(name).name}; the one there is is for {GAME}"
+        )
+
+
+class Answered(Ultimate):
+    """Ultimate tic-tac-toe under the open rules, where X has only the moves of the strategy."""
+
+    def __init__(self) -> None:
+        super().__init__(dead=False, count=False)
+        self._answers: dict[Place, int | None] = {}
+
+    def search(self) -> None:
+        """Find X's answers of the second phase: k a corner, and k an edge.
+
+        >>> game = Answered()
+        >>> game.search()
+        >>> game.expand(game.start_states()).move
+        array([40], dtype=int32)
+        """
+        for corner_or_edge in (0, 1):
+            search = Search(corner_or_edge)
+            assert search.holds(search.start, (PLIES - FIRST_PHASE) // 2), "X does not win"
+            self._answers |= search.answers
+
+    def expand(self, positions: Ints) -> Moves:
+        """See `graphstore.rules.game.Game.expand`: all moves of O, and the one that X chooses."""
+        moves = super().expand(positions)
+        chosen = np.full(len(positions), -1)
+        for row in np.flatnonzero(self.turns(positions) == CROSS):
+            fields, active, _ = self.merged(int(positions[row]))
+            chosen[row] = self._answer((fields, active))
+        kept = (chosen[moves.parent] < 0) | (chosen[moves.parent] == moves.move)
+        return Moves(*(column[kept] for column in moves))
+
+    def _answer(self, place: Place) -> int:
+        """Return X's move, in the second phase by the first symmetry that has an answer."""
+        fields, active = place
+        if not any(fields):
+            return OPENING
+        if tables().playable[fields[MIDDLE]]:
+            return SPOTS * active + MIDDLE
+        if active != ANY and fields[active] == 0:
+            return SPOTS * active + active
+        for which, symmetry in enumerate(SYMMETRIES):
+            move = self._answers.get(_image(place, which))
+            if move is not None:
+                field, spot = divmod(move, SPOTS)
+                return SPOTS * symmetry.index(field) + symmetry.index(spot)
+        raise AssertionError(f"no answer to {place}")
+
+
+class Search:
+    """The second phase, searched depth first; a place is met at one ply only.
+
+    Args:
+        k: the field that O has sent X to with the last mark in field 4.
+    """
+
+    def __init__(self, k: int) -> None:
+        self.pair = (k, SPOTS - 1 - k)
+        self.answers: dict[Place, int | None] = {}
+        """X's moves, None where X has none that wins in time."""
+        self._held: dict[Place, bool] = {}
+        self._known = _lists()
+        empty, full = (0,) * SPOTS, (NOUGHT,) * SPOTS
+        middle, first = (_with(empty, spot) for spot in (MIDDLE, k))
+        fields = [contents(Field(middle, 0), dead=False).field] * SPOTS
+        fields[MIDDLE] = contents(Field(full, NOUGHT), dead=False).field
+        fields[k] = contents(Field(first, 0), dead=False).field
+        self.start: Place = (tuple(fields), k)
+        """Where O is to move after X's k.k."""
+
+    def holds(self, place: Place, left: int) -> bool:
+        """Return whether X wins with so many moves at most, whatever O plays here."""
+        held = self._held.get(place)
+        if held is None:
+            held = self._held[place] = self._holds(place, left)
+        return held
+
+    def _holds(self, place: Place, left: int) -> bool:
+        fields, active = place
+        after = [self._after(fields, active, spot, NOUGHT) for spot in self._free(fields, active)]
+        if any(self._has_line(each, active, NOUGHT) for each, _ in after):
+            return False
+        return all(self._wins(each, left) for each in after)
+
+    def _wins(self, place: Place, left: int) -> bool:
+        """Return whether X, to move, wins with so many moves at most."""
+        if place not in self.answers:
+            self.answers[place] = self._best(place, left)
+        return self.answers[place] is not None
+
+    def _best(self, place: Place, left: int) -> int | None:
+        """Return X's move, or None.
+
+        That is the lowest that wins at once, else the lowest that leads to a place known to hold,
+        so that states share what follows, else the first that is found to hold: those that bring X
+        nearest to lines are tried first, then the lowest.
+        """
+        fields, active = place
+        if self._missing(fields) > left:
+            return None
+        where = range(SPOTS) if active == ANY else (active,)
+        legal = [(field, spot) for field in where for spot in self._free(fields, field)]
+        sends = []
+        for field, spot in legal:
+            after = self._after(fields, field, spot, CROSS)
+            if self._has_line(after[0], field, CROSS):
+                return SPOTS * field + spot
+            if spot in self.pair and after[1] != ANY:
+                sends.append((-self._nearness(after[0]), SPOTS * field + spot, after))
+        for _, move, after in sends:
+            if self._held.get(after):
+                return move
+        for _, move, after in sorted(sends):
+            if left > 1 and self.holds(after, left - 1):
+                return move
+        return None
+
+    def _free(self, fields: tuple[int, ...], field: int) -> tuple[int, ...]:
+        return self._known.free[fields[field]]
+
+    def _after(self, fields: tuple[int, ...], field: int, spot: int, mark: int) -> Place:
+        new = self._known.after[mark - 1][fields[field]][spot]
+        fields = (*fields[:field], new, *fields[field + 1 :])
+        return fields, spot if self._known.free[fields[spot]] else ANY
+
+    def _has_line(self, fields: tuple[int, ...], field: int, mark: int) -> bool:
+        """Return whether a side has a line of fields through one."""
+        result = self._known.result
+        return any(
+            field in line and all(result[fields[each]] == mark for each in line) for line in LINES
+        )
+
+    def _missing(self, fields: tuple[int, ...]) -> int:
+        """Return how many marks X lacks for a line of fields, at least."""
+        missing = [self._known.missing[field] for field in fields]
+        return min(missing[a] + missing[b] + missing[c] for a, b, c in LINES)
+
+    def _nearness(self, fields: tuple[int, ...]) -> float:
+        missing = [self._known.missing[field] for field in fields]
+        return sum(4.0 ** -(missing[a] + missing[b] + missing[c]) for a, b, c in LINES)
+
+
+class _Lists(NamedTuple):
+    """What `graphstore.games.ultimate.fields.tables` knows, as lists, which Python reads faster.
+
+    Attributes:
+        after: the number of the field after a mark: [player - 1][field][spot].
+        result: the result of every field.
+        free: its free spots.
+        missing: how many marks X lacks to win it, at least; more than there are if X cannot.
+    """
+
+    after: list[list[list[int]]]
+    result: list[int]
+    free: list[tuple[int, ...]]
+    missing: list[int]
+
+
+def _lists() -> _Lists:
+    known = tables()
+    marks = (cells_of(known.codes) == CROSS).sum(axis=1)
+    missing = np.where(known.result == CROSS, 0, np.maximum(1, 3 - marks))
+    missing[~np.isin(known.result, (0, CROSS))] = SPOTS * SPOTS
+    free = [tuple(np.flatnonzero(each).tolist()) for each in known.free]
+    return _Lists(known.after[0].tolist(), known.result.tolist(), free, missing.tolist())
+
+
+def _with(cells: tuple[int, ...], spot: int) -> tuple[int, ...]:
+    return (*cells[:spot], CROSS, *cells[spot + 1 :])
+
+
+def _image(place: Place, which: int) -> Place:
+    fields, active = place
+    symmetry, images = SYMMETRIES[which], tables().images[which]
+    image = [0] * SPOTS
+    for field, to in enumerate(symmetry):
+        image[to] = int(images[fields[field]])
+    return tuple(image), ANY if active == ANY else symmetry[active]

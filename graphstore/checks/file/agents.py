@@ -1,0 +1,62 @@
+"""What is wrong with the agents in a database: boxes, games and checkpoints that cannot be."""
+
+from collections.abc import Iterator
+
+from sqlalchemy import func, select
+
+from graphstore.checks.file.findings import Problem
+from graphstore.errors import GraphstoreError
+from graphstore.play import agents
+from graphstore.play.arena import Arena
+from graphstore.play.menace import checkpoints
+from graphstore.play.opponents import agent_name
+from graphstore.store import schema
+from graphstore.store.store import Store
+
+
+def orphans(store: Store) -> Iterator[Problem]:
+    """Yield what belongs to agents that are not there."""
+    for table in schema.AGENT_TABLES[1:]:
+        query = select(table.c.agent).where(table.c.agent.not_in(select(schema.agent.c.id)))
+        with store.connect() as connection:
+            of_none = connection.scalars(query.distinct()).all()
+        for number in of_none:
+            yield Problem(str(table), str(number), "agent", "no agent", "the id of one")
+
+
+def check(store: Store, names: list[str]) -> Iterator[Problem]:
+    """Yield what is wrong with the agents of these names.
+
+    Raises:
+        NotAStoreError: the states and edges are no graph.
+    """
+    arena = Arena.of(store.graph()) if names else None
+    for name in names:
+        assert arena is not None
+        try:
+            known = agents.load(store, agent_name(name))
+            boxes = agents.boxes(store, arena, known)
+            known.generator()
+        except GraphstoreError as error:
+            yield Problem("agent", name, "what is stored", f"wrong ({error})", "an agent")
+            continue
+        number, games = schema.played.c.number, schema.checkpoint.c.games
+        mine = schema.played.c.agent == known.id
+        with store.connect() as connection:
+            count, least, most = connection.execute(
+                select(func.count(), func.min(number), func.max(number)).where(mine)
+            ).one()
+            query = schema.checkpoint.select().where(schema.checkpoint.c.agent == known.id)
+            points = connection.execute(query.order_by(games)).all()
+        least, most = least or 0, most or 0
+        if (count, least, most) != (known.games, min(known.games, 1), known.games):
+            found = f"{count} games, numbered {least} to {most}"
+            yield Problem("played", name, "number", found, f"1 to {known.games}")
+        wrong = sorted({*checkpoints(known.games)} ^ {point.games for point in points})
+        if wrong:
+            yield Problem("checkpoint", name, "games", f"wrong at {wrong[0]}", "as they were due")
+        # Of a file that has grown since, the boxes are more.
+        last = points[-1] if points else None
+        same = (known.games, len(boxes.rows))
+        if last is not None and (last.games, last.boxes) == same and last.kept != boxes.kept:
+            yield Problem("checkpoint", name, "kept", last.kept, boxes.kept)

@@ -1,0 +1,283 @@
+"""What the columns of a solved game must say of each other, derived row by row from the neighbours.
+
+That each row agrees with its neighbours proves all values, depths and plies, cycles or not, with no
+solver, once the rules confirm the ends, the edges and the starts:
+
+- *Won and lost.* A row claims a win only with a child that claims a loss, a loss only if all
+  children claim wins, and a remoteness, a number, of one more than the least or the most of theirs.
+  So remoteness falls strictly along such children; there are finitely many states, so every such
+  path comes to an end, where it is 0: remoteness is never negative, and by induction on it every
+  claim is true, the remoteness too: the winner takes the least, the loser the most. A circle of
+  claims that only support each other is impossible, for around it remoteness would have to fall.
+- *Drawn.* A row claims a draw only with a child that claims one, and none that claims a loss. So
+  either player can stay among rows that claim draws, and the other can leave them only to rows
+  that are won for the first, as was just shown: neither can be made to lose. Its remoteness falls
+  in the same way down to a tie, and is NULL only if that of all drawn children is.
+- *Ply.* It is 0 or one more than the least of the parents', so it falls, parent by parent, down to
+  a row of ply 0; and those are the starts.
+- *Random play.* Without a cycle, each number follows from those of the children, which were shown
+  before it; with one, there are none.
+
+Columns are as narrow as their cells allow, and NULL is the least number of their type. All
+arithmetic is in int64, a part at a time. Cells may be any number: nothing is trusted.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphstore.checks.file.findings import Wrong
+from graphstore.rules.game import DRAW, LOSS, WIN, Ints
+from graphstore.store.digests import NULL
+from graphstore.util.arrays import first_of_runs, ragged
+
+Cells: TypeAlias = NDArray[Any]
+PART = 100_000  # rows checked at once: bounds the memory of the temporary arrays
+MOST = np.iinfo(np.int64).max
+REALS = ("score", "random_value", "best_response")
+
+
+class States(NamedTuple):
+    """Columns of the table state, n rows ascending by id; integers as `narrowed` leaves them."""
+
+    id: Ints
+    ply: Cells
+    ended: Cells
+    value: Cells
+    remoteness: Cells
+    score: NDArray[np.float64]
+    win_depth: Cells
+    lose_depth: Cells
+    random_value: NDArray[np.float64]
+    best_response: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, parts: Mapping[str, list[Cells]]) -> "States":
+        """Return the columns whose parts are given by name, none of them if there are no rows."""
+        kinds = {"id": np.int64} | dict.fromkeys(REALS, np.float64)
+        empty = {name: np.empty(0, dtype=kinds.get(name, np.int8)) for name in cls._fields}
+        return cls(*(joined([empty[name], *parts.get(name, ())]) for name in cls._fields))
+
+
+class Links(NamedTuple):
+    """The moves that join two states, by parent, then by move: `graphstore.solver.columns.Edges`.
+
+    Attributes:
+        offset: int64[n + 1].
+        child: int32[m], rows of states.
+    """
+
+    offset: Ints
+    child: NDArray[np.int32]
+
+    def of(self, rows: Ints) -> tuple[Ints, NDArray[np.int32]]:
+        """Return int64[k], how many moves each row has, and all their children, row by row."""
+        return self.offset[rows + 1] - self.offset[rows], self.child[ragged(self.offset, rows)]
+
+
+def narrowed(cells: Cells) -> Cells:
+    """Return integers in a smaller type if it holds them; NULL is the least number of each type."""
+    if cells.dtype.kind != "i":
+        return cells
+    null = cells == NULL
+    known = cells[~null]
+    for kind in (np.int8, np.int32):
+        limits = np.iinfo(kind)
+        if not known.size or (known.min() > limits.min and known.max() <= limits.max):
+            return np.where(null, limits.min, cells).astype(kind)
+    return cells
+
+
+def widened(cells: Cells) -> Ints:
+    """Return integers as int64, NULL being `graphstore.store.digests.NULL`."""
+    if cells.dtype == np.int64:
+        return cells
+    return np.where(cells == np.iinfo(cells.dtype).min, NULL, cells.astype(np.int64))
+
+
+def joined(parts: list[Cells]) -> Cells:
+    """Return columns of several widths, one after the other, as one."""
+    widest = np.result_type(*parts)
+    return np.concatenate(
+        [each if each.dtype == widest else _wider(each, widest) for each in parts]
+    )
+
+
+def _wider(cells: Cells, kind: Any) -> Cells:
+    """Return integers in a larger type; NULL becomes its least number."""
+    return np.where(cells == np.iinfo(cells.dtype).min, np.iinfo(kind).min, cells.astype(kind))
+
+
+def parts(n: int) -> Iterator[Ints]:
+    """Yield all rows, so many at once."""
+    for begin in range(0, n, PART):
+        yield np.arange(begin, min(begin + PART, n))
+
+
+def values(states: States, links: Links, rows: Ints) -> Iterator[Wrong]:
+    """Yield the values and depths of rows that do not follow from their children."""
+    counts, child = links.of(rows)
+    is_open = counts > 0
+    begin = (np.cumsum(counts) - counts)[is_open]
+    of_child, depth = widened(states.value[child]), widened(states.remoteness[child])
+    value, remoteness = widened(states.value[rows]), widened(states.remoteness[rows])
+
+    derived = value.copy()
+    derived[is_open] = -np.minimum.reduceat(of_child, begin) if begin.size else 0
+
+    def nearest(wanted: int, *, most: bool = False) -> Ints:
+        """Return one more than the least or most remoteness of children so valued, or NULL."""
+        fits = (of_child == wanted) & (depth != NULL)
+        none = NULL if most else MOST
+        of = np.maximum if most else np.minimum
+        result = np.full(len(rows), NULL)
+        if begin.size:
+            found = of.reduceat(np.where(fits, depth, none), begin)
+            result[is_open] = np.where(found == none, NULL, found + 1)
+        return result
+
+    least = np.where(value == WIN, nearest(LOSS), nearest(WIN, most=True))
+    least = np.where(value == DRAW, nearest(DRAW), least)
+    numberless = is_open & (value != DRAW) & (least == NULL)
+    least[~is_open] = 0
+    floor = remoteness // 2
+    for column, found, expected in (
+        ("ended", widened(states.ended[rows]), (~is_open).astype(np.int64)),
+        ("value", value, derived),
+        ("remoteness", remoteness, np.where(numberless, remoteness, least)),
+        ("score", states.score[rows], _scores(states, counts, child, value)),
+        (
+            "win_depth",
+            widened(states.win_depth[rows]),
+            np.where((value == LOSS) & (remoteness != NULL), floor, NULL),
+        ),
+        (
+            "lose_depth",
+            widened(states.lose_depth[rows]),
+            np.where((value == WIN) & (remoteness != NULL), floor + (remoteness & 1), NULL),
+        ),
+    ):
+        yield from _differing(states, rows, column, found, expected)
+    if numberless.any():
+        at = np.flatnonzero(numberless)
+        yield Wrong(states.id[rows[at]], "remoteness", remoteness[at], "a number")
+
+
+def _scores(states: States, counts: Ints, child: Cells, value: Ints) -> NDArray[np.float64]:
+    """Return each row's worth as a move: in a draw the share of distinct replies that lose."""
+    parent, reply = distinct_replies(counts, child)
+    replies = np.bincount(parent, minlength=len(counts))
+    losing = np.bincount(parent[states.value[reply] == WIN], minlength=len(counts))
+    share = losing / np.maximum(replies, 1)
+    return np.where(value == DRAW, share, -value.astype(np.float64))
+
+
+def distinct_replies(counts: Ints, child: Cells) -> tuple[Ints, Ints]:
+    """Return the pairs of a row and one of its children, each once however many moves lead there.
+
+    >>> distinct_replies(np.array([2, 1]), np.array([5, 5, 0]))
+    (array([0, 1]), array([5, 0]))
+    """
+    key = np.repeat(np.arange(len(counts)) << 32, counts) | child
+    key.sort()
+    key = key[first_of_runs(key)]
+    return key >> 32, key & 0xFFFFFFFF
+
+
+def nearest_parents(states: States, links: Links) -> Ints:
+    """Return one more than the least ply of every row's parents, int64[n], NULL where none."""
+    least = np.full(len(states.id), MOST)
+    for rows in parts(len(states.id)):
+        counts, child = links.of(rows)
+        np.minimum.at(least, child, np.repeat(widened(states.ply[rows]), counts))
+    return np.where(least == MOST, NULL, least + 1)
+
+
+def plies(states: States, nearest: Ints, rows: Ints) -> Iterator[Wrong]:
+    """Yield the plies of rows, other than 0, that are not one more than the least of the parents'.
+
+    Args:
+        states: the columns.
+        nearest: what `nearest_parents` returns, int64[n].
+        rows: which rows.
+    """
+    found = widened(states.ply[rows])
+    yield from _differing(states, rows, "ply", found, np.where(found == 0, 0, nearest[rows]))
+
+
+def has_cycle(links: Links) -> bool:
+    """Return whether play can come back to a state.
+
+    If so, and only then, some are left when those that no move leads to are taken away, and again.
+    """
+    above = np.bincount(links.child, minlength=len(links.offset) - 1)
+    wave = np.flatnonzero(above == 0)
+    taken = 0
+    while wave.size:
+        taken += len(wave)
+        child = links.of(wave)[1].astype(np.int64)
+        np.subtract.at(above, child, 1)
+        free = np.sort(child[above[child] == 0])
+        wave = free[first_of_runs(free)]
+    return taken < len(above)
+
+
+def chosen(states: States, links: Links, rows: Ints) -> NDArray[np.float64]:
+    """Return what the player to move expects who chooses best while the other plays at random.
+
+    It is the most that one of the moves is worth, and that is the child's best_response.
+    """
+    counts, child = links.of(rows)
+    is_open = counts > 0
+    result = widened(states.value[rows]).astype(np.float64)
+    if is_open.any():
+        begin = (np.cumsum(counts) - counts)[is_open]
+        result[is_open] = np.maximum.reduceat(states.best_response[child], begin)
+    return result
+
+
+def random_play(
+    states: States, links: Links, chooser: NDArray[np.float64], rows: Ints, *, cyclic: bool
+) -> Iterator[Wrong]:
+    """Yield the numbers of random play that do not follow from the children, to the last bit.
+
+    Args:
+        states: the columns.
+        links: the moves.
+        chooser: what `chosen` returns for every row, float64[n].
+        rows: which rows.
+        cyclic: whether play can come back to a state, so that there are no such numbers.
+    """
+    counts, child = links.of(rows)
+    is_open = counts > 0
+    begin = (np.cumsum(counts) - counts)[is_open]
+    ended = widened(states.value[rows]).astype(np.float64)
+    for column, sign, of_child in (
+        ("random_value", -1.0, states.random_value),
+        ("best_response", 1.0, chooser),
+    ):
+        expected = np.full(len(rows), np.nan) if cyclic else -sign * ended
+        if begin.size and not cyclic:
+            with np.errstate(all="ignore"):  # of infinities, which are wrong
+                mean = np.add.reduceat(of_child[child], begin) / counts[is_open]
+            expected[is_open] = sign * mean
+        yield from _differing(states, rows, column, getattr(states, column)[rows], expected)
+
+
+def total(cells: Ints) -> int:
+    """Return the sum, however large."""
+    return (int((cells >> 32).sum()) << 32) + int((cells & 0xFFFFFFFF).sum())
+
+
+def _differing(
+    states: States, rows: Ints, column: str, found: Cells, expected: Cells
+) -> Iterator[Wrong]:
+    """Yield the cells that differ; NaN is like NaN."""
+    differs = found != expected
+    if found.dtype.kind == "f":
+        differs &= ~(np.isnan(found) & np.isnan(expected))
+    at = np.flatnonzero(differs)
+    if at.size:
+        yield Wrong(states.id[rows[at]], column, found[at], expected[at])

@@ -1,0 +1,135 @@
+"""One pass over each table: whole columns, part by part, in the order of their keys."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from sqlalchemy import BigInteger, Connection, Select, cast, func, or_, select
+
+from graphstore.checks.file.findings import Wrong
+from graphstore.errors import NotAStoreError
+from graphstore.rules.game import Ints
+from graphstore.store import schema
+from graphstore.store.bulk import columns
+from graphstore.store.digests import NULL, ColumnDigests
+from graphstore.store.probe import BATCH
+
+PART = 50_000  # states a part, or the states whose edges are: bounds the memory
+
+_NULL = cast(NULL, BigInteger)
+_NULLABLE = ("to_move", "remoteness", "win_depth", "lose_depth")
+_INTEGERS = (*_NULLABLE, "ply", "value", "orbit")  # with what may be NULL in a damaged file
+_STATE = select(
+    *(
+        func.coalesce(column, _NULL).label(column.name) if column.name in _INTEGERS else column
+        for column in schema.state.c
+        if column.computed is None
+    )
+)
+_EDGE = select(schema.edge)
+
+
+def read(connection: Connection, query: Select[Any]) -> dict[str, Any]:
+    """Return the columns of a query; `NULL` where an integer is.
+
+    Raises:
+        NotAStoreError: a cell is not of the column's type.
+    """
+    try:
+        return columns(connection, [query])
+    except UnicodeDecodeError:
+        raise
+    except (TypeError, ValueError, OverflowError) as error:
+        raise NotAStoreError(f"a cell is not of its column's type: {error}") from error
+
+
+def states(connection: Connection) -> Iterator[dict[str, Any]]:
+    """Yield the columns of all states, ascending by id."""
+    key = schema.state.c.id
+    query = _STATE.order_by(key).limit(PART)
+    part = read(connection, query)
+    while part["id"].size:
+        yield part
+        part = read(connection, query.where(key > int(part["id"][-1])))
+
+
+def edges(connection: Connection, ids: Ints) -> Iterator[tuple[slice, dict[str, Any]]]:
+    """Yield rows of states and the columns of the edges from them, or from what is none of them."""
+    parent, move = schema.edge.c.parent, schema.edge.c.move
+    for begin in range(0, max(1, len(ids)), PART):
+        query = _EDGE.order_by(parent, move)
+        if begin:
+            query = query.where(parent > int(ids[begin - 1]))
+        if begin + PART < len(ids):
+            query = query.where(parent <= int(ids[begin + PART - 1]))
+        yield slice(begin, begin + PART), read(connection, query)
+
+
+def states_of(connection: Connection, ids: Sequence[int]) -> dict[str, Any]:
+    """Return the columns of the states that are there of some, ascending by id."""
+    return _together(connection, _STATE.order_by(schema.state.c.id), schema.state.c.id, ids)
+
+
+def edges_from(connection: Connection, ids: Sequence[int]) -> dict[str, Any]:
+    """Return the columns of the edges from some states, by parent, then by move."""
+    query = _EDGE.order_by(schema.edge.c.parent, schema.edge.c.move)
+    return _together(connection, query, schema.edge.c.parent, ids)
+
+
+def edges_into(connection: Connection, ids: Sequence[int]) -> dict[str, Any]:
+    """Return the columns of the edges into some states, in no order."""
+    return _together(connection, _EDGE, schema.edge.c.child, ids)
+
+
+def _together(
+    connection: Connection, query: Select[Any], key: Any, ids: Sequence[int]
+) -> dict[str, Any]:
+    """Return the columns of the rows of a query whose key is one of some, which ascend."""
+    batches = [ids[begin : begin + BATCH] for begin in range(0, len(ids), BATCH)] or [[]]
+    found = [read(connection, query.where(key.in_(batch))) for batch in batches]
+    return {
+        name: [text for part in found for text in part[name]]
+        if name == "position"
+        else np.concatenate([part[name] for part in found])
+        for name in found[0]
+    }
+
+
+def some(part: dict[str, Any], kept: Any) -> dict[str, Any]:
+    """Return the rows of a part that are kept, bool[k]."""
+    if kept.all():
+        return part
+    rows = np.flatnonzero(kept)
+    return {
+        name: [cells[row] for row in rows] if isinstance(cells, list) else cells[rows]
+        for name, cells in part.items()
+    }
+
+
+def digest(hashes: ColumnDigests, table: str, part: dict[str, Any]) -> None:
+    """Add a part of a table to the digests of its columns."""
+    for name, cells in part.items() if len(next(iter(part.values()))) else ():
+        hashes.update(f"{table}.{name}", cells)
+
+
+def texts(connection: Connection, ids: Sequence[int]) -> dict[int, str]:
+    """Return the texts of states by id."""
+    state = schema.state.c
+    query = select(state.id, state.position).where(state.id.in_(ids))
+    return {int(key): str(text) for key, text in connection.execute(query)}
+
+
+def false_nulls(connection: Connection, ids: Sequence[int] | None = None) -> Iterator[Wrong]:
+    """Yield the cells that are the very number which stands for NULL everywhere else.
+
+    Args:
+        connection: to the database.
+        ids: of the states to look at; by default all.
+    """
+    state = schema.state.c
+    cells = [state[name] for name in _NULLABLE]
+    query = select(state.id, *cells).where(or_(*(cell == _NULL for cell in cells)))
+    for key, *row in connection.execute(query if ids is None else query.where(state.id.in_(ids))):
+        for name, found in zip(_NULLABLE, row, strict=True):
+            if found == NULL:
+                yield Wrong(np.array([key]), name, [str(found)], "NULL or a small number")

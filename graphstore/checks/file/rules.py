@@ -1,0 +1,122 @@
+"""What the rules say of states and edges as they are stored: some rows at a time."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphstore.checks.file.findings import Problem, Wrong
+from graphstore.errors import PositionError
+from graphstore.rules.game import IN_PLAY, Game, Ints, Moves
+from graphstore.store.digests import NULL
+from graphstore.util.arrays import distinct, member
+
+NO_POSITION = -1
+
+
+def packed(game: Game, texts: list[Any]) -> Ints:
+    """Return the packed positions, `NO_POSITION` where a text is none."""
+    try:
+        return game.read_many(texts)
+    except PositionError:
+        found = np.full(len(texts), NO_POSITION, dtype=np.int64)
+        for place, text in enumerate(texts):
+            with suppress(PositionError):
+                found[place] = game.read(text)
+        return found
+
+
+def ids(found: Ints, rows: Mapping[str, Any]) -> Iterator[Problem | Wrong]:
+    """Yield the states whose text is not a position, or not that of the id.
+
+    Args:
+        found: what `packed` returns of the column position.
+        rows: columns of the table state.
+    """
+    for place in np.flatnonzero(found == NO_POSITION).tolist():
+        key = str(rows["id"][place])
+        yield Problem("state", key, "position", rows["position"][place], "a position")
+    other = np.flatnonzero((found != NO_POSITION) & (found != rows["id"]))
+    if other.size:
+        yield Wrong(rows["id"][other], "id or position", rows["id"][other], found[other])
+
+
+def outcomes(rows: Mapping[str, Any]) -> Ints:
+    """Return the outcomes that are stored, as `graphstore.rules.game.Game.outcomes` gives them."""
+    return np.where(rows["ended"] != 0, rows["value"], IN_PLAY)
+
+
+def states(game: Game, rows: Mapping[str, Any]) -> Iterator[Wrong]:
+    """Yield what the rules say otherwise of states whose ids and texts are positions."""
+    here = rows["id"]
+    turns = game.turns(here).astype(np.int64)
+    for name, found, expected in (
+        ("id", here, game.canonical(here)),
+        ("to_move", rows["to_move"], np.where(turns == 0, NULL, turns)),
+        ("orbit", rows["orbit"], game.orbits(here)),
+        ("ended or value", outcomes(rows), game.outcomes(here)),
+    ):
+        at = np.flatnonzero(found != expected)
+        if at.size:
+            yield Wrong(here[at], name, found[at], expected[at])
+    texts = game.texts(here)
+    if texts != rows["position"]:
+        pairs = enumerate(zip(rows["position"], texts, strict=True))
+        wrong = [place for place, (found, expected) in pairs if found != expected]
+        cells = ([column[place] for place in wrong] for column in (rows["position"], texts))
+        yield Wrong(here[wrong], "position", *cells)
+
+
+def starts(game: Game, given: Ints | None, known: Ints, ply: Any) -> Iterator[Problem | Wrong]:
+    """Yield the starts that are missing or not at ply 0, and the states there that are none.
+
+    Args:
+        game: the rules.
+        given: the starts of a file of what is below some positions; None: those of the game.
+        known: int64[n], the ids of states.
+        ply: their plies, n integers.
+    """
+    begins = distinct(game.canonical(game.start_states())) if given is None else given
+    should_be, is_start = np.isin(known, begins), ply == 0
+    late, early = (np.flatnonzero(each) for each in (should_be > is_start, should_be < is_start))
+    yield Wrong(known[late], "ply", ply[late], np.zeros(len(late), dtype=np.int64))
+    yield Wrong(known[early], "ply", ply[early], "over 0")
+    missing = begins[~np.isin(begins, known)]
+    for start, text in zip(missing.tolist(), game.texts(missing), strict=True):
+        yield Problem("state", f"{start} ({text})", "row", "missing", "a start")
+
+
+def edges(game: Game, here: Ints, in_play: NDArray[np.bool_], rows: Any) -> Iterator[Wrong]:
+    """Yield the moves of states that are missing, too many, or lead elsewhere.
+
+    Args:
+        game: the rules.
+        here: ascending ids of states, which are positions.
+        in_play: whether each is in play by the rules.
+        rows: the columns of the table edge for all these parents, and maybe others.
+    """
+    if not here.size:
+        return
+    kept = member(rows["parent"], here)
+    found = [rows[name][kept] for name in ("parent", "move", "child")]
+    parents = here[in_play]
+    none = np.empty(0, dtype=np.int64)
+    legal = game.expand(parents) if parents.size else Moves(none, none.astype(np.int32), none)
+    expected: list[Any] = [parents[legal.parent], legal.move, game.canonical(legal.child)]
+    if all(np.array_equal(*pair) for pair in zip(found, expected, strict=True)):
+        return
+    has, must = (
+        {(p, m): c for p, m, c in zip(*(column.tolist() for column in columns), strict=True)}
+        for columns in (found, expected)
+    )
+    not_legal = "an edge: the rules have no such move"
+    wrong = [
+        (*key, has.get(key, "missing"), must.get(key, not_legal))
+        for key in sorted(has.keys() | must.keys())
+        if has.get(key) != must.get(key)
+    ]
+    if wrong:
+        parent, move, child, legal_child = zip(*wrong, strict=True)
+        yield Wrong(np.array(parent), "child", child, legal_child, moves=move)

@@ -1,0 +1,143 @@
+"""The commands that ask a file: show, line, sql and stats."""
+
+import sys
+from contextlib import closing
+
+import click
+
+from graphstore.cli.options import (
+    FILE,
+    POSITION,
+    RULES,
+    asked,
+    csv_option,
+    is_strategy,
+    json_option,
+    opened,
+    say,
+    say_if_without_rules,
+)
+
+
+@click.command()
+@FILE
+@POSITION
+@RULES
+@json_option
+def show(file: str, position: str | None, rules: str | None, as_json: bool) -> None:
+    """Draw POSITION with what it and each of its moves is worth.
+
+    POSITION is a board in any orientation, such as XO./.X./..., or the id of a state; without
+    it, the start. The result of a move is for the player who makes it.
+    """
+    from graphstore.cli import console
+
+    with opened(file, rules) as store:
+        game = say_if_without_rules(store)
+        probe = store.probe(store.info["start"] if position is None else position)
+        if as_json:
+            console.print_json(probe.as_dict())
+        else:
+            console.print_probe(game, probe, bound=is_strategy(store))
+
+
+@click.command()
+@FILE
+@POSITION
+@RULES
+@json_option
+def line(file: str, position: str | None, rules: str | None, as_json: bool) -> None:
+    """Print a line of best play from POSITION, by default from the start."""
+    from graphstore.cli import console
+
+    with opened(file, rules) as store:
+        game = say_if_without_rules(store)
+        best = store.line(position)
+        if as_json:
+            probes = [probe._asdict() | {"moves": None} for probe in best.probes]
+            for probe in probes:
+                del probe["moves"]
+            console.print_json({"moves": best.moves, "positions": probes, "repeats": best.repeats})
+        else:
+            console.print_line(game, best, bound=is_strategy(store))
+
+
+@click.command()
+@FILE
+@click.argument("statement")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0),
+    default=60,
+    show_default=True,
+    metavar="N",
+    help="How long the database may work on it; 0: as long as it takes.",
+)
+@click.option(
+    "--rows",
+    type=click.IntRange(min=0),
+    default=10_000_000,
+    show_default=True,
+    metavar="N",
+    help="How many rows it may have; 0: any number.",
+)
+@RULES
+@json_option
+@csv_option
+def sql(
+    file: str,
+    statement: str,
+    seconds: float,
+    rows: int,
+    rules: str | None,
+    as_json: bool,
+    as_csv: bool,
+) -> None:
+    """Run one reading SQL STATEMENT; - takes it from standard input.
+
+    board(id) draws a state, canonical(text) is the id of the state of a position. Of a game in
+    parts FILE is the folder, and the SQL is DuckDB's.
+    """
+    from graphstore.cli import console
+    from graphstore.util.own_process import own_process
+    from graphstore.util.signals import noticed
+
+    if seconds != seconds:
+        raise click.UsageError("--seconds nan: that is no number of seconds")
+    if statement == "-":
+        statement = sys.stdin.buffer.read().decode(errors="replace")
+    printer = console.print_table
+    if as_json:
+        printer = console.print_json_rows
+    elif as_csv:
+        printer = console.print_csv
+    with (
+        own_process(say),
+        noticed(),
+        asked(file, rules) as ask,
+        closing(ask(statement, seconds=seconds or None, rows=rows or None)) as answer,
+    ):
+        printer(answer.columns, answer)
+
+
+@click.command()
+@FILE
+@json_option
+@csv_option
+def stats(file: str, as_json: bool, as_csv: bool) -> None:
+    """Print what the file says of itself, and its census by ply (--csv: the census alone)."""
+    from graphstore.cli import console
+    from graphstore.store.schema import VIEWS
+
+    with opened(file) as store:
+        info, census = store.info, store.census()
+    columns = VIEWS["census"].selected_columns.keys()
+    rows = [list(row.values()) for row in census]
+    if as_json:
+        console.print_json({"game": info, "census": census})
+    elif as_csv:
+        console.print_csv(columns, rows)
+    else:
+        console.print_report({name: value for name, value in info.items() if name != "id"})
+        print()
+        console.print_table(columns, rows)

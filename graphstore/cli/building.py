@@ -1,0 +1,346 @@
+"""The commands that take a game: games, build, prove, estimate, check and solve."""
+
+import re
+from typing import Any
+
+import click
+
+from graphstore.cli.options import (
+    BELOW,
+    POSITION,
+    SIZE,
+    complete_game,
+    fail,
+    json_option,
+    say,
+    warnings_said,
+)
+
+
+@click.command()
+@json_option
+def games(as_json: bool) -> None:
+    """List the games that are built in."""
+    from graphstore.cli import console
+    from graphstore.games import FAMILIES
+
+    rows = [
+        {
+            "game": family.usage,
+            "about": family.about,
+            "examples": [*family.examples, *family.large],
+        }
+        for family in FAMILIES
+    ]
+    if as_json:
+        console.print_json(rows)
+    else:
+        console.print_table(
+            ("game", "about", "examples"),
+            [(row["game"], row["about"], " ".join(row["examples"])) for row in rows],
+        )
+
+
+@click.command()
+@click.argument("game", shell_complete=complete_game)
+@click.option("--db", metavar="FILE", help="Where to write it  [default: the game's name, here]")
+@BELOW
+@click.option("--force", is_flag=True, help="Replace the file if there is one; keep its agents.")
+@click.option("--drop-agents", is_flag=True, help="With --force, do not keep its agents.")
+@click.option(
+    "--max-states",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Give up beyond N states  [default: 100 million]",
+)
+@click.option(
+    "--out-of-core", is_flag=True, help="Build in parts on the disk; what is stopped goes on."
+)
+@click.option(
+    "--cluster",
+    metavar="WHERE",
+    help="The same by several processes: local:N here, or a Dask scheduler, such as "
+    "tcp://host:8786.",
+)
+@click.option(
+    "--folder",
+    metavar="FOLDER",
+    help="Build out of core, leave the parts in FOLDER, as Parquet files, and write no database.",
+)
+@click.option(
+    "--memory",
+    type=SIZE,
+    metavar="SIZE",
+    help="What each process may take of it, such as 4GB  [default: half of this machine's, shared]",
+)
+@click.option(
+    "--parts",
+    type=click.IntRange(1, 4096),
+    metavar="N",
+    help="How many parts each ply has  [default: as memory and processes need]",
+)
+@json_option
+def build(
+    game: str,
+    db: str | None,
+    below: tuple[str, ...],
+    force: bool,
+    drop_agents: bool,
+    max_states: int | None,
+    out_of_core: bool,
+    cluster: str | None,
+    folder: str | None,
+    memory: int | None,
+    parts: int | None,
+    as_json: bool,
+) -> None:
+    """Explore and solve GAME and write it to a database.
+
+    GAME is a name that `graphstore games` lists, such as tictactoe or "mnk(4,4,4)", or your own
+    rules: FILE.py:NAME or MODULE:NAME, which runs their code. With --from, a file that was built so
+    is added to.
+
+    A game that does not fit into memory is built out of core: with --out-of-core by this process,
+    with --cluster by several. If that is stopped, the same command goes on where it was.
+    """
+    from graphstore.building.in_memory import build as build_database
+    from graphstore.cli import console
+    from graphstore.games import find_game
+
+    rules = find_game(game)
+    target = db or database_of(rules.name)
+    if folder is not None and (db is not None or drop_agents):
+        raise click.UsageError("--folder writes no database: leave --db and --drop-agents out")
+    if out_of_core or cluster is not None or folder is not None:
+        from graphstore.building.out_of_core import build_folder, build_out_of_core
+
+        options: dict[str, Any] = {
+            "below": below,
+            "force": force,
+            "cluster": cluster,
+            "parts": parts,
+            "memory": memory,
+            "max_states": max_states,
+        }
+        try:
+            with warnings_said(), console.progress_shown() as progress:
+                options["progress"] = progress
+                if folder is not None:
+                    report = build_folder(rules, folder, **options)
+                else:
+                    report = build_out_of_core(rules, target, drop_agents=drop_agents, **options)
+        except KeyboardInterrupt:
+            say("what is done is kept; the same command goes on from there")
+            raise
+        print_build(report, as_json=as_json)
+        return
+    if memory is not None or parts is not None:
+        raise click.UsageError("--memory and --parts are for --out-of-core, --cluster and --folder")
+    with warnings_said(), console.progress_shown() as progress:
+        report = build_database(
+            rules,
+            target,
+            below=below,
+            force=force,
+            drop_agents=drop_agents,
+            max_states=max_states,
+            progress=progress,
+        )
+    print_build(report, as_json=as_json)
+
+
+@click.command()
+@click.argument("folder", type=click.Path())
+@click.option("--db", metavar="FILE", help="Where to write it  [default: the game's name, here]")
+@click.option("--force", is_flag=True, help="Replace the file if there is one; keep its agents.")
+@click.option("--drop-agents", is_flag=True, help="With --force, do not keep its agents.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Load PostgreSQL over N connections  [default: one for two processors, at most 4]",
+)
+@json_option
+def load(
+    folder: str,
+    db: str | None,
+    force: bool,
+    drop_agents: bool,
+    jobs: int | None,
+    as_json: bool,
+) -> None:
+    """Write FOLDER, a game in parts, to a database.
+
+    FOLDER is what `graphstore build GAME --folder FOLDER` made. It is read whole, compared with the
+    digests it was built with, and not changed.
+    """
+    from graphstore.building.from_folder import load as load_folder
+    from graphstore.cli import console
+    from graphstore.store.folder.folder import Folder
+
+    target = db or database_of(str(Folder.open(folder).info["name"]))
+    with warnings_said(), console.progress_shown() as progress:
+        report = load_folder(
+            folder,
+            target,
+            force=force,
+            drop_agents=drop_agents,
+            jobs=jobs,
+            progress=progress,
+        )
+    print_build(report, as_json=as_json)
+
+
+def database_of(game: str) -> str:
+    """Return what the database of a game is called, if nobody says how.
+
+    >>> database_of("mnk(4,4,4)"), database_of("rules.py:Ring")
+    ('mnk-4-4-4.db', 'ring.db')
+    """
+    short = game.rpartition(":")[2].lower()
+    return re.sub(r"[^a-z0-9]+", "-", short).strip("-") + ".db"
+
+
+@click.command()
+@click.argument("game")
+@click.option("--db", metavar="FILE", help="Where to write it  [default: the name below, here]")
+@click.option("--force", is_flag=True, help="Replace the file if there is one.")
+@json_option
+def prove(game: str, db: str | None, force: bool, as_json: bool) -> None:
+    """Write the proof that the first player wins GAME to a database.
+
+    GAME is ultimate, or ultimate(open): X wins it within 43 plies. The database,
+    ultimate-open-strategy.db, has one move of X in every position that can come, and all of O.
+    `graphstore verify` checks it without the program that found it.
+    """
+    from graphstore.building.strategy import check_name
+    from graphstore.building.strategy import prove as prove_game
+    from graphstore.cli import console
+
+    check_name(game)
+    with warnings_said(), console.progress_shown() as progress:
+        report = prove_game(db or "ultimate-open-strategy.db", force=force, progress=progress)
+    print_build(report, as_json=as_json)
+
+
+def print_build(report: Any, *, as_json: bool) -> None:
+    """Print what a build made."""
+    from graphstore.cli import console
+
+    if as_json:
+        console.print_json(report._asdict())
+        return
+    seconds = {f"seconds: {phase}": value for phase, value in report.seconds.items()}
+    facts = {
+        name: ", ".join(value) if name == "agents" else value
+        for name, value in report._asdict().items()
+        if name != "seconds" and (name != "agents" or value)
+    }
+    total = round(sum(report.seconds.values()), 4)
+    console.print_report(facts | seconds | {"seconds: total": total})
+
+
+@click.command()
+@click.argument("game", shell_complete=complete_game)
+@BELOW
+@json_option
+def estimate(game: str, below: tuple[str, ...], as_json: bool) -> None:
+    """Say what building GAME would take, to judge by the growth of its first waves."""
+    from graphstore.cli import console
+    from graphstore.games import find_game
+    from graphstore.solver.estimate import about, sized
+    from graphstore.solver.exploration import estimate as estimate_game
+
+    rules = find_game(game)
+    with console.progress_shown() as progress:
+        starts = rules.read_many(list(below)) if below else None
+        ahead = estimate_game(rules, starts=starts, progress=progress)
+    if as_json:
+        numbers = {name: None if n == float("inf") else n for name, n in ahead._asdict().items()}
+        console.print_json({"game": rules.name, **numbers})
+        return
+    console.print_report(
+        {
+            "game": rules.name,
+            "states": about(ahead),
+            "moves": f"{ahead.moves:.3g}",
+            "plies": ahead.plies,
+            "file": sized(ahead.file_bytes),
+            "memory": sized(ahead.memory_bytes),
+            "seconds": f"{ahead.seconds:.2g}",
+            "judged by": f"all {ahead.seen:,} states"
+            if ahead.complete
+            else f"the first {ahead.seen:,} states",
+        }
+    )
+
+
+@click.command()
+@click.argument("game", shell_complete=complete_game)
+@click.option(
+    "--max-positions",
+    type=click.IntRange(min=1),
+    default=100_000,
+    show_default=True,
+    metavar="N",
+    help="Stop looking after N positions.",
+)
+@json_option
+def check(game: str, max_positions: int, as_json: bool) -> None:
+    """Say which laws the rules of GAME break, and at which position.
+
+    GAME is your own rules, FILE.py:NAME or MODULE:NAME, or a built-in game. Exit with 1 if a law
+    is broken.
+    """
+    from graphstore.checks.laws import check as check_rules
+    from graphstore.cli import console
+    from graphstore.games import find_game
+
+    rules = find_game(game)
+    with console.progress_shown() as progress:
+        findings = check_rules(rules, max_positions=max_positions, progress=progress)
+    if as_json:
+        breaches = [breach._asdict() for breach in findings.breaches]
+        console.print_json({**findings._asdict(), "breaches": breaches})
+    else:
+        for breach in findings.breaches:
+            print(breach)
+        if not findings.breaches:
+            extent = "all" if findings.complete else "the first"
+            print(f"{rules.name} keeps every law at {extent} {findings.positions:,} positions")
+    if findings.breaches:
+        count = len(findings.breaches)
+        fail(f"{rules.name} breaks {count} law{'s' * (count > 1)}; each is shown once")
+
+
+@click.command()
+@click.argument("game", shell_complete=complete_game)
+@POSITION
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0),
+    metavar="SECONDS",
+    help="Give up after so long; the value is then unknown, and the exit code 0.",
+)
+@json_option
+def solve(game: str, position: str | None, timeout: float | None, as_json: bool) -> None:
+    """Say what POSITION of GAME is worth, by a search, without a database.
+
+    GAME is named as for `graphstore build`. POSITION is a board, such as XO./.X./...; without it,
+    or as the word start, it is the start.
+    """
+    from graphstore.cli import console
+    from graphstore.games import find_game
+    from graphstore.solver.search import START, search
+
+    if timeout is not None and timeout != timeout:
+        raise click.UsageError("--timeout nan: that is no number of seconds")
+    rules = find_game(game)
+    with warnings_said(), console.progress_shown() as progress:
+        found = search(
+            rules, START if position is None else position, timeout=timeout, progress=progress
+        )
+    if as_json:
+        console.print_json(found._asdict())
+    else:
+        console.print_searched(rules, found)

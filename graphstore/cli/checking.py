@@ -1,0 +1,188 @@
+"""The commands that look after a file: verify, diff, upgrade and export."""
+
+import sys
+from typing import Any
+
+import click
+
+from graphstore.cli.options import (
+    FILE,
+    RULES,
+    fail,
+    is_strategy,
+    json_option,
+    opened,
+)
+from graphstore.errors import visible
+
+
+@click.command()
+@FILE
+@click.option(
+    "--sample",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Check only N states, drawn at random, and say what that tells of all.",
+)
+@click.option(
+    "--confidence",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    metavar="C",
+    help="With --sample, how sure to be of what it tells  [default: 0.95]",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    metavar="S",
+    help="With --sample, draw the same states as with this seed before.",
+)
+@RULES
+@json_option
+def verify(
+    file: str,
+    sample: int | None,
+    confidence: float | None,
+    seed: int | None,
+    rules: str | None,
+    as_json: bool,
+) -> None:
+    """Derive every edge and value of FILE anew; exit with 1 if anything is wrong."""
+    if confidence is not None and not 0 < confidence < 1:  # as nan is
+        raise click.BadParameter("a number between 0 and 1 is wanted", param_hint="--confidence")
+    if sample is None and (confidence, seed) != (None, None):
+        which = "--seed" if confidence is None else "--confidence"
+        raise click.UsageError(f"{which} is of a sample: add --sample N")
+    from graphstore.checks import verify as verify_store
+    from graphstore.checks.file.sampling import CONFIDENCE, as_text
+    from graphstore.cli import console
+    from graphstore.store.schema import AGENT_TABLES
+
+    with opened(file, rules) as store, console.progress_shown() as progress:
+        verdict = verify_store(
+            store,
+            sample=sample,
+            confidence=CONFIDENCE if confidence is None else confidence,
+            seed=seed,
+            progress=progress,
+        )
+    drawn = verdict.sample
+    if as_json:
+        problems = [problem._asdict() for problem in verdict.problems]
+        told = {"problems": problems, "sample": None if drawn is None else drawn._asdict()}
+        console.print_json({"ok": verdict.ok, **verdict._asdict(), **told})
+    else:
+        for problem in verdict.problems:
+            print(visible(str(problem)))
+        if verdict.more:
+            print(f"and {verdict.more:,} more problems")
+        for what in verdict.skipped:
+            print(visible(f"not checked: {what}"))
+        if drawn is not None:
+            print(as_text(drawn))
+        if verdict.ok and drawn is not None:
+            print(f"derived anew: {', '.join(verdict.checked)}")
+        elif verdict.ok:
+            size = f"{store.info['states']:,} states, {store.info['moves']:,} moves"
+            print(f"{store.address} holds: {size}")
+            print(f"derived anew: {', '.join(verdict.checked)}")
+            if is_strategy(store):
+                player, plies = store.game.players[0], store.info["remoteness"]
+                print(
+                    f"a proof: {player} wins {store.info['name']} within {plies} plies, since "
+                    "every reply is answered"
+                )
+    if not verdict.ok:
+        of_agents = {str(table) for table in AGENT_TABLES}
+        mend = "build it anew"
+        if all(problem.table in of_agents for problem in verdict.problems):
+            mend = f"graphstore agents {store.address} AGENT --remove deletes what is wrong"
+        if drawn is not None:
+            mend += "; without --sample all that is wrong is told"
+        fail(f"{store.address} is wrong in {len(verdict.problems) + verdict.more:,} places; {mend}")
+
+
+@click.command()
+@click.argument("first", metavar="A", type=click.Path())
+@click.argument("second", metavar="B", type=click.Path())
+@click.option("--rows", is_flag=True, help="Read all rows, also where the digests are the same.")
+@click.option("--agents", is_flag=True, help="Compare the agents too, by name.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="How many differences to list; all are counted.",
+)
+@json_option
+def diff(first: str, second: str, rows: bool, agents: bool, limit: int, as_json: bool) -> None:
+    """Compare the games in A and B: exit with 0 if they are the same, with 1 if not.
+
+    Digests are believed as they were stored when the files were built: rows are read only of tables
+    in which one differs. When, by what and in which time a file was built is not compared.
+    """
+    from graphstore.checks.compare import compare
+    from graphstore.cli import console
+
+    with opened(first) as one, opened(second) as other, console.progress_shown() as progress:
+        found = compare(one, other, rows=rows, agents=agents, most=limit, progress=progress)
+    if as_json:
+        tables = {name: counts._asdict() for name, counts in found.tables.items()}
+        listed = [each._asdict() for each in found.differences]
+        told = {**found._asdict(), "tables": tables, "differences": listed}
+        console.print_json(
+            {"same": found.same, "first": one.address, "second": other.address, **told}
+        )
+    else:
+        print_comparison(found, one, other)
+    if not found.same:
+        sys.exit(1)
+
+
+def print_comparison(found: Any, first: Any, second: Any) -> None:
+    """Say what differs between two databases, and list the first differences."""
+    if found.same:
+        how = f"all rows of {', '.join(found.read)}" if found.read else "by the digests"
+        size = f"{first.info['states']:,} states, {first.info['moves']:,} moves"
+        print(f"{first.address} and {second.address} hold the same game: {size} ({how})")
+    if found.names[0] != found.names[1]:
+        print(f"different games: {found.names[0]}, in the second {found.names[1]}")
+    if found.digests:
+        print(f"other digests: {', '.join(found.digests)}")
+    for table, counts in found.tables.items():
+        parts = [
+            f"{number:,} {what}"
+            for number, what in (
+                (counts.only_first, "only in the first"),
+                (counts.only_second, "only in the second"),
+                (counts.differ, "with other cells"),
+            )
+            if number
+        ]
+        cells = ", ".join(f"{name} {number:,}" for name, number in counts.cells.items())
+        print(f"{table}: {', '.join(parts)}{cells and f' ({cells})'}")
+    for difference in found.differences:
+        print(difference)
+    if found.more:
+        print(f"and {found.more:,} more")
+    if not found.digests_tell:
+        print("the digests say otherwise: one file was changed; graphstore verify tells which")
+
+
+@click.command()
+@FILE
+@json_option
+def upgrade(file: str, as_json: bool) -> None:
+    """Bring FILE to the schema of this version, in place."""
+    from graphstore.cli import console
+    from graphstore.store import schema
+    from graphstore.store.store import find_place
+    from graphstore.store.store import upgrade as upgrade_store
+
+    before, after = upgrade_store(file), schema.REVISIONS[-1]
+    address = find_place(file).address
+    if as_json:
+        console.print_json({"file": address, "before": before, "after": after})
+    elif before == after:
+        print(f"{address} is at schema {after} already")
+    else:
+        print(f"{address}: schema {before} -> {after}")

@@ -1,0 +1,119 @@
+import sys
+from contextlib import nullcontext
+from io import TextIOWrapper
+from typing import Any
+
+import click
+
+from graphstore.cli.options import (
+    FILE,
+    RULES,
+    json_option,
+    new_file,
+    opened,
+    say_if_without_rules,
+)
+
+
+@click.command()
+@FILE
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["parquet", "csv", "jsonl", "graphml", "gexf", "dot", "gmap", "record"]),
+    required=True,
+    help="parquet, csv, jsonl: tables; graphml, gexf, dot: the graph; gmap: the 32-bit map of "
+    "tic-tac-toe; record: 25 bytes in hexadecimal for each state of ultimate tic-tac-toe.",
+)
+@click.option(
+    "--table",
+    type=click.Choice(["state", "edge", "best_move", "q_table", "census", "matchbox"]),
+    help="Of tables, which one  [default: state; in a folder, state and edge]",
+)
+@click.option(
+    "--output",
+    metavar="TARGET",
+    help="Write to a new file instead of standard output; tables, without --table and if the "
+    "name does not end as the format, to a new folder.",
+)
+@click.option("--below", metavar="POSITION", help="Only what play from here can reach.")
+@click.option(
+    "--plies",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="With --below, at most N plies below it.",
+)
+@click.option(
+    "--where",
+    metavar="SQL",
+    help='Only states that fulfil a condition over the columns of state: "ply <= 3 AND value = 1".',
+)
+@RULES
+@json_option
+def export(
+    file: str,
+    format_: str,
+    table: str | None,
+    output: str | None,
+    below: str | None,
+    plies: int | None,
+    where: str | None,
+    rules: str | None,
+    as_json: bool,
+) -> None:
+    """Write FILE, or a part of it, in another program's format.
+
+    Of a part, edges are those between its states, views those of its states. --json prints what
+    --output wrote; with gmap and record it is the format.
+    """
+    part: dict[str, Any] = {"below": below, "plies": plies, "where": where}
+    given = [f"--{name}" for name, value in {"table": table, **part}.items() if value is not None]
+    if format_ in ("gmap", "record"):
+        if given:
+            raise click.UsageError(f"--format {format_} writes the whole file, without {given[0]}")
+        export_whole(file, format_, output, rules, as_json=as_json)
+        return
+    if table is not None and format_ in ("graphml", "gexf", "dot"):
+        raise click.UsageError(f"--format {format_} writes the graph, without --table")
+    if plies is not None and below is None:
+        raise click.UsageError("--plies counts from a position: add --below POSITION")
+    if output is None and format_ == "parquet":
+        raise click.UsageError("--format parquet is not for reading: add --output TARGET")
+    if output is None and as_json:
+        raise click.UsageError("--json prints what --output wrote; rows as JSON: --format jsonl")
+    from graphstore.cli import console
+    from graphstore.exports import exporting
+    from graphstore.rules.game import quiet
+
+    with opened(file, rules) as store:
+        if below is not None:
+            say_if_without_rules(store)
+        if output is not None:
+            with console.progress_shown() as progress:
+                done = exporting.export(
+                    store, output, format_, table=table, progress=progress, **part
+                )
+            if as_json:
+                console.print_json(done._asdict())
+            else:
+                console.print_report({"files": ", ".join(done.files), **done.rows})
+            return
+        if isinstance(sys.stdout, TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8", newline="")  # as in a file
+        with nullcontext(quiet) if sys.stdout.isatty() else console.progress_shown() as progress:
+            exporting.stream(store, sys.stdout, format_, table=table, progress=progress, **part)
+
+
+def export_whole(
+    file: str, format_: str, output: str | None, rules: str | None, *, as_json: bool
+) -> None:
+    """Write a map or records, which have no parts."""
+    from graphstore.exports.seeds import write_gmap, write_records
+
+    write = {"gmap": write_gmap, "record": write_records}[format_]
+    with opened(file, rules) as store:
+        if output is None:
+            write(store, sys.stdout, as_json=as_json)
+            return
+        with new_file(output) as target:
+            write(store, target, as_json=as_json)

@@ -1,0 +1,184 @@
+"""A match at the keyboard, or from a list of moves: boards, questions, and what is answered."""
+
+import sys
+from collections.abc import Sequence
+from io import TextIOWrapper
+
+from rich.console import Console
+from rich.text import Text
+
+from graphstore.cli.console import board_in_play, print_hint
+from graphstore.errors import GameOverError, MoveError
+from graphstore.play.match import LISTED, PERSON, Match, Turn
+from graphstore.rules.game import DRAW, LOSS, WIN
+
+COMMANDS = {
+    "u": "undo",
+    "h": "hint",
+    "?": "help",
+    "q": "quit",
+    **{word: word for word in ("undo", "hint", "resign", "board", "moves", "help", "quit")},
+}
+HELP = """\
+a move      by its number, or its name if it has one: {examples}
+undo, u     take your last move back
+hint, h     what every move is worth, best first
+moves       all legal moves
+board       draw the board again
+resign      give the game up
+quit, q     leave it unfinished; so does the end of input (Ctrl-D)"""
+ECHOED = 60  # characters of a line that no terminal has shown
+
+
+def play_at_keyboard(match: Match, console: Console) -> None:
+    """Play until the match is over, or until its people leave it unfinished."""
+    if isinstance(sys.stdin, TextIOWrapper):
+        sys.stdin.reconfigure(errors="backslashreplace")
+    try:
+        while _reach_person(match, console) and _is_answered(match, console):
+            pass
+    except KeyboardInterrupt:
+        console.file.write("\n")  # what is said of it gets a line of its own
+        raise
+    _tell_end(match, console)
+
+
+def play_through(match: Match, moves: Sequence[str], console: Console) -> None:
+    """Play the moves of the match's people from a list; it stays unfinished where they run out.
+
+    Nothing is printed before all of them were played.
+
+    Raises:
+        MoveError: one cannot be read, or is not legal.
+        GameOverError: there are more than the match has room for.
+    """
+    played = 0
+    with console.capture() as printed:
+        while _reach_person(match, console) and played < len(moves):
+            console.print(f"{match.name_of(match.player)}, your move: {moves[played]}")
+            try:
+                match.play(moves[played])
+            except MoveError as error:
+                raise MoveError(f"move {played + 1} of the list: {error}") from error
+            played += 1
+        _tell_end(match, console)
+    if played < len(moves):
+        raise GameOverError(
+            f"the game was over before move {played + 1} of the list, {moves[played]}"
+        )
+    console.file.write(printed.get())
+
+
+def _reach_person(match: Match, console: Console) -> bool:
+    """Let opponents move until it is a person's turn, and draw the board; False if none comes."""
+    watched = PERSON not in match.opponents
+    if watched and not match.turns:
+        _draw(match, console)
+    while not match.over and match.by != PERSON:
+        turn = match.reply()
+        if turn is None:
+            console.print(f"the box of {match.by} is empty")
+            break
+        console.print(f"{match.name_of(turn.player)} plays {turn.name}")
+        if watched:
+            _draw(match, console)
+    if not match.over:
+        _draw(match, console)
+    return not match.over
+
+
+def _is_answered(match: Match, console: Console) -> bool:
+    """Ask until a person has moved, taken back or resigned; False if they leave."""
+    while True:
+        line = _ask(f"{match.name_of(match.player)}, your move (? for help): ", console)
+        if line is None:
+            return False
+        word = line.strip()
+        is_name = word in {match.name(move) for move in match.probe.moves}
+        command = None if is_name else COMMANDS.get(word.lower())
+        try:
+            if command == "quit":
+                return False
+            if command == "undo":
+                taken = match.undo()
+                console.print(f"taken back: {', '.join(turn.name for turn in taken)}")
+                return True
+            if command == "resign":
+                match.resign()
+                return True
+            if command is not None:
+                _tell(command, match, console)
+            elif word:
+                match.play(word)
+                return True
+        except MoveError as error:
+            console.print(Text(str(error)))
+
+
+def _ask(prompt: str, console: Console) -> str | None:
+    """Return the next line of standard input, None at its end."""
+    console.file.write(prompt)
+    console.file.flush()
+    line = "" if sys.stdin is None else sys.stdin.readline()
+    if not line or not sys.stdin.isatty():  # a terminal shows what is typed, a pipe does not
+        console.print("".join(filter(str.isprintable, line[:ECHOED])))
+    return line or None
+
+
+def _tell(command: str, match: Match, console: Console) -> None:
+    """Answer a question of a person who is to move."""
+    if command == "hint":
+        print_hint(console, match)
+    elif command == "board":
+        _draw(match, console)
+    elif command == "moves":
+        console.print(" ".join(_names(match)))
+    else:
+        console.print(HELP.format(examples=" ".join(_names(match)[:3])))
+
+
+def _draw(match: Match, console: Console) -> None:
+    """Draw the board; where it has no numbers on it, list the moves if they are not too many."""
+    if match.turns:
+        console.print()
+    console.print(board_in_play(match))
+    numbered = match.game is not None and match.game.shape is not None
+    if not numbered and not match.over:
+        names = _names(match)
+        few = f"moves: {' '.join(names)}"
+        console.print(few if len(names) <= LISTED else f"{len(names)} moves; type moves to see all")
+    console.print()
+
+
+def _names(match: Match) -> list[str]:
+    """Return what the legal moves are called, in the order of their numbers."""
+    return [match.name(move) for move in sorted(match.probe.moves, key=lambda move: move.move)]
+
+
+def _tell_end(match: Match, console: Console) -> None:
+    """Say how the match ended, and where a person threw away what it was worth."""
+    result = match.result
+    mover = match.name_of(match.player)
+    if match.over and match.probe.ended and PERSON in match.opponents:
+        _draw(match, console)
+    console.print(
+        {
+            "won": f"{result.who} has won",
+            "drawn": "drawn",
+            "repetition": "drawn: the same position for the third time",
+            "resigned": f"{mover} resigns: {result.who} has won",
+            "unfinished": f"unfinished: {mover} to move",
+        }[result.how]
+    )
+    for player, opponent in enumerate(match.opponents, 1):
+        mistake = match.first_mistake(player)
+        if opponent == PERSON and match.over and mistake is not None:
+            got = DRAW if result.winner is None else WIN if result.winner == player else LOSS
+            if got < mistake.before.value:
+                console.print(f"{match.name_of(player)} {_told(mistake, match)}")
+
+
+def _told(mistake: Turn, match: Match) -> str:
+    worth = "win" if mistake.before.value == WIN else "draw"
+    best = " ".join(match.name(move) for move in mistake.before.best)
+    return f"threw a {worth} away with move {mistake.number}, {mistake.name}; best: {best}"

@@ -1,0 +1,244 @@
+"""Pictures of a solved game: a position, the graph below it, a line of best play."""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+from graphstore.errors import TooLargeError
+from graphstore.exports import dot
+from graphstore.rules import svg as boardsvg
+from graphstore.rules.board import Choice, board_of, choices, plain, text_plain
+from graphstore.rules.game import Game, move_text
+from graphstore.rules.notebook import facts, or_none
+from graphstore.store.probe import Move, Probe
+from graphstore.store.store import Store
+
+STATES = 300  # in a picture, unless more are asked for
+
+
+class Drawing(NamedTuple):
+    """A picture to be; a notebook shows it.
+
+    Attributes:
+        title: what it is, for people who do not see it.
+        nodes: the states, by distance from the first. Each is drawn in the orientation in which
+            it is met first, so that a child mostly is its parent and one mark.
+        arrows: the moves between them.
+        probes: what the database says of each state, in the order of the nodes.
+        across: whether play goes from left to right, not downwards.
+    """
+
+    title: str
+    nodes: tuple[dot.Node, ...]
+    arrows: tuple[dot.Arrow, ...]
+    probes: tuple[Probe, ...]
+    across: bool = False
+
+    @property
+    def alone(self) -> bool:
+        """Whether this is but one position, of which no other program need draw the SVG."""
+        return len(self.nodes) == 1 and not self.arrows
+
+    def svg(self) -> str:
+        """Return it as SVG.
+
+        Raises:
+            MissingExtraError: it is a graph, and pygraphviz is not installed.
+            DrawingError: Graphviz cannot draw it, or not in time.
+        """
+        if not self.alone:
+            return dot.svg(self.nodes, self.arrows, across=self.across, title=self.title)
+        node = self.nodes[0]
+        if node.board is None:
+            return boardsvg.text_svg(node.position, shown=node.shown)
+        return boardsvg.svg(node.board, shown=node.shown, title=self.title)
+
+    def png(self) -> bytes:
+        """Return it as PNG.
+
+        Raises:
+            MissingExtraError, DrawingError: as `svg` does, for one position too.
+        """
+        return dot.render(self.dot(), "png")
+
+    def dot(self) -> str:
+        """Return it in DOT, the language of Graphviz."""
+        return dot.dot(self.nodes, self.arrows, across=self.across)
+
+    def text(self) -> str:
+        """Return its first position as lines of text, moves on their cells as their values."""
+        node = self.nodes[0]
+        if node.board is None:
+            return text_plain(node.position, shown=node.shown)
+        return plain(node.board, shown=node.shown)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as data: states under the names of their columns, moves merged by child.
+
+        ``optimal`` is what the moves are worth to the player who makes them.
+        """
+        nodes = []
+        for node, probe in zip(self.nodes, self.probes, strict=True):
+            columns = probe.as_dict()
+            del columns["moves"]
+            nodes.append({**columns, "distance": node.distance})
+        edges = []
+        for arrow in self.arrows:
+            columns = arrow._asdict()
+            columns["optimal"] = columns.pop("value")
+            edges.append(columns)
+        return {"title": self.title, "nodes": nodes, "edges": edges}
+
+    def __repr__(self) -> str:
+        return f"<Drawing: {self.title}, {len(self.nodes)} states>"
+
+    @or_none
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    @or_none
+    def _repr_html_(self) -> str | None:
+        if self.alone or dot.can_render():
+            return None
+        return facts(self.title, {"states": len(self.nodes), "to see them": dot.INSTALL})
+
+
+def draw(
+    store: Store,
+    position: str | int | None = None,
+    *,
+    plies: int | None = None,
+    line: bool = False,
+    best: bool = False,
+    max_states: int = STATES,
+) -> Drawing:
+    """Return a picture of a position with its moves, or of the states below it.
+
+    Args:
+        store: the solved game.
+        position: as for `graphstore.store.store.Store.probe`; by default the (first) start.
+        plies: draw the graph of all that play reaches within so many moves.
+        line: draw a line of best play instead.
+        best: of the graph, only the best moves.
+        max_states: refuse a graph that is larger.
+
+    Raises:
+        PositionError, NotInStoreError: see `graphstore.store.store.Store.probe`.
+        TooLargeError: the graph has more states than `max_states`.
+        ValueError: both plies and line are given.
+
+    >>> import tempfile, graphstore
+    >>> path = tempfile.mkdtemp() + "/tictactoe.db"
+    >>> graphstore.build("tictactoe", path).states
+    765
+    >>> with graphstore.Store.open(path) as store:
+    ...     print(graphstore.draw(store, "XO./.X./..O").text())
+    ...     graph = graphstore.draw(store, "XO./.X./...", plies=9)
+    X  O  D
+    W1 X  D
+    W1 D  O
+    >>> len(graph.nodes), len(graph.arrows)
+    (145, 284)
+    """
+    if line and plies is not None:
+        raise ValueError("a picture has the plies below a position, or a line of best play")
+    game = store.game if store.has_rules else None
+    root = store.probe(store.info["start"] if position is None else position)
+    name = store.info["name"]
+    if line:
+        title = f"A line of best play of {name} from {root.position}"
+        return _line(store, game, root, title)
+    if plies is None:
+        shown = choices(game, root.position, root.moves, partial(move_text, game))
+        title = f"{name}: {root.position}"
+        return Drawing(title, (_node(game, root, 0)._replace(shown=shown),), (), (root,))
+    found = _below(store, root, plies, best=best, most=max_states)
+    arrows = [
+        arrow
+        for probe, distance in found
+        if distance < plies
+        for arrow in _arrows(game, probe, probe.best if best else probe.moves)
+    ]
+    within = f"{plies} {'ply' if plies == 1 else 'plies'}"
+    return Drawing(
+        f"{'Best play' if best else 'Play'} of {name} from {root.position} for {within}",
+        tuple(_node(game, probe, distance) for probe, distance in found),
+        tuple(arrows),
+        tuple(probe for probe, _ in found),
+    )
+
+
+def _below(
+    store: Store, root: Probe, plies: int, *, best: bool, most: int
+) -> list[tuple[Probe, int]]:
+    """Return the states within some plies with their distances, nearest first."""
+    found = [(root, 0)]
+    met = {root.state}
+    wave = [root]
+    for distance in range(1, plies + 1):
+        reached = [move for probe in wave for move in (probe.best if best else probe.moves)]
+        positions = {move.state: move.position for move in reversed(reached)}
+        fresh = {move.state: positions[move.state] for move in reached if move.state not in met}
+        met |= fresh.keys()
+        if len(met) > most:
+            raise TooLargeError(_too_large(root, distance, len(found), most, best=best))
+        wave = [store.probe(each) for each in fresh.values()]
+        if not wave:
+            break
+        found += [(probe, distance) for probe in wave]
+    return found
+
+
+def _too_large(root: Probe, plies: int, before: int, most: int, *, best: bool) -> str:
+    within = f"{plies} {'ply' if plies == 1 else 'plies'}"
+    narrower = [f"--plies {plies - 1} ({before:,} states)"] if plies > 1 else []
+    narrower += [] if best else ["--best"]
+    return (
+        f"more than {most:,} states are within {within} of {root.position}; "
+        f"try {', '.join([*narrower, 'a later position'])}, or --max-states N"
+    )
+
+
+def _line(store: Store, game: Game | None, root: Probe, title: str) -> Drawing:
+    line = store.line(root.position)
+    probes = line.probes[:-1] if line.repeats else line.probes
+    arrows = [
+        arrow
+        for probe, move in zip(line.probes, line.moves, strict=False)
+        for arrow in _arrows(game, probe, [each for each in probe.moves if each.move == move])
+    ]
+    return Drawing(
+        title,
+        tuple(_node(game, probe, distance) for distance, probe in enumerate(probes)),
+        tuple(arrows),
+        probes,
+        across=True,
+    )
+
+
+def _node(game: Game | None, probe: Probe, distance: int) -> dot.Node:
+    board = board_of(probe.position, game)
+    return dot.Node(probe.state, probe.position, board, distance, probe.ended)
+
+
+def _arrows(
+    game: Game | None, probe: Probe, moves: "list[Move] | tuple[Move, ...]"
+) -> list[dot.Arrow]:
+    """Return moves of a state, merged by what they lead to."""
+    best = {move.state for move in probe.best}
+    by_child: dict[int, list[Choice]] = {}
+    for move, choice in zip(
+        moves, choices(game, probe.position, moves, partial(move_text, game)), strict=True
+    ):
+        by_child.setdefault(move.state, []).append(choice)
+    return [
+        dot.Arrow(
+            probe.state,
+            child,
+            tuple(choice.move for choice in alike),
+            tuple(choice.name for choice in alike),
+            alike[0].value,
+            alike[0].depth,
+            child in best,
+        )
+        for child, alike in by_child.items()
+    ]

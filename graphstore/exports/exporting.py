@@ -1,0 +1,232 @@
+"""A solved game, whole or in part, for other programs: which format writes what, and where to.
+
+What is written to a file or a folder is all or nothing: a draft beside it is renamed at the end.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TextIO
+
+from graphstore.errors import FormatError, StoreError, StoreExistsError
+from graphstore.exports.graphs import FORMATS, write_graph
+from graphstore.exports.selection import TABLES, Part, selected
+from graphstore.exports.tables import write_csv, write_jsonl, write_parquet
+from graphstore.rules.game import Progress, quiet
+from graphstore.store.arrow import pyarrow
+from graphstore.store.sqlite.opening import explained
+from graphstore.store.store import Store
+from graphstore.util.signals import held_back
+
+TABULAR: Final = ("parquet", "csv", "jsonl")
+GRAPHS: Final = tuple(FORMATS)
+BOTH: Final = ("state", "edge")
+"""The tables of a folder."""
+
+
+class Exported(NamedTuple):
+    """What an export wrote.
+
+    Attributes:
+        format: its format.
+        files: the files, in the folder if there are two.
+        rows: how many rows each table has; of a graph how many states, and how many edges: distinct
+            pairs of parent and child.
+    """
+
+    format: str
+    files: tuple[str, ...]
+    rows: dict[str, int]
+
+
+def export(
+    store: Store,
+    target: str | os.PathLike[str],
+    file_format: str,
+    *,
+    table: str | None = None,
+    below: str | int | None = None,
+    plies: int | None = None,
+    where: str | None = None,
+    progress: Progress = quiet,
+) -> Exported:
+    """Write a game, or the part of it that fulfils all that is given, to a new file or folder.
+
+    Args:
+        store: the database.
+        target: the file. Of parquet, csv and jsonl it has one table if `table` is given or its name
+            ends as the format, such as ``.csv``; else it is a folder, with ``state.csv`` and
+            ``edge.csv``.
+        file_format: parquet, csv or jsonl; or graphml, gexf or dot, of which all are one file.
+        table: state, edge, or a view; where the target is a file, by default state.
+        below: a position, in any orientation, or the id of a state: what play from it can reach.
+        plies: with `below`, at most so many plies below it.
+        where: an SQL condition over the columns of `state`; may call board() and canonical().
+        progress: called with the phase and how far it is.
+
+    Raises:
+        FormatError: there is no such format or table, a graph is asked for a table, or the target
+            has the name of another format.
+        MissingExtraError: the format is parquet and pyarrow is not installed.
+        StoreExistsError: the target is there.
+        StoreError: it cannot be written.
+        PositionError, NotInStoreError, QueryError, SelectionError: see
+            `graphstore.exports.selection.selected`.
+
+    >>> import tempfile, graphstore
+    >>> folder = tempfile.mkdtemp()
+    >>> graphstore.build("tictactoe", folder + "/tictactoe.db").states
+    765
+    >>> with graphstore.Store.open(folder + "/tictactoe.db") as store:
+    ...     graphstore.export(store, folder + "/late", "csv", where="ply >= 7").rows
+    ...     graphstore.export(store, folder + "/below.dot", "dot", below="XO./.X./...").rows
+    {'state': 225, 'edge': 224}
+    {'state': 145, 'edge': 284}
+    """
+    check(file_format, table)
+    path = Path(target)
+    other = path.suffix.lower().removeprefix(".")
+    if other != file_format and other in (*TABULAR, *GRAPHS):
+        raise FormatError(f"{path} has the name of {other}, and would be {file_format}; rename it")
+    if str(path) == "-":
+        raise FormatError("- is no name for a file; rows go to standard output without any")
+    tables: tuple[str | None, ...] = (table,)
+    single = file_format in GRAPHS or table is not None or path.suffix.lower() == f".{file_format}"
+    if not single:
+        tables = BOTH
+    if file_format == "parquet":
+        pyarrow()
+    with (
+        _draft(path) as draft,
+        selected(store, below=below, plies=plies, where=where, progress=progress) as part,
+    ):
+        if not single:
+            draft.mkdir()
+        rows: dict[str, int] = {}
+        names = [draft if single else draft / f"{each}.{file_format}" for each in tables]
+        for name, each in zip(names, tables, strict=True):
+            with _opened(name, file_format) as file:
+                rows |= _write(part, file, file_format, each, progress)
+    files = [str(path if single else path / name.name) for name in names]
+    return Exported(file_format, tuple(files), rows)
+
+
+def stream(
+    store: Store,
+    file: TextIO,
+    file_format: str,
+    *,
+    table: str | None = None,
+    below: str | int | None = None,
+    plies: int | None = None,
+    where: str | None = None,
+    progress: Progress = quiet,
+) -> None:
+    """Write one table, by default state, or a graph to an open file; see `export`.
+
+    Raises:
+        FormatError: the format is parquet, which is no text.
+    """
+    check(file_format, table)
+    if file_format == "parquet":
+        raise FormatError("parquet is no text; it goes to a file or a folder of its own")
+    with selected(store, below=below, plies=plies, where=where, progress=progress) as part:
+        _write(part, file, file_format, table, progress)
+
+
+def check(file_format: str, table: str | None) -> None:
+    """Refuse what no format can write.
+
+    Raises:
+        FormatError: see `export`.
+    """
+    if file_format not in (*TABULAR, *GRAPHS):
+        known = ", ".join((*TABULAR, *GRAPHS))
+        raise FormatError(f"there is no format {file_format!r}; there are {known}")
+    if table is not None and file_format in GRAPHS:
+        raise FormatError(f"{file_format} is of the graph; a table goes to {', '.join(TABULAR)}")
+    if table is not None and table not in TABLES:
+        raise FormatError(f"there is no table {table!r}; there are {', '.join(TABLES)}")
+
+
+def _write(
+    part: Part, file: Any, file_format: str, table: str | None, progress: Progress
+) -> dict[str, int]:
+    if file_format in GRAPHS:
+        return dict(zip(BOTH, write_graph(file_format, part, file, progress=progress), strict=True))
+    write: Any = {"parquet": write_parquet, "csv": write_csv, "jsonl": write_jsonl}[file_format]
+    name = table or BOTH[0]
+    return {name: write(part, name, file, progress=progress)}
+
+
+def _opened(name: Path, file_format: str) -> Any:
+    if file_format == "parquet":
+        return name.open("xb")
+    return name.open("x", encoding="utf-8", newline="")
+
+
+@contextmanager
+def _draft(target: Path) -> Iterator[Path]:
+    """Lend the path of a draft, of a file or a folder, that becomes the target if all ends well.
+
+    It is in a folder that is locked meanwhile; what a killed export left is not locked, and is
+    removed.
+    """
+    with explained(target):
+        _check_new(target)
+        folder = target.with_name(f".{target.name}.exporting")
+        lock = None
+        try:
+            with held_back():
+                lock = _take_over(folder)
+            draft = folder / "draft"
+            yield draft
+            _check_new(target)
+            draft.rename(target)
+        finally:
+            if lock is not None:
+                with held_back():
+                    _remove(folder)
+                    os.close(lock)
+
+
+def _take_over(folder: Path) -> int:
+    """Return an open file descriptor of an empty folder that no other export is using."""
+    import fcntl  # not on Windows, where only what goes to standard output can be exported
+
+    while True:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        try:
+            lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        except FileNotFoundError:  # the export that used it has just ended
+            continue
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if folder.exists() and os.path.samestat(os.fstat(lock), folder.stat()):
+                _remove(folder / "draft")
+                return lock
+        except BlockingIOError:
+            os.close(lock)
+            raise StoreError(
+                f"another export is writing {folder}; wait for it, or name another file"
+            ) from None
+        except BaseException:
+            os.close(lock)
+            raise
+        os.close(lock)
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
+def _check_new(target: Path) -> None:
+    with suppress(FileNotFoundError):
+        target.lstat()
+        raise StoreExistsError(f"{target} exists; remove it, or name another")

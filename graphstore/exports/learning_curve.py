@@ -1,0 +1,58 @@
+"""The learning curve of an agent as a picture."""
+
+from pathlib import Path
+from typing import Any
+
+from graphstore.errors import MissingExtraError
+from graphstore.play.standings import Curve
+from graphstore.store.sqlite.opening import explained
+
+
+def figure_class() -> Any:
+    """Return matplotlib's Figure.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtraError("pictures need matplotlib: pip install matplotlib") from error
+    return Figure
+
+
+def draw(curve: Curve, agent: str, game: str, target: str) -> None:
+    """Draw how an agent has learned as a PNG.
+
+    Args:
+        curve: what `graphstore.play.standings.curve` returns.
+        agent: its name.
+        game: what it has learned.
+        target: a file, replaced if there is one.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+        StoreError: the file cannot be written.
+    """
+    figure = figure_class()(figsize=(8, 4.5), layout="constrained")
+    axes = figure.add_subplot()
+    words = ("won", "drawn", "lost") if curve.alone else ("won by 1", "drawn", "won by 2")
+    shares = (curve.won, curve.drawn, curve.lost)
+    for share, word, colour in zip(shares, words, ("#2a9d55", "#c9a227", "#c0392b"), strict=True):
+        axes.plot(curve.games, share, color=colour, label=word)
+    axes.plot(curve.games, curve.kept, "k--", label="boxes whose favourite move keeps the value")
+    axes.set_xscale("symlog", linthresh=10)
+    axes.set_xlim(0, max(int(curve.games[-1]), 1))
+    axes.set_ylim(-0.02, 1.02)
+    axes.set_xlabel("games learned from (rates: of the latter half until then)")
+    axes.set_ylabel("share")
+    axes.set_title(f"{agent} learns {game}")
+    axes.grid(alpha=0.3)
+    figure.legend(loc="outside lower center", ncols=4, frameon=False)
+    with explained(target):
+        draft = Path(f"{target}.drawing")
+        try:
+            figure.savefig(draft, format="png", dpi=150)
+            draft.replace(target)
+        finally:
+            draft.unlink(missing_ok=True)

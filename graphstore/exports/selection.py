@@ -1,0 +1,221 @@
+"""Which part of a solved game is meant, and its rows, read in order through the driver."""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from functools import reduce
+from itertools import chain, islice
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from sqlalchemy import select
+
+from graphstore.errors import QueryError, SelectionError, shown
+from graphstore.rules.game import Ints, Progress, quiet
+from graphstore.store import probe, schema
+from graphstore.store.backend import Selecting
+from graphstore.store.store import Store
+
+CHUNK = 5_000  # rows held as Python objects at once: more than the processor caches is slower
+
+TABLES: Final = {"state": select(schema.state), "edge": select(schema.edge), **schema.VIEWS}
+"""What can be read, by name: the tables of the graph, and all views."""
+
+_ORDER = {
+    "state": "id",
+    "edge": "parent, move",
+    "best_move": "state, move",
+    "q_table": "state, move",
+    "census": "ply",
+    "matchbox": "agent, state, move",
+}
+_SOME = {"state": "WHERE id {among}", "edge": "WHERE parent {among} AND child {among}"}
+_MADE_OF = {
+    "best_move": ("edge", "parent"),
+    "q_table": ("edge", "parent"),
+    "census": ("state", "id"),
+    "matchbox": ("bead", "state"),
+}
+"""The table whose rows a view is made of, and the column by which a part narrows it."""
+
+_MOVES = """
+SELECT parent, move, child, value, score, win_depth, lose_depth, {kept}
+FROM edge JOIN state ON state.id = child {some} ORDER BY parent, move
+"""
+_ENDLESS = 2**62  # plies: islice() takes no more, and no database has as many
+_NO_SQL = re.compile(
+    r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | `[^`]*` | \[[^]]*\] | --[^\n]* | /\*.*?\*/""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+Row: TypeAlias = tuple[Any, ...]
+
+
+class Part:
+    """The rows of a database that are selected: all of them, or those of some states.
+
+    Of `edge` those are the moves between selected states, of views the moves of selected states;
+    `census` counts the selected states.
+
+    Attributes:
+        name: the game's.
+        states: how many states are selected.
+        whole: whether all are.
+    """
+
+    def __init__(self, store: Store, selecting: Selecting, chosen: Ints | None) -> None:
+        self.name = str(store.info["name"])
+        self.whole = chosen is None
+        self.states = int(store.info["states"]) if chosen is None else len(chosen)
+        self._place = store.place
+        self._selecting = selecting
+        self._whole_moves = int(store.info["moves"])
+        self._among = f"IN (SELECT id FROM {selecting.chosen})"
+
+    def rows(self, table: str, *, progress: Progress = quiet) -> Iterator[Sequence[Row]]:
+        """Yield the rows of a table or view, some at a time, in the order of their keys."""
+        if table == "edge" and self.whole:
+            return (list(zip(*page, strict=True)) for page in self._pages(progress))
+        return self._read(self._statement(table), table, self._total(table), progress)
+
+    def columns(self, table: str, *, progress: Progress = quiet) -> Iterator[list[Sequence[Any]]]:
+        """Yield the columns of a table or view, some rows at a time, in the order of their keys."""
+        if table == "edge" and self.whole:
+            yield from self._pages(progress)
+            return
+        width = len(names(table))
+        for rows in self.rows(table, progress=progress):
+            cells = list(chain.from_iterable(rows))  # quicker than zip
+            yield [cells[place::width] for place in range(width)]
+
+    def moves(self, *, progress: Progress = quiet) -> Iterator[Sequence[Row]]:
+        """Yield the moves of all selected states, some at a time, by state, then by move.
+
+        A row has parent, move, child; the child's value, score, win_depth and lose_depth; and
+        whether the child is selected, too.
+        """
+        statement = _MOVES.format(
+            kept="1" if self.whole else f"child {self._among}",
+            some="" if self.whole else f"WHERE parent {self._among}",
+        )
+        return self._read(statement, "edge", self._total("edge"), progress)
+
+    def _total(self, table: str) -> int | None:
+        """Return how many rows there will be, where that is known."""
+        if table == "state":
+            return self.states
+        return self._whole_moves if self.whole and table in ("edge", "q_table") else None
+
+    def _statement(self, table: str) -> str:
+        source, where = table, ""
+        if table in _MADE_OF:  # whatever the file calls its view
+            base, key = _MADE_OF[table]
+            literal = {"literal_binds": True}
+            dialect, main = self._selecting.dialect, self._selecting.main
+            view = TABLES[table].compile(dialect=dialect, compile_kwargs=literal)
+            some = f"SELECT * FROM {main}.{base} WHERE {key} {self._among}"
+            only = "" if self.whole else f"WITH {base} AS ({some})"  # or all would be made first
+            source = f"({only} {view}) AS part"
+        elif not self.whole:
+            where = _SOME[table].format(among=self._among)
+        return f"SELECT {', '.join(names(table))} FROM {source} {where} ORDER BY {_ORDER[table]}"
+
+    def _read(
+        self, statement: str, what: str, total: int | None, progress: Progress
+    ) -> Iterator[list[Row]]:
+        done = 0
+        progress(f"export {what}", done, total)
+        with self._place.explained(), self._selecting.cursor() as cursor:
+            cursor.execute(statement)
+            while rows := cursor.fetchmany(CHUNK):
+                done += len(rows)
+                yield rows
+                progress(f"export {what}", done, total)
+
+    def _pages(self, progress: Progress) -> Iterator[list[Sequence[int]]]:
+        """Yield the columns of all edges."""
+        done, total = 0, self._total("edge")
+        progress("export edge", done, total)
+        with self._place.explained(), closing(self._selecting.edges(CHUNK)) as pages:
+            for columns in pages:
+                yield columns
+                done += len(columns[0])
+                progress("export edge", done, total)
+
+
+def names(table: str) -> list[str]:
+    """Return the names of the columns of a table or view."""
+    return [str(column.name) for column in TABLES[table].selected_columns]
+
+
+@contextmanager
+def selected(
+    store: Store,
+    *,
+    below: str | int | None = None,
+    plies: int | None = None,
+    where: str | None = None,
+    progress: Progress = quiet,
+) -> Iterator[Part]:
+    """Lend a part of a database: what is selected by all that is given.
+
+    Args:
+        store: the database.
+        below: a position, in any orientation, or the id of a state: what play from it can reach.
+        plies: with `below`, at most so many plies below it.
+        where: an SQL condition over the columns of `state`; may call board() and canonical().
+        progress: called with the phase and how far it is.
+
+    Raises:
+        PositionError, NotInStoreError: `below` is no position of the database.
+        QueryError: `where` is no condition, or would do more than read.
+        SelectionError: no state is selected, or `plies` is given without `below`.
+    """
+    if plies is not None and below is None:
+        raise SelectionError("plies below which position? say below, too")
+    parts = []
+    if below is not None:
+        parts.append(_reached(store, below, plies, progress))
+    if where is not None:
+        parts.append(_fulfilling(store, where, progress))
+    chosen = reduce(np.intersect1d, parts) if parts else None
+    if chosen is not None and not chosen.size:
+        raise SelectionError(
+            f"no state of {store.address} is selected; "
+            + (
+                f"none fulfils {shown(str(where))}"
+                if below is None
+                else f"none below {shown(str(below))} fulfils {shown(str(where))}"
+            )
+        )
+    with store.place.selecting(store.info["digest"], chosen) as selecting:
+        yield Part(store, selecting, chosen)
+
+
+def _reached(store: Store, below: str | int, plies: int | None, progress: Progress) -> Ints:
+    start = store.probe(below).state
+    ids: list[list[int]] = []
+    with store.connect() as connection:
+        waves = probe.below(connection, start)
+        for wave in waves if plies is None else islice(waves, min(plies, _ENDLESS) + 1):
+            ids.append(wave)
+            progress("select below", sum(map(len, ids)), None)
+    return np.sort(np.fromiter(chain.from_iterable(ids), np.int64))
+
+
+def _fulfilling(store: Store, where: str, progress: Progress) -> Ints:
+    """Return the ids of the states that fulfil a condition, ascending."""
+    progress("select where", 0, None)
+    if not where.strip():
+        raise QueryError("where: the condition is empty; leave it out for all states")
+    depth = 0
+    for character in _NO_SQL.sub("", where):
+        depth += (character == "(") - (character == ")")
+        if depth < 0:
+            raise QueryError(f"where {shown(where)}: there is a ) too many")
+    try:
+        answer = store.sql(f"SELECT id FROM state WHERE (\n{where}\n) ORDER BY id")
+        return np.fromiter((state for (state,) in answer), np.int64)
+    except QueryError as error:
+        raise QueryError(f"where {shown(where)}: {error}") from error

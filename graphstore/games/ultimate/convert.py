@@ -1,0 +1,72 @@
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from graphstore.errors import EncodingError, PositionError
+from graphstore.games.ultimate.fields import CROSS, Board, fillings, tables
+from graphstore.rules.game import IN_PLAY
+
+if TYPE_CHECKING:
+    from graphstore.games.ultimate.rules import Ultimate
+from graphstore.games.ultimate.record import LENGTH, Record
+
+
+def record_of(
+    game: "Ultimate", position: int, value: int | None = None, best_move: int | None = None
+) -> bytes:
+    """Return the record of a position.
+
+    Args:
+        game: the rules.
+        position: one that the game has met.
+        value: +1, 0 or -1 for the player to move, None if unknown.
+        best_move: 9 * field + spot, None if there is none or it is unknown.
+
+    Raises:
+        EncodingError: the move is not legal, or the value is not that of a game that is over.
+        PositionError: the game has met no such position.
+    """
+    board = game.merged(position)
+    over = game.outcomes(np.array([position]))[0]
+    if over != IN_PLAY and value not in (None, over):
+        raise EncodingError(f"the game is over with the value {over:+d}, not {value:+d}")
+    cells = _completed(board, dead=game.dead)
+    record = Record(
+        to_move=board.turn,
+        active=board.active,
+        evaluation=None if value is None else value * (1 if board.turn == CROSS else -1),
+        best_move=best_move,
+        spots=tuple(cell for field in cells for cell in field),
+        results=tuple(tables().result[list(board.fields)].tolist()),
+    )
+    record.check()
+    record.contents(dead=game.dead)
+    return record.pack()
+
+
+def position_of(game: "Ultimate", data: bytes) -> int:
+    """Return the position of a record.
+
+    Raises:
+        EncodingError: it is no record, or of no position of the game.
+    """
+    if len(data) != LENGTH:
+        raise EncodingError(f"a record has {LENGTH} bytes, not {len(data)}")
+    try:
+        return game.read(data.hex())
+    except PositionError as error:
+        raise EncodingError(str(error)) from error
+
+
+def _completed(board: Board, *, dead: bool) -> list[tuple[int, ...]]:
+    """Return marks for every field, so that X's are as many as O's, or one more when O moves."""
+    options = [fillings(field, dead=dead) for field in board.fields]
+    sums = [{0}]  # what the last fields can add up to
+    for option in reversed(options):
+        sums.append({one + other for one in sums[-1] for other in option})
+    left, cells = board.turn - 1, []
+    for option, reached in zip(options, reversed(sums[:-1]), strict=True):
+        lead = next(lead for lead in sorted(option, key=abs) if left - lead in reached)
+        cells.append(option[lead])
+        left -= lead
+    return cells

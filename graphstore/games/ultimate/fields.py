@@ -1,0 +1,246 @@
+"""One field of ultimate tic-tac-toe: which contents can be told apart, and what a mark does.
+
+What is in a field that is won or full does not matter beyond its result and its free spots. So the
+*code* of a field has 20 bits: its result (0 undecided, 1 X, 2 O, 3 drawn) above two bits a spot,
+spot 0 the most significant: 0 empty, 1 X, 2 O, and 3 for a mark that may be either's. The marks of
+a decided field are all 3; under rules by which it is *dead*, no spot of it is empty either. The
+*number* of a field is the rank of its code among all codes; the empty field is number 0.
+"""
+
+from functools import cache, lru_cache
+from itertools import product
+from typing import Final, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphstore.errors import EncodingError
+from graphstore.rules.game import Codes, Ints
+from graphstore.rules.symmetry import board_permutations
+
+SPOTS: Final = 9
+ANY: Final = 9
+"""The active field of a player who may choose one."""
+EMPTY, CROSS, NOUGHT, EITHER = 0, 1, 2, 3
+DRAWN: Final = 3
+"""The result of a full field that nobody won; 1 and 2 are the players'."""
+LINES: Final = (
+    (0, 1, 2),
+    (3, 4, 5),
+    (6, 7, 8),
+    (0, 3, 6),
+    (1, 4, 7),
+    (2, 5, 8),
+    (0, 4, 8),
+    (2, 4, 6),
+)
+SYMMETRIES: Final = board_permutations(rows=3, columns=3)
+SHIFTS = 2 * np.arange(SPOTS - 1, -1, -1, dtype=np.int64)  # of the spots in a code
+
+
+class Board(NamedTuple):
+    """One position, merged.
+
+    Attributes:
+        fields: the numbers of the nine fields.
+        active: the field that must be played in, or `ANY`; kept when the game is over.
+        turn: 1 or 2, the player to move.
+    """
+
+    fields: tuple[int, ...]
+    active: int
+    turn: int
+
+
+class Field(NamedTuple):
+    """What is in a field.
+
+    Attributes:
+        cells: nine of 0 empty, 1 X, 2 O.
+        result: 0 undecided, 1 X, 2 O or `DRAWN`; if both have a line, it is who was first.
+    """
+
+    cells: tuple[int, ...]
+    result: int
+
+
+class Contents(NamedTuple):
+    """A field, and what is known of its marks.
+
+    Attributes:
+        field: its number.
+        leads: by how many marks X may be ahead of O in it.
+    """
+
+    field: int
+    leads: tuple[int, ...]
+
+    @classmethod
+    def full(cls, result: int, *, dead: bool) -> Self:
+        """Return a field that is full or dead, whatever its marks are."""
+        field = number(result << 18 | 2**18 - 1)
+        return cls(field, tuple(fillings(field, dead=dead)))
+
+
+class Tables(NamedTuple):
+    """What there is to know of every field, by its number.
+
+    Attributes:
+        codes: int64[c], ascending.
+        result: uint8[c]: 0, 1, 2 or `DRAWN`.
+        free: bool[c, 9], the spots that can be played.
+        playable: bool[c], whether there is one.
+        after: uint16[2, 2, c, 9], the field after a mark: [dead or not, player - 1, field, spot].
+        images: uint16[8, c], the field under each symmetry.
+    """
+
+    codes: Ints
+    result: NDArray[np.uint8]
+    free: NDArray[np.bool_]
+    playable: NDArray[np.bool_]
+    after: NDArray[np.uint16]
+    images: NDArray[np.uint16]
+
+
+def has_line(marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return bool[n]: whether bool[n, 9] has three in a row."""
+    lines = marked[:, np.array(LINES)]
+    return np.asarray(np.logical_or.reduce(np.logical_and.reduce(lines, axis=2), axis=1))
+
+
+def merged(cells: Codes, result: Codes, *, dead: bool) -> Ints:
+    """Return the codes of fields.
+
+    Args:
+        cells: int8[n, 9] of 0 empty, 1 X, 2 O, 3 either.
+        result: int8[n].
+        dead: whether a decided field cannot be played in any more.
+    """
+    decided = (result != 0)[:, np.newaxis]
+    filled = decided if dead else decided & (cells != EMPTY)
+    spots = np.where(filled, EITHER, cells).astype(np.int64)
+    codes: Ints = (result.astype(np.int64) << 18) | (spots << SHIFTS).sum(axis=1)
+    return codes
+
+
+def results(cells: Codes) -> Codes:
+    """Return int8[n]: the results of fields of which at most one player has a line."""
+    full = (cells != EMPTY).all(axis=1)
+    won = [has_line(cells == mark) for mark in (CROSS, NOUGHT)]
+    return np.select([*won, full], [CROSS, NOUGHT, DRAWN], 0).astype(np.int8)
+
+
+@cache
+def contents(field: Field, *, dead: bool) -> Contents:
+    """Return what is known of a field.
+
+    Where the marks of a field that stays playable are all the winner's, they may be either's.
+
+    Raises:
+        EncodingError: the marks and the result contradict each other; it says how.
+    """
+    cells, result = field
+    won = [mark for mark in (CROSS, NOUGHT) if lines_of(cells, mark)]
+    name = ".XO"
+    if result in (CROSS, NOUGHT) and result not in won:
+        raise EncodingError(f"{name[result]} has won, but has no line")
+    if result in (0, DRAWN) and won:
+        raise EncodingError(f"{name[won[0]]} has a line, but has not won")
+    if result == DRAWN and EMPTY in cells:
+        raise EncodingError("it is drawn, but not full")
+    if result == 0 and EMPTY not in cells:
+        raise EncodingError("it is full, but has no result")
+    if dead and won and (len(won) == 2 or cells not in _just_won(result)):
+        raise EncodingError(f"marks were added after {name[result]} had won")
+    code = merged(np.array([cells], np.int8), np.array([result], np.int8), dead=dead)
+    merely = number(int(code[0]))
+    if result in (CROSS, NOUGHT) and not dead and {*cells} <= {EMPTY, result}:
+        return Contents(merely, tuple(fillings(merely, dead=dead)))
+    return Contents(merely, (cells.count(CROSS) - cells.count(NOUGHT),))
+
+
+def number(code: int) -> int:
+    """Return the number of a code."""
+    return int(np.searchsorted(tables().codes, code))
+
+
+def cells_of(codes: Ints) -> Codes:
+    """Return int8[n, 9]: what is on the spots."""
+    cells: Codes = ((codes[:, np.newaxis] >> SHIFTS) & 3).astype(np.int8)
+    return cells
+
+
+@cache
+def tables() -> Tables:
+    """Return the tables; they take a few hundredths of a second."""
+    raw = np.array(list(product((EMPTY, CROSS, NOUGHT), repeat=SPOTS)), dtype=np.int8)
+    won = [has_line(raw == mark) for mark in (CROSS, NOUGHT)]
+    raw = raw[~(won[0] & won[1])]
+    codes = np.unique(
+        np.concatenate([merged(raw, results(raw), dead=dead) for dead in (False, True)])
+    )
+    cells, result = cells_of(codes), (codes >> 18).astype(np.int8)
+    after = np.zeros((2, 2, len(codes), SPOTS), dtype=np.uint16)
+    for dead, player, spot in product((0, 1), (0, 1), range(SPOTS)):
+        rows = np.flatnonzero(cells[:, spot] == EMPTY)
+        played = cells[rows]
+        played[:, spot] = np.where(result[rows] == 0, player + 1, EITHER)
+        then = np.where(result[rows] == 0, results(played), result[rows])
+        new = merged(played, then, dead=bool(dead))
+        after[dead, player, rows, spot] = np.searchsorted(codes, new)
+    images = np.zeros((len(SYMMETRIES), len(codes)), dtype=np.uint16)
+    for row, permutation in zip(images, SYMMETRIES, strict=True):
+        image = np.empty_like(cells)
+        image[:, permutation] = cells
+        row[:] = np.searchsorted(
+            codes, (codes & 3 << 18) | (image.astype(np.int64) << SHIFTS).sum(1)
+        )
+    free = cells == EMPTY
+    return Tables(codes, result.astype(np.uint8), free, free.any(axis=1), after, images)
+
+
+@cache
+def fillings(field: int, *, dead: bool) -> dict[int, tuple[int, ...]]:
+    """Return contents that a field may have had: {X's marks less O's: the least such contents}.
+
+    A dead field was decided by the last mark in it. One that stays playable was won before
+    the marks that came later, so that the other player may have a line there, too.
+    """
+    known = tables()
+    code = int(known.codes[field])
+    cells, result = cells_of(known.codes[[field]])[0], code >> 18
+    if result == 0:
+        possible = [tuple(cells.tolist())]
+    elif dead and result != DRAWN:
+        possible = [*_just_won(result)]
+    else:
+        choices = [(EMPTY,) if cell == EMPTY else (CROSS, NOUGHT) for cell in cells.tolist()]
+        possible = [each for each in product(*choices) if _may_be(each, result)]
+    found: dict[int, tuple[int, ...]] = {}
+    for each in possible:
+        found.setdefault(each.count(CROSS) - each.count(NOUGHT), each)
+    return found
+
+
+@lru_cache(1 << 16)
+def lines_of(cells: tuple[int, ...], mark: int) -> tuple[tuple[int, int, int], ...]:
+    """Return the lines that a mark has."""
+    return tuple(line for line in LINES if all(cells[spot] == mark for spot in line))
+
+
+def _may_be(cells: tuple[int, ...], result: int) -> bool:
+    if result == DRAWN:
+        return not lines_of(cells, CROSS) and not lines_of(cells, NOUGHT)
+    return bool(lines_of(cells, result))
+
+
+@cache
+def _just_won(winner: int) -> dict[tuple[int, ...], None]:
+    """Return the contents of a field that the last mark in it has won, in order."""
+    return {
+        cells: None
+        for cells in product((EMPTY, CROSS, NOUGHT), repeat=SPOTS)
+        if (lines := lines_of(cells, winner))
+        and set(lines[0]).intersection(*lines)
+        and not lines_of(cells, CROSS + NOUGHT - winner)
+    }

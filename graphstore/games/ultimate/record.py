@@ -1,0 +1,213 @@
+"""The record of a position of ultimate tic-tac-toe: 195 bits, written in 25 bytes.
+
+In this order, the most significant bit of the first byte first:
+
+- 1 bit: the side to move, 1 for X;
+- 4: the active field, 1111 where any may be chosen;
+- 2: the evaluation: 00 O wins, 01 draw, 10 X wins, 11 unknown;
+- 8: the best move, field and spot of four bits each, all ones if there is none;
+- 81 of 2: the spots, field by field: 00 empty, 11 X, 10 O;
+- 9 of 2: the results of the fields: 00 none, 01 drawn, 11 X, 10 O;
+- 5 bits that are 0, which fill the last byte.
+
+A position of this package does not know whose the marks in a decided field are. A record of it has
+marks there that could have been: they give the field its result, as many spots are filled as are
+known to be, and X has as many marks as O, or one more when O is to move.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
+
+from graphstore.errors import EncodingError
+from graphstore.games.ultimate.fields import (
+    ANY,
+    CROSS,
+    DRAWN,
+    NOUGHT,
+    SPOTS,
+    Contents,
+    Field,
+    contents,
+    lines_of,
+)
+
+if TYPE_CHECKING:
+    pass
+
+
+LENGTH: Final = 25  # bytes
+PADDING: Final = 5  # bits
+WIDTHS: Final = (1, 4, 2, 8, *[2] * (SPOTS * SPOTS), *[2] * SPOTS)
+NO_FIELD, NO_MOVE = 0b1111, 0b11111111
+CODES: Final = (0b00, 0b11, 0b10, 0b01)
+"""Of empty, X, O and, in a field's result, drawn."""
+EVALUATIONS: Final = (-1, 0, 1, None)
+"""By their code: O wins, draw, X wins, unknown."""
+
+
+class Record(NamedTuple):
+    """A record, unpacked.
+
+    Attributes:
+        to_move: 1 for X, 2 for O.
+        active: the field that must be played in, 9 for any.
+        evaluation: +1 X wins, 0 draw, -1 O wins, None unknown.
+        best_move: 9 * field + spot, or None.
+        spots: 81 of 0 empty, 1 X, 2 O, field by field.
+        results: of the nine fields: 0 none, 1 X, 2 O, 3 drawn.
+    """
+
+    to_move: int
+    active: int
+    evaluation: int | None
+    best_move: int | None
+    spots: tuple[int, ...]
+    results: tuple[int, ...]
+
+    def pack(self) -> bytes:
+        """Return the 25 bytes.
+
+        Raises:
+            EncodingError: the record contradicts itself.
+        """
+        self.check()
+        values = [
+            int(self.to_move == CROSS),
+            NO_FIELD if self.active == ANY else self.active,
+            EVALUATIONS.index(self.evaluation),
+            NO_MOVE if self.best_move is None else _nibbles(self.best_move),
+            *[CODES[each] for each in (*self.spots, *self.results)],
+        ]
+        bits = 0
+        for value, width in zip(values, WIDTHS, strict=True):
+            bits = bits << width | value
+        return (bits << PADDING).to_bytes(LENGTH)
+
+    @classmethod
+    def unpack(cls, data: bytes) -> Self:
+        """Return the record of 25 bytes.
+
+        Raises:
+            EncodingError: they are not a record, or one that contradicts itself.
+        """
+        if len(data) != LENGTH:
+            raise EncodingError(f"a record has {LENGTH} bytes, not {len(data)}")
+        bits = int.from_bytes(data)
+        if bits & (1 << PADDING) - 1:
+            raise EncodingError(f"the last {PADDING} bits must be 0")
+        side, active, evaluation, best, *cells = _split(bits >> PADDING)
+        if SPOTS <= active < NO_FIELD:
+            raise EncodingError(f"the active field is {active}; it must be 0 to 8, or 15 for any")
+        if best != NO_MOVE and max(best >> 4, best & 15) >= SPOTS:
+            raise EncodingError(
+                f"the best move is field {best >> 4}, spot {best & 15}; both must be 0 to 8, or 15 "
+                "if there is none"
+            )
+        places = [CODES.index(cell) for cell in cells]
+        spots, results = tuple(places[: SPOTS * SPOTS]), tuple(places[SPOTS * SPOTS :])
+        if DRAWN in spots:
+            raise EncodingError(
+                f"{_place(spots.index(DRAWN))} has the code 01; it must be 00 empty, 11 X or 10 O"
+            )
+        record = cls(
+            to_move=CROSS if side else NOUGHT,
+            active=ANY if active == NO_FIELD else active,
+            evaluation=EVALUATIONS[evaluation],
+            best_move=None if best == NO_MOVE else SPOTS * (best >> 4) + (best & 15),
+            spots=spots,
+            results=results,
+        )
+        record.check()
+        return record
+
+    def check(self) -> None:
+        """Refuse a record that contradicts itself under any rules.
+
+        Raises:
+            EncodingError: it does; it says how.
+        """
+        self._check_ranges()
+        self.contents(dead=False)
+        count = [self.spots.count(mark) for mark in (CROSS, NOUGHT)]
+        if count[0] - count[1] != self.to_move - 1:
+            raise EncodingError(
+                f"{count[0]} X and {count[1]} O cannot be with {'.XO'[self.to_move]} to move: X "
+                "begins and turns alternate"
+            )
+        won = [bool(lines_of(self.results, side)) for side in (CROSS, NOUGHT)]
+        if all(won) or won[self.to_move - 1]:
+            raise EncodingError("a side has three fields in a line, yet play went on after it")
+        if any(won) and self.evaluation not in (None, won[0] - won[1]):
+            raise EncodingError(
+                f"{'XO'[won.index(True)]} has three fields in a line, but the evaluation is "
+                f"{self.evaluation:+d}"
+            )
+        if self.active != ANY and 0 not in self.field(self.active).cells:
+            raise EncodingError(f"the active field {self.active} is full")
+        if self.best_move is None:
+            return
+        if any(won):
+            raise EncodingError("there is a best move, but the game is over")
+        if self.spots[self.best_move]:
+            raise EncodingError(f"the best move is {_place(self.best_move)}, which is taken")
+        if self.active not in (ANY, self.best_move // SPOTS):
+            raise EncodingError(
+                f"the best move is {_place(self.best_move)}, but field {self.active} must be "
+                "played in"
+            )
+
+    def field(self, at: int) -> Field:
+        """Return what is in a field."""
+        return Field(self.spots[SPOTS * at : SPOTS * (at + 1)], self.results[at])
+
+    def contents(self, *, dead: bool) -> list[Contents]:
+        """Return what is in the fields, merged.
+
+        Args:
+            dead: whether a won field cannot be played in any more.
+
+        Raises:
+            EncodingError: a result that the spots contradict, or the best move is in a dead field.
+        """
+        found = []
+        for at in range(SPOTS):
+            try:
+                field = contents(self.field(at), dead=dead)
+            except EncodingError as error:
+                raise EncodingError(f"field {at}: {error}") from error
+            cells = self.field(at).cells
+            found.append(field._replace(leads=(cells.count(CROSS) - cells.count(NOUGHT),)))
+        if dead and self.best_move is not None and self.results[self.best_move // SPOTS]:
+            raise EncodingError(f"the best move is {_place(self.best_move)}, in a dead field")
+        return found
+
+    def _check_ranges(self) -> None:
+        """Refuse numbers that have no code, which only a record made by hand can hold."""
+        right = (
+            self.to_move in (CROSS, NOUGHT)
+            and self.active in range(SPOTS + 1)
+            and self.evaluation in EVALUATIONS
+            and (self.best_move is None or self.best_move in range(SPOTS * SPOTS))
+            and len(self.spots) == SPOTS * SPOTS
+            and len(self.results) == SPOTS
+            and {*self.spots} <= {0, CROSS, NOUGHT}
+            and {*self.results} <= {0, CROSS, NOUGHT, DRAWN}
+        )
+        if not right:
+            raise EncodingError("a number of the record is out of its range")
+
+
+def _split(bits: int) -> Iterator[int]:
+    """Yield the fields of a record, the first one first."""
+    left = sum(WIDTHS)
+    for width in WIDTHS:
+        left -= width
+        yield bits >> left & (1 << width) - 1
+
+
+def _nibbles(move: int) -> int:
+    return move // SPOTS << 4 | move % SPOTS
+
+
+def _place(at: int) -> str:
+    return f"field {at // SPOTS}, spot {at % SPOTS}"

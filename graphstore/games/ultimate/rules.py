@@ -1,0 +1,275 @@
+"""Ultimate tic-tac-toe: nine fields of nine spots, and the spot played is the field to go to.
+
+Under the *open* rules a won field is still played in and still forces, until it is full; under the
+*closed* ones it is dead. A position is nine fields (`graphstore.games.ultimate.fields`), the active field
+and the side to move. That is more than 63 bits, so its id is a hash of them, that of
+`graphstore.games.ultimate.ids`. The canonical position is the image with the smallest id. The
+positions that were met are kept, and two under one id are refused.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache, cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphstore.errors import GameNameError, MoveError, shown
+from graphstore.games.ultimate import text as ultimatetext
+from graphstore.games.ultimate.fields import ANY, DRAWN, SPOTS, SYMMETRIES, Board, has_line, tables
+from graphstore.games.ultimate.ids import STATE, id_keys, image_ids, image_rows
+from graphstore.games.ultimate.interning import Interned, Rows
+from graphstore.games.ultimate.search import UltimateSearch
+from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Codes, Ints, Look, Moves
+
+RULES = ("open", "closed")
+
+
+class Ultimate:
+    """A `graphstore.rules.game.Game`. Make it with `ultimate`.
+
+    Args:
+        dead: whether a won field is dead.
+        count: whether most fields win where there is no line.
+    """
+
+    rules = "1"
+    shape = None
+    max_plies = SPOTS * SPOTS
+    players = ("X", "O")
+
+    def __init__(self, *, dead: bool, count: bool) -> None:
+        self.dead = dead
+        self.count = count
+        self.name = f"ultimate({RULES[dead]}{',count' * count})"
+        self._met = Interned(width=STATE + 1, game=self.name)
+        self._start = self.intern(Board((0,) * SPOTS, ANY, 1))
+
+    def __repr__(self) -> str:
+        return f"<game {self.name}>"
+
+    def start_states(self) -> Ints:
+        """See `graphstore.rules.game.Game.start_states`: the empty board."""
+        return np.array([self._start], dtype=np.int64)
+
+    def expand(self, positions: Ints) -> Moves:
+        """See `graphstore.rules.game.Game.expand`: move 9 * f + s marks spot s of field f."""
+        known, keys = tables(), id_keys()
+        rows = self._met.rows(positions)
+        parent, field, spot = np.nonzero(_legal(rows))
+        row, every = rows.take(parent, axis=0), np.arange(len(parent))
+        old, state = row[every, field], row[:, STATE] & 31
+        new = known.after[int(self.dead), state & 1, old, spot]
+        row[every, field] = new
+        target = np.where(known.playable[row[every, spot]], spot, ANY)
+        row[:, STATE] = target << 1 | (state & 1 ^ 1)
+        changed = (known.result[new] != known.result[old]) | ~known.playable[new]
+        self._end(row, np.flatnonzero(changed))
+        child = positions[parent] ^ keys.fields[field, old, 0] ^ keys.fields[field, new, 0]
+        child ^= keys.states[state, 0] ^ keys.states[row[:, STATE] & 31, 0]
+        self._met.add(child, row)
+        return Moves(parent, (SPOTS * field + spot).astype(np.int32), child)
+
+    def outcomes(self, positions: Ints) -> Codes:
+        """See `graphstore.rules.game.Game.outcomes`."""
+        state = self._met.rows(positions)[:, STATE]
+        return np.asarray(_OUTCOMES[state >> 8, state & 1])
+
+    def turns(self, positions: Ints) -> Codes:
+        """See `graphstore.rules.game.Game.turns`."""
+        return (1 + (self._met.rows(positions)[:, STATE] & 1)).astype(np.int8)
+
+    def images(self, positions: Ints) -> Ints:
+        """Return int64[8, n]: every position under every symmetry, the identity first."""
+        rows = self._met.rows(positions)
+        ids = image_ids(rows)
+        for which in range(1, len(SYMMETRIES)):
+            self._met.add(ids[:, which], image_rows(rows, np.full(len(rows), which)))
+        return np.ascontiguousarray(ids.T)
+
+    def canonical(self, positions: Ints) -> Ints:
+        """See `graphstore.rules.game.Game.canonical`: the image with the smallest id."""
+        rows = self._met.rows(positions)
+        ids = image_ids(rows)
+        which = ids.argmin(axis=1)
+        least: Ints = np.take_along_axis(ids, which[:, np.newaxis], axis=1).ravel()
+        turned = np.flatnonzero(which)
+        self._met.add(least[turned], image_rows(rows[turned], which[turned]))
+        return least
+
+    def orbits(self, positions: Ints) -> Ints:
+        """See `graphstore.rules.game.Game.orbits`."""
+        same = image_ids(self._met.rows(positions)) == positions[:, np.newaxis]
+        orbits: Ints = len(SYMMETRIES) // same.sum(axis=1)
+        return orbits
+
+    def texts(self, positions: Ints) -> list[str]:
+        """See `graphstore.rules.game.Game.texts`: the fields, the active one, the side to move.
+
+        >>> game = ultimate("closed")
+        >>> game.texts(np.array([game.after([40, 36])]))
+        ['. . . . O...X.... . . . . 0 X']
+        """
+        return ultimatetext.write(self._met.rows(positions))
+
+    def read(self, text: str) -> int:
+        """See `graphstore.rules.game.Game.read`; `graphstore.games.ultimate.text` says what it takes."""
+        return self.intern(ultimatetext.read(text, dead=self.dead, game=self.name))
+
+    def read_many(self, texts: Sequence[str]) -> Ints:
+        """See `graphstore.rules.game.Game.read_many`."""
+        boards = [ultimatetext.read(text, dead=self.dead, game=self.name) for text in texts]
+        return self._intern(boards)
+
+    def search_from(self, position: int) -> tuple[int, Look]:
+        """See `graphstore.rules.game.Nimble.search_from`."""
+        return self._search.node(self.merged(position)), self._search.look
+
+    @cached_property
+    def _search(self) -> UltimateSearch:
+        return UltimateSearch(dead=self.dead, count=self.count)
+
+    def board(self, position: int) -> str:
+        """See `graphstore.rules.game.Game.board`: nine by nine spots, below them whose turn it is."""
+        return ultimatetext.draw(self.merged(position))
+
+    def merged(self, position: int) -> Board:
+        """Return what a position keeps.
+
+        Raises:
+            PositionError: the game has met no position with this id.
+        """
+        *fields, state = self._met.rows(np.array([position]))[0].tolist()
+        return Board(tuple(fields), state >> 1 & 15, 1 + (state & 1))
+
+    def intern(self, board: Board) -> int:
+        """Return the position that keeps this."""
+        return int(self._intern([board])[0])
+
+    def after(self, moves: Iterable[int], position: int | None = None) -> int:
+        """Return the position after moves, from the start or from a position.
+
+        Raises:
+            MoveError: one of the moves is not legal; the message says which.
+        """
+        at = np.array([self._start if position is None else position])
+        for ply, move in enumerate(moves):
+            over = self.outcomes(at)[0] != IN_PLAY
+            legal = None if over else self.expand(at)
+            if legal is None or move not in legal.move:
+                why = "the game is over" if over else self._why_not(int(at[0]), move)
+                raise MoveError(
+                    f"{self.write_move(move)} cannot be played as move {ply + 1}: {why}"
+                )
+            at = legal.child[legal.move == move]
+        return int(at[0])
+
+    def write_move(self, move: int) -> str:
+        """Return a move as field and spot.
+
+        >>> ultimate("open").write_move(40)
+        '4.4'
+        """
+        return f"{move // SPOTS}.{move % SPOTS}"
+
+    def read_move(self, text: str) -> int:
+        """Return a move that was written as field and spot, or as 9 * field + spot.
+
+        >>> game = ultimate("open")
+        >>> game.read_move("4.4"), game.read_move("40")
+        (40, 40)
+
+        Raises:
+            MoveError: it is neither.
+        """
+        match = re.fullmatch(r"\s*(?:([0-8])\s*[.,:]\s*([0-8])|([0-9]{1,2}))\s*", text, re.ASCII)
+        move = -1
+        if match is not None:
+            field, spot, number = match.groups()
+            move = int(number) if field is None else SPOTS * int(field) + int(spot)
+        if not 0 <= move < SPOTS * SPOTS:
+            raise MoveError(
+                f"{shown(text)} is not a move of {self.name}; write field and spot, each from 0 to "
+                "8, such as 4.0, or 9 * field + spot"
+            )
+        return move
+
+    def _why_not(self, position: int, move: int) -> str:
+        """Return why a move is not legal in a position in play."""
+        board = self.merged(position)
+        if not 0 <= move < SPOTS * SPOTS:
+            return "moves are 9 * field + spot, from 0 to 80"
+        field = move // SPOTS
+        if board.active not in (ANY, field):
+            return f"field {board.active} must be played in"
+        if not tables().playable[board.fields[field]]:
+            return f"field {field} cannot be played in any more"
+        return "the spot is taken"
+
+    def _intern(self, boards: Sequence[Board]) -> Ints:
+        rows = np.array([(*b.fields, b.active << 1 | b.turn - 1) for b in boards], dtype=np.uint16)
+        rows = rows.reshape(-1, STATE + 1)
+        self._end(rows, np.arange(len(rows)))
+        ids = np.ascontiguousarray(image_ids(rows)[:, 0])
+        self._met.add(ids, rows)
+        return ids
+
+    def _end(self, rows: Rows, which: Ints) -> None:
+        """Write the result into the rows of those positions that are over."""
+        known = tables()
+        fields = rows[which, :STATE]
+        result = known.result[fields]
+        index = np.zeros(len(which), dtype=np.int64)
+        for field in range(SPOTS):
+            index |= result[:, field].astype(np.int64) << 2 * field
+        by_line, by_count = _results()
+        stuck = ~known.playable[fields].any(axis=1)
+        end = np.where(stuck & (by_line[index] == 0), by_count[index] if self.count else DRAWN, 0)
+        end = end.astype(np.uint16) | by_line[index]
+        rows[which, STATE] |= end << 8
+
+
+_OUTCOMES = np.array([[IN_PLAY] * 2, [WIN, LOSS], [LOSS, WIN], [DRAW] * 2], dtype=np.int8)
+
+
+def _legal(rows: Rows) -> NDArray[np.bool_]:
+    """Return bool[n, 9, 9]: which spots of which fields may be played."""
+    legal = tables().free.take(rows[:, :STATE], axis=0)
+    active = rows[:, STATE] >> 1 & 15
+    legal &= ((active[:, np.newaxis] == np.arange(SPOTS)) | (active == ANY)[:, np.newaxis])[
+        ..., None
+    ]
+    return legal
+
+
+@cache
+def _results() -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
+    """Return the results by a line and by most fields, of all fields' results, 2 bits each."""
+    index = np.arange(4**SPOTS)
+    fields = index[:, np.newaxis] >> 2 * np.arange(SPOTS) & 3
+    by_line = np.select([has_line(fields == 1), has_line(fields == 2)], [1, 2], 0)
+    lead = (fields == 1).sum(axis=1) - (fields == 2).sum(axis=1)
+    by_count = np.select([lead > 0, lead < 0], [1, 2], DRAWN)
+    return by_line.astype(np.uint16), by_count.astype(np.uint16)
+
+
+def ultimate(*options: int | str) -> Ultimate:
+    """Return ultimate tic-tac-toe under the rules ``open``, ``closed`` or ``closed, count``.
+
+    Raises:
+        GameNameError: other rules.
+    """
+    rules, *count = options or ("",)
+    if rules not in RULES:
+        raise GameNameError(f"ultimate: {_named(rules)} are no rules; choose {' or '.join(RULES)}")
+    if count not in ([], ["count"]):
+        raise GameNameError(
+            f"ultimate: {_named(count[-1])} is no option; the one there is is count"
+        )
+    if count and rules != "closed":
+        raise GameNameError("ultimate: only the closed rules can count fields; leave count out")
+    return Ultimate(dead=rules == "closed", count=bool(count))
+
+
+def _named(option: int | str) -> str:
+    return shown(option) if isinstance(option, str) else str(option)

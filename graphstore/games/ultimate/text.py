@@ -1,0 +1,293 @@
+"""Ultimate tic-tac-toe as people type it: nine fields, the active field and the side to move.
+
+The text form is the fields 0 to 8 with spaces between them, then the field that must be played in
+(0 to 8, or ``any``) and whose turn it is: ``. . . . ....X.... . . . . 4 O``. A field is its nine
+spots, row by row, ``.`` for an empty one; an empty field is ``.``, a field that is full or dead
+``X``, ``O`` or ``=`` by its result. In a won field that can still be played in, all marks are
+written as the winner's. Also read are
+
+- fields with all their marks, whoever won them;
+- nine lines of nine spots, with or without ``|`` and rulers such as ``---+---``, and below them
+  ``field 4, O to move`` or ``any field, X to move``, as `draw` draws them;
+- the 25 bytes of `graphstore.games.ultimate.record` in hexadecimal.
+"""
+
+import re
+from functools import cache, lru_cache
+from itertools import product
+
+from graphstore.errors import (
+    BothSidesWonError,
+    EncodingError,
+    ImpossibleCountsError,
+    PlayAfterWinError,
+    PositionError,
+    UnknownCharacterError,
+    WrongSizeError,
+    shown,
+)
+from graphstore.games.sided import TurnMissingError
+from graphstore.games.ultimate.fields import (
+    ANY,
+    CROSS,
+    DRAWN,
+    EITHER,
+    NOUGHT,
+    SPOTS,
+    Board,
+    Contents,
+    Field,
+    cells_of,
+    contents,
+    lines_of,
+    tables,
+)
+from graphstore.games.ultimate.interning import Rows
+from graphstore.games.ultimate.record import LENGTH, Record
+
+MARKS = ".XO="
+LONGEST = 1_000  # characters: the largest picture takes a third
+_END = re.compile(
+    r"[\s,;:]+(?:FIELD\s+(?P<field>[0-9]+)|(?P<plain>[0-9]+|ANY(?:\s+FIELD)?))"
+    r"[\s,;:]+(?P<side>[XO])(?:\s+TO\s+(?:MOVE|PLAY)|\s+MOVES)?\Z"
+)
+_FORM = (
+    "write nine fields with spaces between them, then the active field and the side to move: "
+    "'. . . . ....X.... . . . . 4 O'"
+)
+
+
+class ActiveFieldError(PositionError):
+    """An active field to which no last move can have led."""
+
+
+def write(rows: Rows) -> list[str]:
+    """Return the text of every row: nine numbers of fields and the state (`Ultimate`)."""
+    fields, ends = _written(), _ends()
+    return [
+        " ".join([*[fields[each] for each in row[:SPOTS]], ends[row[SPOTS] & 31]])
+        for row in rows.tolist()
+    ]
+
+
+def draw(board: Board) -> str:
+    """Return nine lines of nine spots, rulers between the fields, and a line for the rest."""
+    fields = [_spots(field) for field in board.fields]
+    lines = []
+    for band, row in product(range(0, SPOTS, 3), range(0, SPOTS, 3)):
+        if band and not row:
+            lines.append("------+-------+------")
+        lines.append(
+            " | ".join(" ".join(field[row : row + 3]) for field in fields[band : band + 3])
+        )
+    where = "any field" if board.active == ANY else f"field {board.active}"
+    return "\n".join([*lines, f"{where}, {MARKS[board.turn]} to move"])
+
+
+def read(text: str, *, dead: bool, game: str) -> Board:
+    """Return the position that a person typed.
+
+    Args:
+        text: what was typed.
+        dead: whether a won field cannot be played in any more.
+        game: its name, for messages.
+
+    Raises:
+        PositionError: it is not a position of the game; the leaf says why.
+    """
+    if len(text) > LONGEST:
+        raise WrongSizeError(f"{shown(text)} is {len(text):,} characters long; {_FORM}")
+    typed = text.strip().upper()
+    if re.fullmatch(rf"(0X)?[0-9A-F]{{{2 * LENGTH}}}", typed):
+        try:
+            record = Record.unpack(bytes.fromhex(typed.removeprefix("0X")))
+            fields = record.contents(dead=dead)
+        except EncodingError as error:
+            raise PositionError(f"the record {shown(text.strip())}: {error}") from error
+        board = Board(tuple(each.field for each in fields), record.active, record.to_move)
+    else:
+        end = _END.search(typed)
+        if end is None:
+            raise TurnMissingError(
+                f"{shown(text)} does not end in the active field, 0 to 8 or any, and whose turn it "
+                f"is; {_FORM}"
+            )
+        active = end["field"] or end["plain"]
+        fields = [
+            _field(each, at, dead=dead, game=game)
+            for at, each in enumerate(_words(typed[: end.start()], text))
+        ]
+        board = Board(
+            tuple(each.field for each in fields),
+            ANY if active.startswith("ANY") else _active(active),
+            MARKS.index(end["side"]),
+        )
+    check(board, fields)
+    return board
+
+
+def check(board: Board, fields: list[Contents]) -> None:
+    """Refuse a position that cannot be, where that can be told.
+
+    Args:
+        board: the position.
+        fields: its fields, with what is known of their marks.
+
+    Raises:
+        PositionError: both sides have won, the marks are too many, or the active field is wrong.
+    """
+    known, mover = tables(), CROSS + NOUGHT - board.turn  # who has just moved
+    won = [
+        lines_of(tuple(known.result[list(board.fields)].tolist()), side) for side in (CROSS, NOUGHT)
+    ]
+    if all(won):
+        raise BothSidesWonError("X and O both have three fields in a line; the first ones end it")
+    if won[board.turn - 1]:
+        raise PlayAfterWinError(
+            f"{MARKS[board.turn]} has three fields in a line, yet {MARKS[mover]} played on after it"
+        )
+    _check_counts(board, fields)
+    if not any(board.fields):
+        if board.active != ANY:
+            raise ActiveFieldError("the first move is free, so at the start the field is any")
+        return
+    playable = known.playable[list(board.fields)].tolist()
+    if board.active != ANY:
+        if not playable[board.active]:
+            raise ActiveFieldError(
+                f"field {board.active} cannot be played in any more, so the choice is free: any"
+            )
+        leads = [board.active]
+    else:
+        leads = [field for field in range(SPOTS) if not playable[field]]
+        if not leads:
+            raise ActiveFieldError(
+                "every field can be played in, so the last move must have led to one: say which"
+            )
+    if not any(_may_hold(field, spot, mover) for field in board.fields for spot in leads):
+        spots = f"spot {leads[0]}" if len(leads) == 1 else f"one of the spots {leads}"
+        raise ActiveFieldError(
+            f"{MARKS[mover]} moved last, but has no mark on {spots} of any field to lead there"
+        )
+
+
+def _check_counts(board: Board, fields: list[Contents]) -> None:
+    wanted, sums, zero = board.turn - 1, 1, 0  # bit zero + n of sums: X may have n more marks
+    for each in fields:
+        sums, before = 0, sums
+        zero += SPOTS
+        for lead in each.leads:
+            sums |= before << SPOTS + lead
+    if not sums >> zero + wanted & 1:
+        leads = [bit - zero for bit in range(sums.bit_length()) if sums >> bit & 1]
+        few = " or ".join(map(str, leads))
+        said = few if len(leads) <= 3 else f"{leads[0]} to {leads[-1]}"
+        raise ImpossibleCountsError(
+            f"X has {said} more marks than O, which with {MARKS[board.turn]} to move must be "
+            f"{wanted}: X begins and turns alternate"
+        )
+
+
+def _may_hold(field: int, spot: int, mark: int) -> bool:
+    """Return whether a field may have a player's mark on a spot."""
+    code = int(tables().codes[field])
+    cell = code >> 2 * (SPOTS - 1 - spot) & 3
+    return cell in (mark, EITHER)
+
+
+def _words(board: str, text: str) -> list[str]:
+    """Return the fields of a board in upper case, each as it is written."""
+    if "/" in board:
+        raise WrongSizeError(f"in {shown(text)} a / may part rows or fields; {_FORM}")
+    lines = [line for line in board.splitlines() if line.strip() and not _is_ruler(line)]
+    if len(lines) == 1:
+        words = re.split(r"[\s,;|]+", lines[0].strip(" \t,;|"))
+        if len(words) != SPOTS:
+            raise WrongSizeError(
+                f"{shown(text)} has {len(words)} field{'s' * (len(words) != 1)}; {_FORM}"
+            )
+        return words
+    rows = [re.sub(r"[\s|]", "", line) for line in lines]
+    if len(rows) != SPOTS:
+        raise WrongSizeError(f"{shown(text)} has {len(rows)} rows of spots; there are nine")
+    for at, row in enumerate(rows, 1):
+        if len(row) != SPOTS:
+            raise WrongSizeError(
+                f"{shown(text)} has {len(row)} spots in row {at}; there are nine, . for empty ones"
+            )
+    return [
+        "".join(row[across : across + 3] for row in rows[down : down + 3])
+        for down, across in product(range(0, SPOTS, 3), repeat=2)
+    ]
+
+
+@lru_cache(1 << 16)
+def _field(word: str, at: int, *, dead: bool, game: str) -> Contents:
+    """Return the field that a word means."""
+    for character in word.replace("_", "."):
+        if character not in MARKS:
+            raise UnknownCharacterError(
+                f"{character!r} is not a spot of {game}; write X, O and . for empty, and = for a "
+                "drawn field"
+            )
+    word = word.replace("_", ".")
+    result = MARKS.index(word[0])
+    if word == word[0] * len(word) and len(word) in (1, SPOTS):  # empty, full or dead
+        return Contents.full(result, dead=dead) if result else Contents(0, (0,))
+    if len(word) != SPOTS or "=" in word:
+        raise WrongSizeError(
+            f"field {at} is {shown(word)}; write its nine spots, or . for an empty one, and X, O "
+            "or = for one that is full or dead"
+        )
+    cells = tuple(MARKS.index(character) for character in word)
+    winners = [mark for mark in (CROSS, NOUGHT) if lines_of(cells, mark)]
+    if len(winners) == 2:
+        raise BothSidesWonError(
+            f"in field {at} both X and O have a line; "
+            + (
+                "the first one ends it"
+                if dead
+                else "write all of its marks as those of the player who was first"
+            )
+        )
+    try:
+        return contents(
+            Field(cells, winners[0] if winners else DRAWN * (0 not in cells)), dead=dead
+        )
+    except EncodingError as error:
+        raise PlayAfterWinError(f"field {at}: {error}") from error
+
+
+def _active(digits: str) -> int:
+    if len(digits) != 1 or digits == "9":
+        raise ActiveFieldError(
+            f"there is no field {digits[:9]}; the active field is 0 to 8, or any"
+        )
+    return int(digits)
+
+
+def _is_ruler(line: str) -> bool:
+    return "-" in line and {*line} <= {*"-+|= \t"}
+
+
+def _spots(field: int) -> str:
+    """Return the nine spots of a field, the marks of a decided one as its result."""
+    code = int(tables().codes[field])
+    result = MARKS[code >> 18]
+    return "".join(
+        result if cell == EITHER else MARKS[cell] for cell in cells_of(tables().codes[[field]])[0]
+    )
+
+
+@cache
+def _written() -> list[str]:
+    """Return the text of every field, by its number."""
+    spots = map(_spots, range(len(tables().codes)))
+    return [each[0] if each == each[0] * SPOTS else each for each in spots]
+
+
+@cache
+def _ends() -> list[str]:
+    """Return the text of every active field and side to move."""
+    actives = [*map(str, range(ANY)), "any"]
+    return [f"{active} {MARKS[turn]}" for active in actives for turn in (CROSS, NOUGHT)]

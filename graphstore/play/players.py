@@ -1,0 +1,152 @@
+"""Who plays: the perfect opponent, a random one, and one that makes mistakes.
+
+A player looks a position up and chooses among its moves: there are no rules here, so any solved
+game will do, in any orientation, with or without its rules at hand.
+"""
+
+import random
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+from typing import TypeAlias
+
+from graphstore.errors import AgentMissingError, GameOverError, OpponentError, ResignedError
+from graphstore.play import agents
+from graphstore.play.opponents import USAGE, Opponent, read_opponent
+from graphstore.store.probe import Move, Probe
+from graphstore.store.store import Store
+
+Chooser: TypeAlias = Callable[[Probe], Move]
+"""Returns one of the moves of a position in play."""
+
+
+class Player:
+    """A player of a solved game.
+
+    A perfect one wins a won game in the fewest moves, holds a lost one as long as it can be held,
+    and keeps a drawn one; among equally best moves it plays any, each with the same probability.
+    In a game in which play can go round in circles it comes back to no position that is won.
+
+    >>> import tempfile, graphstore
+    >>> path = tempfile.mkdtemp() + "/tictactoe.db"
+    >>> graphstore.build("tictactoe", path).states
+    765
+    >>> with graphstore.Store.open(path) as store:
+    ...     Player(store).choose("XX./OO./...").move
+    2
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        opponent: str = "perfect",
+        *,
+        seed: int | str | random.Random | None = None,
+    ) -> None:
+        """Take a place at the board.
+
+        Args:
+            store: the solved game.
+            opponent: ``perfect``; ``random``: every legal move with the same probability;
+                ``mistakes=P``: with probability P one of the moves that are not best, if there are
+                any; or the name of an agent of the database, which plays but does not learn.
+            seed: the same seed makes the same choices; or a generator to share with others.
+
+        Raises:
+            OpponentError: there is no such opponent.
+            AgentMissingError: there is no agent of that name.
+        """
+        read = read_opponent(opponent)
+        if read.kind in ("person", "self"):
+            raise OpponentError(f"{opponent} is no player that chooses by itself; {USAGE}")
+        self.store = store
+        self.opponent = opponent
+        self.agent = read.agent
+        """The name of the agent that plays, or nothing."""
+        self.side = _loaded(store, read.agent).settings.side if read.agent else 0
+        """The only player, 1 or 2, that it can be; 0 if either."""
+        generator = seed if isinstance(seed, random.Random) else random.Random(seed)
+        self._choose = _chooser(store, read, generator)
+
+    def __repr__(self) -> str:
+        return f"<Player {self.opponent} of {self.store.info['name']}>"
+
+    def choose(self, position: str | int) -> Move:
+        """Return the move to play in a position, in the orientation in which it was given.
+
+        Raises:
+            GameOverError: the game is over there.
+            ResignedError: an agent gives it up.
+            OpponentError: it is an agent that has learned the other side only.
+            PositionError, NotInStoreError: see `graphstore.store.store.Store.probe`.
+        """
+        return self.pick(self.store.probe(position))
+
+    def pick(self, probe: Probe) -> Move:
+        """Return the move to play in a position that was looked up.
+
+        Raises:
+            GameOverError, ResignedError, OpponentError: see `choose`.
+        """
+        if not probe.moves:
+            raise GameOverError(f"{probe.position} is over; there is no move to choose")
+        if self.side and probe.to_move not in (None, self.side):
+            raise OpponentError(f"{self.opponent} has learned to be player {self.side} only")
+        return self._choose(probe)
+
+
+def _chooser(store: Store, opponent: Opponent, generator: random.Random) -> Chooser:
+    """Return what chooses the moves of an opponent, taking chances from a generator."""
+    if opponent.kind == "perfect":
+        return lambda probe: one_of(probe.best, generator)
+    if opponent.kind == "random":
+        return lambda probe: one_of(probe.moves, generator)
+    if opponent.kind == "mistakes":
+        return _mistaken(opponent.mistakes, generator)
+    return _agent(store, opponent.agent, generator)
+
+
+def one_of(moves: Sequence[Move], generator: random.Random) -> Move:
+    """Return any of some moves.
+
+    Of the generator only random() is used: its numbers are the same in all versions of Python.
+    """
+    return moves[int(generator.random() * len(moves))]
+
+
+def _mistaken(probability: float, generator: random.Random) -> Chooser:
+    def choose(probe: Probe) -> Move:
+        best = probe.best
+        worse = probe.moves[len(best) :]  # they stand best first
+        wrong = generator.random() < probability
+        return one_of(worse if wrong and worse else best, generator)
+
+    return choose
+
+
+def _agent(store: Store, name: str, generator: random.Random) -> Chooser:
+    """Return what draws beads from the boxes of an agent, as they are in the database now."""
+    known = _loaded(store, name)
+
+    def choose(probe: Probe) -> Move:
+        beads = agents.beads_in(store, known, probe.state)
+        if not beads:
+            return one_of(probe.moves, generator)  # the only one: it needs no box
+        left = sum(number for _, number in beads)
+        if left == 0:
+            if known.settings.empty == "resign":
+                raise ResignedError(f"{name} resigns: its box of {probe.position} is empty")
+            beads = [(child, 1) for child, _ in beads]  # as many of each kind, as at first
+            left = len(beads)
+        drawn = int(generator.random() * left)
+        ends = accumulate(number for _, number in beads)
+        child = next(child for (child, _), end in zip(beads, ends, strict=True) if drawn < end)
+        return one_of([move for move in probe.moves if move.state == child], generator)
+
+    return choose
+
+
+def _loaded(store: Store, name: str) -> agents.Agent:
+    try:
+        return agents.load(store, name)
+    except AgentMissingError as error:
+        raise AgentMissingError(f"{error}; other opponents: perfect, random, mistakes=P") from None

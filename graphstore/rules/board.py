@@ -1,0 +1,286 @@
+"""A position as a board of cells, with its moves on them, its images, and as lines of text.
+
+A board is read off the text of a position, so it needs no rules.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple, Protocol
+
+import numpy as np
+
+from graphstore.errors import GraphstoreError
+from graphstore.rules.game import DRAW, LOSS, WIN, Game, Ints
+
+EMPTY: Final = frozenset("._- ")
+LARGEST = 1024  # cells; more would be no picture of a game
+LETTERS: Final = {WIN: "W", DRAW: "D", LOSS: "L"}
+WORDS: Final = {WIN: "win", DRAW: "draw", LOSS: "loss"}
+
+
+class Board(NamedTuple):
+    """The cells of a position.
+
+    Attributes:
+        rows: from the top, of one length, one character a cell.
+        beside: what the text says beside the cells, such as whose turn it is.
+        block: (rows, columns) of the fields that the board consists of; of all of it, where none.
+    """
+
+    rows: tuple[str, ...]
+    beside: str
+    block: tuple[int, int]
+
+    @property
+    def columns(self) -> int:
+        """How many cells a row has."""
+        return len(self.rows[0])
+
+    @property
+    def cells(self) -> str:
+        """All cells, row by row."""
+        return "".join(self.rows)
+
+
+class Choice(NamedTuple):
+    """A legal move as the board shows it.
+
+    Attributes:
+        move: as the rules number it.
+        name: what people call it.
+        cell: where it puts or brings a mark; None if no one cell tells.
+        source: the cell that it brings the mark from, or None.
+        value: for the player who makes it.
+        depth: moves that the winner needs after it; None in a draw.
+        position: what it leads to.
+    """
+
+    move: int
+    name: str
+    cell: int | None
+    source: int | None
+    value: int
+    depth: int | None
+    position: str
+
+    @property
+    def label(self) -> str:
+        """The value as a letter, with the depth: ``W2``, ``D``, ``L1``."""
+        return label_of(self.value, self.depth)
+
+
+def label_of(value: int, depth: int | None) -> str:
+    """Return what a move is worth to the player who makes it: ``W2``, ``D``, ``L1``."""
+    return LETTERS[value] + ("" if depth is None else str(depth))
+
+
+def depth_after(value: int, win_depth: int | None, lose_depth: int | None) -> int | None:
+    """Return the moves that the winner needs after a move, of which the child's columns tell."""
+    return {LOSS: win_depth, DRAW: None, WIN: lose_depth}[value]
+
+
+class LooksLikeMove(Protocol):
+    """What is needed of a `graphstore.store.probe.Move`."""
+
+    @property
+    def move(self) -> int:
+        """See `graphstore.store.probe.Move`."""
+
+    @property
+    def position(self) -> str:
+        """See `graphstore.store.probe.Move`."""
+
+    @property
+    def value(self) -> int:
+        """See `graphstore.store.probe.Move`: the child's."""
+
+    @property
+    def win_depth(self) -> int | None:
+        """See `graphstore.store.probe.Move`."""
+
+    @property
+    def lose_depth(self) -> int | None:
+        """See `graphstore.store.probe.Move`."""
+
+
+def board_of(text: str, game: Game | None = None) -> Board | None:
+    """Return the cells of a position's text; None if it shows none.
+
+    >>> board_of("XO./.X./... O")
+    Board(rows=('XO.', '.X.', '...'), beside='O', block=(3, 3))
+    >>> board_of("3,4,5") is None
+    True
+    """
+    *above, last = text.split("/")
+    last, _, beside = last.partition(" ")
+    rows = (*above, last)
+    one_row = game is not None and game.shape == (1, len(last))
+    if (len(rows) > 1 or one_row) and _are_rows(rows):
+        return Board(rows, beside, (len(rows), len(last)))
+    if game is None:
+        return None
+    try:
+        return _drawn(game.board(game.read(text)))
+    except GraphstoreError:
+        return None
+
+
+def choices(
+    game: Game | None, text: str, moves: Sequence[LooksLikeMove], name: Callable[[int], str] = str
+) -> list[Choice]:
+    """Return the moves of a position, in the order given, with the cells that they concern.
+
+    Args:
+        game: its rules, if they are known.
+        text: the position.
+        moves: what a probe says of them, in the orientation of the text.
+        name: what people call a move.
+    """
+    before = board_of(text, game)
+    found = []
+    for move in moves:
+        cell, source = _concerned(game, before, move)
+        depth = depth_after(move.value, move.win_depth, move.lose_depth)
+        found.append(
+            Choice(move.move, name(move.move), cell, source, -move.value, depth, move.position)
+        )
+    return found
+
+
+def images(game: Game, text: str) -> dict[str, str]:
+    """Return what a position becomes under the symmetries of its board, by what was done to it.
+
+    Only what is a position of the same state; first the position itself, as ``same``. Several may
+    be the same text. A game whose text shows no rows has only ``same``.
+    """
+    found = {"same": text}
+    board = board_of(text, game)
+    if board is None or not text.startswith("/".join(board.rows)):
+        return found
+    tail = text.removeprefix("/".join(board.rows))
+    state = _state(game, text)
+    for name, turn in TURNS.items():
+        image = "/".join(turn(board.rows)) + tail
+        if _state(game, image) == state:
+            found[name] = image
+    return found
+
+
+def padded(choice: Choice) -> str:
+    """Return the label of a move, as wide as most."""
+    return choice.label.ljust(3)
+
+
+def text_plain(text: str, *, shown: Sequence[Choice] = ()) -> str:
+    """Return what `text_svg` draws as lines of text."""
+    return "\n".join([text, *(f"{padded(choice)}  {choice.name}" for choice in shown)])
+
+
+def plain(board: Board, *, shown: Sequence[Choice] = ()) -> str:
+    """Return a board as lines of text, the moves on their cells as what they are worth."""
+    on_cell = on_cells(shown)
+    cells = ["." if mark in EMPTY else mark for mark in board.cells]
+    for cell, choice in on_cell.items():  # beside a mark that is there to be taken
+        cells[cell] = choice.label if cells[cell] == "." else f"{cells[cell]}:{choice.label}"
+    width = max(map(len, cells))
+    down, across = board.block
+    lines = []
+    for row in range(len(board.rows)):
+        begin = row * board.columns
+        fields = [
+            " ".join(cell.ljust(width) for cell in cells[field : field + across])
+            for field in range(begin, begin + board.columns, across)
+        ]
+        if row and row % down == 0:
+            lines.append("-+-".join("-" * len(field) for field in fields))
+        lines.append(" | ".join(fields).rstrip())
+    return "\n".join(filter(None, (*lines, board.beside)))
+
+
+def on_cells(shown: Sequence[Choice]) -> dict[int, Choice]:
+    """Return the first of the moves on each cell."""
+    return {choice.cell: choice for choice in reversed(shown) if choice.cell is not None}
+
+
+def _mirrored(rows: Sequence[str]) -> list[str]:
+    return [row[::-1] for row in rows]
+
+
+def _turned(rows: Sequence[str]) -> list[str]:
+    """A quarter turn clockwise."""
+    return ["".join(row[column] for row in reversed(rows)) for column in range(len(rows[0]))]
+
+
+TURNS: Final[dict[str, Callable[[Sequence[str]], list[str]]]] = {
+    "mirrored": _mirrored,
+    "flipped": lambda rows: list(reversed(rows)),
+    "turned": _turned,
+    "turned twice": lambda rows: _turned(_turned(rows)),
+    "turned back": lambda rows: _turned(_turned(_turned(rows))),
+    "mirrored and turned": lambda rows: _turned(_mirrored(rows)),
+    "mirrored and turned back": lambda rows: _turned(_turned(_turned(_mirrored(rows)))),
+}
+"""Left to right, top to bottom, a quarter turn clockwise, and what they make together."""
+
+
+def _are_rows(rows: Sequence[str]) -> bool:
+    width = len(rows[0])
+    printable = all(row.isprintable() and " " not in row for row in rows)
+    return 0 < width * len(rows) <= LARGEST and printable and {*map(len, rows)} == {width}
+
+
+def _drawn(picture: str) -> Board | None:
+    """Read the cells off a board that is drawn with rulers between its fields."""
+    rows: list[str] = []
+    beside: list[str] = []
+    height = width = 0
+    for line in picture.splitlines():
+        if "--" in line and not line.strip("-+|= "):
+            height = height or len(rows)
+        elif "|" in line or not rows:
+            width = width or len(line.split("|")[0].replace(" ", ""))
+            rows.append(line.replace("|", "").replace(" ", ""))
+        else:
+            beside.append(line)
+    if not height or not rows or not _are_rows(rows):
+        return None
+    return Board(tuple(rows), " ".join(beside), (height, width))
+
+
+def _concerned(
+    game: Game | None, before: Board | None, move: LooksLikeMove
+) -> tuple[int | None, int | None]:
+    """Return the cell where a move puts a mark, and the one that it comes from."""
+    if game is not None and game.shape is not None:
+        return move.move, None
+    after = None if before is None else board_of(move.position, game)
+    if before is None or after is None or len(before.cells) != len(after.cells):
+        return None, None
+    pairs = list(enumerate(zip(before.cells, after.cells, strict=True)))
+    filled = [cell for cell, (was, now) in pairs if was in EMPTY and now not in EMPTY]
+    changed = [cell for cell, (was, now) in pairs if was != now and now not in EMPTY]
+    emptied = [cell for cell, (was, now) in pairs if was not in EMPTY and now in EMPTY]
+    landed = filled if len(filled) == 1 else changed
+    if len(landed) > 1:  # as where a whole field falls to a player
+        landed = [cell for cell in landed if cell == _cell_by_fields(before, move.move)]
+    return (
+        landed[0] if len(landed) == 1 else None,
+        emptied[0] if len(emptied) == 1 and len(landed) == 1 else None,
+    )
+
+
+def _cell_by_fields(board: Board, move: int) -> int:
+    """Return the cell that has a number if cells are counted field by field."""
+    down, across = board.block
+    field, spot = divmod(move, down * across)
+    band, stack = divmod(field, board.columns // across)
+    row, column = divmod(spot, across)
+    return (band * down + row) * board.columns + stack * across + column
+
+
+def _state(game: Game, text: str) -> int | None:
+    """Return the state of a text, None if it is no position."""
+    try:
+        position: Ints = np.array([game.read(text)], dtype=np.int64)
+        return int(game.canonical(position)[0])
+    except GraphstoreError:
+        return None

@@ -1,0 +1,89 @@
+"""How things show themselves in a notebook: tables, and pictures that may fail."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from typing import Any, TypeVar
+
+from graphstore.rules.board import Choice, board_of
+from graphstore.rules.game import Game
+from graphstore.rules.svg import marked_up, svg, text_svg
+
+T = TypeVar("T")
+
+
+def or_none(show: Callable[[T], str | None]) -> Callable[[T], str | None]:
+    """Return a way to show something that gives None where it fails: the next best is shown then.
+
+    A notebook shows what a cell has found; a picture that fails must not hide it.
+    """
+
+    @wraps(show)
+    def shown(thing: T) -> str | None:
+        try:
+            return show(thing)
+        except Exception:  # the rules that a picture asks may be anybody's
+            return None
+
+    return shown
+
+
+def picture(
+    text: str,
+    *,
+    game: Game | None = None,
+    shown: Sequence[Choice] = (),
+    last: int | None = None,
+    pixels: int = 48,
+) -> str:
+    """Return a position as SVG: a board if its text shows one, else the text.
+
+    Args:
+        text: the position.
+        game: its rules, if they are known.
+        shown: moves, in the colours of their values.
+        last: the cell that was played last.
+        pixels: the width of a cell.
+    """
+    board = board_of(text, game)
+    if board is None:
+        return text_svg(text, shown=shown)
+    return svg(board, shown=shown, last=last, title=text, pixels=pixels)
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Return rows as an HTML table."""
+    head = "".join(f"<th>{marked_up(name)}</th>" for name in columns)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{marked_up(_cell(cell))}</td>" for cell in row) + "</tr>"
+        for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def facts(title: str, report: Mapping[str, Any]) -> str:
+    """Return names and values as an HTML table."""
+    rows = "".join(
+        f'<tr><th style="text-align:left">{marked_up(name)}</th>'
+        f'<td style="text-align:left">{marked_up(_cell(value))}</td></tr>'
+        for name, value in report.items()
+    )
+    return f"<table><caption>{marked_up(title)}</caption><tbody>{rows}</tbody></table>"
+
+
+def row(figures: Sequence[tuple[str, str]]) -> str:
+    """Return pictures, each with a caption below it, as a row in HTML."""
+    drawn = "".join(
+        f'<figure style="margin:0;text-align:center">{figure}<figcaption>{marked_up(caption)}'
+        "</figcaption></figure>"
+        for figure, caption in figures
+    )
+    style = "display:flex;flex-wrap:wrap;gap:1em;align-items:end"
+    return f'<div style="{style}">{drawn}</div>'
+
+
+def _cell(cell: Any) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, float):
+        return f"{cell:.4g}"
+    return f"{cell:,}" if isinstance(cell, int) and not isinstance(cell, bool) else str(cell)

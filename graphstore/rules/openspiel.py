@@ -1,0 +1,123 @@
+"""Games of OpenSpiel, through its Python package: ``openspiel:breakthrough(rows=4,columns=3)``.
+
+Two-player, deterministic, sequential, zero-sum games of perfect information. Where a player moves
+twice in turn, a forced pass of the other (move -1) is put in between. What a game is worth is the
+sign of its returns. States with the same text and the same player to move are one position.
+"""
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+from graphstore.errors import GameNameError, MissingExtraError, PositionError, shown
+from graphstore.rules.plain import PlainGame
+
+PREFIX = "openspiel:"
+PASS = -1
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A state with the player whose turn it is here, who may have to pass."""
+
+    mover: int
+    player: int
+    text: str
+    state: Any = field(compare=False)
+
+
+class OpenSpielGame(PlainGame):
+    """A game of OpenSpiel as rules for one position."""
+
+    def __init__(self, name: str) -> None:
+        try:
+            import pyspiel
+        except ImportError:
+            raise MissingExtraError(
+                "games of OpenSpiel need its package: pip install open_spiel"
+            ) from None
+        self.reference = PREFIX + name
+        if name.partition("(")[0].strip() not in pyspiel.registered_names():
+            raise GameNameError(f"OpenSpiel has no game {shown(name)}")
+        try:
+            self._game = pyspiel.load_game(name)
+        except Exception as error:
+            reason = str(error).strip().splitlines()[0]
+            raise GameNameError(f"OpenSpiel cannot load {shown(name)}: {reason}") from None
+        self._refuse_others(pyspiel)
+        self.max_plies = None
+        self._rules = f"open_spiel {getattr(pyspiel, '__version__', 'unknown')}"
+        self._queue: deque[_Place] | None = None
+        self._by_text: dict[str, _Place] = {}
+
+    @property
+    def rules(self) -> str:
+        """The version of OpenSpiel."""
+        return self._rules
+
+    def start(self) -> _Place:
+        """Return the initial state."""
+        return self._place(self._game.new_initial_state(), 1)
+
+    def moves(self, position: _Place) -> list[int]:
+        """Return the legal actions, or the pass."""
+        if position.player != position.mover:
+            return [PASS]
+        return list(position.state.legal_actions())
+
+    def play(self, position: _Place, move: int) -> _Place:
+        """Return the place after an action."""
+        if move == PASS:
+            return self._place(position.state, 3 - position.mover)
+        return self._place(position.state.child(move), 3 - position.mover)
+
+    def outcome(self, position: _Place) -> int | None:
+        """Return the sign of the returns for the player to move, None in play."""
+        if not position.state.is_terminal():
+            return None
+        worth: float = position.state.returns()[position.mover - 1]
+        return (worth > 0) - (worth < 0)
+
+    def to_move(self, position: _Place) -> int:
+        """Return the player whose turn it is."""
+        return position.mover
+
+    def text(self, position: _Place) -> str:
+        """Return the player to move and OpenSpiel's text, lines parted by ``/``."""
+        forced = "" if position.player == position.mover else " passes"
+        return f"{position.mover}{forced}: {position.text}"
+
+    def parse(self, text: str) -> _Place:
+        """Return the position of a text; OpenSpiel reads none, so play is followed to it."""
+        if self._queue is None:
+            self._queue = deque([self.start()])
+            self._by_text = {self.text(self._queue[0]): self._queue[0]}
+        while text not in self._by_text and self._queue:
+            place = self._queue.popleft()
+            if self.outcome(place) is None:
+                for move in self.moves(place):
+                    child = self.play(place, move)
+                    if self._by_text.setdefault(self.text(child), child) is child:
+                        self._queue.append(child)
+        if text not in self._by_text:
+            raise PositionError(f"{shown(text)} is no position that play of {self.name} reaches")
+        return self._by_text[text]
+
+    def _place(self, state: Any, mover: int) -> _Place:
+        player = mover if state.is_terminal() else state.current_player() + 1
+        return _Place(mover, player, str(state).rstrip("\n").replace("\n", "/"), state)
+
+    def _refuse_others(self, pyspiel: Any) -> None:
+        kind = self._game.get_type()
+        for fits, what in (
+            (self._game.num_players() == 2, f"it is for {self._game.num_players()} players"),
+            (kind.dynamics == pyspiel.GameType.Dynamics.SEQUENTIAL, "moves are simultaneous"),
+            (kind.chance_mode == pyspiel.GameType.ChanceMode.DETERMINISTIC, "it has chance"),
+            (
+                kind.information == pyspiel.GameType.Information.PERFECT_INFORMATION,
+                "information is imperfect",
+            ),
+            (kind.utility == pyspiel.GameType.Utility.ZERO_SUM, "it is not zero-sum"),
+        ):
+            if not fits:
+                raise GameNameError(f"{self.name} cannot be solved here: {what}")

@@ -1,0 +1,469 @@
+import ast
+import inspect
+import warnings
+from collections.abc import Hashable, Iterable, Sequence
+from copy import copy
+from dataclasses import fields, is_dataclass
+from functools import cached_property
+from hashlib import blake2b
+from operator import index
+from pathlib import Path
+from typing import Any, Self, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphstore.errors import GraphstoreError, PositionError, RulesError, shown
+from graphstore.rules.game import (
+    DRAW,
+    IN_PLAY,
+    LOSS,
+    WIN,
+    Codes,
+    Ints,
+    Look,
+    Moves,
+    Position,
+    _brief,
+    stuck,
+)
+
+
+class PlainGame:
+    """Rules for one position at a time; subclass it and you have a `Game`.
+
+    Write `start` (or `starts`), `moves`, `play` and `outcome`. Where they help, add
+    `symmetries` (fewer states), `to_move` (who wins, not only whether), `text` and `parse`, and
+    the `write_move` and `read_move` of `NamesMoves`.
+    A position is any hashable Python value. If it is an int in [0, 2**63) it is its own id;
+    any other gets a 63-bit hash of its text, and two positions under one id are refused.
+
+    >>> class Countdown(PlainGame):  # take one or two from a heap; who takes the last wins
+    ...     def start(self):
+    ...         return 7
+    ...     def moves(self, heap):
+    ...         return [take for take in (1, 2) if take <= heap]
+    ...     def play(self, heap, take):
+    ...         return heap - take
+    ...     def outcome(self, heap):
+    ...         return -1 if heap == 0 else None
+    >>> Countdown().expand(np.array([7])).child.tolist()
+    [6, 5]
+    """
+
+    reference: str = ""
+    """Where the rules were loaded from, as ``FILE.py:NAME``."""
+    origin: str = ""
+    """The same with the whole path of the file, by which another process finds them."""
+    shape: tuple[int, int] | None = None
+    players: tuple[str, str] = ("player 1", "player 2")
+    max_plies: int | None = None
+
+    @property
+    def name(self) -> str:
+        """Where the rules were loaded from, else the class's name."""
+        return self.reference or type(self).__name__
+
+    @property
+    def rules(self) -> str:
+        """A digest of the file that defines the class, ``unknown`` if there is none."""
+        try:
+            source = Path(inspect.getfile(type(self))).read_bytes()
+        except (TypeError, OSError):
+            return "unknown"
+        return blake2b(source, digest_size=8).hexdigest()
+
+    # The rules, for one position.
+
+    def start(self) -> Position:
+        """Return the position in which a game begins."""
+        raise RulesError(
+            f"{self.name} has no start: write start(self), or starts(self) for several"
+        )
+
+    def starts(self) -> Iterable[Position]:
+        """Return all positions in which a game may begin; by default only `start`."""
+        return (self.start(),)
+
+    def moves(self, position: Position) -> Iterable[int]:
+        """Return the legal moves of a position in play, as distinct integers."""
+        raise RulesError(f"{self.name} has no moves: write moves(self, position)")
+
+    def play(self, position: Position, move: int) -> Position:
+        """Return the position after a legal move; the argument must not change."""
+        raise RulesError(f"{self.name} cannot play: write play(self, position, move)")
+
+    def outcome(self, position: Position) -> int | None:
+        """Return +1, 0 or -1 if the player to move has won, drawn or lost; None in play."""
+        raise RulesError(f"{self.name} has no outcome: write outcome(self, position)")
+
+    def to_move(self, position: Position) -> int | None:
+        """Return 1 or 2, the player to move, or None if a position does not tell."""
+        return None
+
+    def symmetries(self, position: Position) -> Iterable[Position]:
+        """Return the images of a position under the symmetries; itself may be left out."""
+        return ()
+
+    def text(self, position: Position) -> str:
+        """Return the position as a person would write it; different positions must differ."""
+        return plain_text(position)
+
+    def parse(self, text: str) -> Position:
+        """Return the position that a text means: by default the Python literal it spells."""
+        return plain_value(text, like=next(iter(self.starts())))
+
+    # The arrays, from the rules. Each position met is kept under its id.
+
+    @cached_property
+    def _met(self) -> dict[int, Position]:
+        return {}
+
+    @cached_property
+    def _ids(self) -> dict[Position, int]:
+        return {}
+
+    @cached_property
+    def _classes(self) -> dict[int, tuple[int, int]]:
+        return {}
+
+    def start_states(self) -> Ints:
+        """See `Game.start_states`."""
+        try:
+            starts = list(self.starts())
+        except Exception as error:
+            raise self._fault("starts()", error) from error
+        if not starts:
+            raise RulesError(f"{self.name}: starts() is empty; give at least one position")
+        return np.array([self._id(position) for position in starts], dtype=np.int64)
+
+    def expand(self, positions: Ints) -> Moves:
+        """See `Game.expand`."""
+        counts: list[int] = []
+        moves: list[int] = []
+        children: list[int] = []
+        for key in positions.tolist():
+            position = self._position(key)
+            try:
+                legal = sorted(map(index, self.moves(position)))
+                played = [self.play(position, move) for move in legal]
+            except Exception as error:
+                raise self._fault("moves() or play()", error, position) from error
+            children += map(self._id, played)
+            moves += legal
+            counts.append(len(legal))
+        _check_moves(self, positions, counts, moves)
+        return Moves(
+            np.repeat(np.arange(len(counts), dtype=np.int64), counts),
+            np.array(moves, dtype=np.int32),
+            np.array(children, dtype=np.int64),
+        )
+
+    def outcomes(self, positions: Ints) -> Codes:
+        """See `Game.outcomes`."""
+        return self._codes("outcome", (WIN, DRAW, LOSS, None), IN_PLAY, positions)
+
+    def turns(self, positions: Ints) -> Codes:
+        """See `Game.turns`."""
+        if type(self).to_move is PlainGame.to_move:
+            return np.zeros(len(positions), dtype=np.int8)
+        return self._codes("to_move", (1, 2, None), 0, positions)
+
+    def canonical(self, positions: Ints) -> Ints:
+        """See `Game.canonical`: the image that is the smallest int, or has the smallest text."""
+        if type(self).symmetries is PlainGame.symmetries:
+            return positions
+        return np.array([self._class(key)[0] for key in positions.tolist()], dtype=np.int64)
+
+    def orbits(self, positions: Ints) -> Ints:
+        """See `Game.orbits`."""
+        if type(self).symmetries is PlainGame.symmetries:
+            return np.ones(len(positions), dtype=np.int64)
+        return np.array([self._class(key)[1] for key in positions.tolist()], dtype=np.int64)
+
+    def texts(self, positions: Ints) -> list[str]:
+        """See `Game.texts`."""
+        return [self._text(self._position(key)) for key in positions.tolist()]
+
+    def read(self, text: str) -> int:
+        """See `Game.read`."""
+        try:
+            return self._id(self.parse(text))
+        except PositionError:
+            raise
+        except Exception as error:
+            known = self._known(text)
+            if known is None:
+                raise PositionError(
+                    f"{shown(text)} is not a position of {self.name}: {_brief(str(error))}"
+                ) from error
+            return known
+
+    def read_many(self, texts: Sequence[str]) -> Ints:
+        """See `Game.read_many`."""
+        return np.array([self.read(text) for text in texts], dtype=np.int64)
+
+    def board(self, position: int) -> str:
+        """See `Game.board`: the text, a line for each of the rows that ``/`` parts."""
+        return self.texts(np.array([position]))[0].replace("/", "\n")
+
+    def search_from(self, position: int) -> tuple[Hashable, Look]:
+        """See `Nimble.search_from`: a node is a position, the least of its images."""
+        return self._least(self._position(position)), self._look
+
+    def hashed(self, positions: Ints) -> NDArray[np.bool_]:
+        """Return bool[n]: whether an id is the hash of a position's text, and not the position."""
+        return np.array([not _is_id(self._position(key)) for key in positions.tolist()], np.bool_)
+
+    def spelled(self, positions: Ints) -> list[str]:
+        """Return `texts` for rules that have not met the positions, and will parse them.
+
+        Raises:
+            RulesError: `parse` does not give a position back from its text.
+        """
+        texts = []
+        for key in positions.tolist():
+            position = self._position(key)
+            text = self._text(position)
+            try:
+                same = self.parse(text)
+            except Exception as error:
+                raise self._fault(f"parse() of {shown(text)}", error) from error
+            if same != position:
+                raise RulesError(
+                    f"{self.name}: parse() of {shown(text)} is {_brief(repr(same))}, and that is "
+                    f"the text() of {_brief(repr(position))}; out of core it must give the same "
+                    "position back"
+                )
+            texts.append(text)
+        return texts
+
+    def afresh(self) -> Self:
+        """Return the same rules, which have met no position yet."""
+        other = copy(self)
+        for kept in ("_met", "_ids", "_classes"):
+            vars(other).pop(kept, None)
+        return other
+
+    def _id(self, position: Position) -> int:
+        try:
+            key = self._ids.get(position)
+        except TypeError as error:
+            raise RulesError(
+                f"{self.name}: {_brief(repr(position))} cannot be a position: {error}; "
+                "make it of tuples and frozensets"
+            ) from error
+        if key is None:
+            position = int(position) if isinstance(position, np.integer) else position
+            key = position_id(position, self._text(position))
+            other = self._met.setdefault(key, position)
+            if other != position:
+                raise RulesError(
+                    f"{self.name}: {_brief(repr(position))} and {_brief(repr(other))} share the id "
+                    f"{key}; text() must tell every two positions apart, the side to move included"
+                )
+            self._ids[position] = key
+        return key
+
+    def _position(self, key: int) -> Position:
+        """Return the position of an id: one that was met, or the int that it is."""
+        if key not in self._met:
+            self.start_states()  # meets them
+            if key not in self._met:
+                if not _is_id(key) or not all(map(_is_id, self.starts())):
+                    raise PositionError(
+                        f"{self.name} has met no position with the id {key}; read its text first"
+                    )
+                self._id(key)
+        return self._met[key]
+
+    def _known(self, text: str) -> int | None:
+        """Return the id of a position that was met and has this text."""
+        self.start_states()
+        key = position_id(None, text)
+        return key if key in self._met and self._text(self._met[key]) == text else None
+
+    def _text(self, position: Position) -> str:
+        try:
+            text = self.text(position)
+        except Exception as error:
+            raise self._fault("text()", error, position) from error
+        if not isinstance(text, str):
+            raise RulesError(
+                f"{self.name}: text() of {_brief(repr(position))} is {_brief(repr(text))}; "
+                "it must be a str"
+            )
+        return text
+
+    def _look(self, position: Position, goal: int) -> bool | list[Position]:
+        try:
+            children = [self.play(position, move) for move in self.moves(position)]
+        except Exception as error:
+            raise self._fault("moves() or play()", error, position) from error
+        if not children:
+            raise stuck(self, self._text(position))
+        found = []
+        for child in children:
+            worth = self._answer("outcome", (WIN, DRAW, LOSS, None), child)
+            if worth is None:
+                found.append(child)
+            elif -worth >= goal:
+                return True
+        return list(dict.fromkeys(map(self._least, found))) or False
+
+    def _least(self, position: Position) -> Position:
+        """Return the image that stands for all images of a position."""
+        if type(self).symmetries is PlainGame.symmetries:
+            return position
+        try:
+            images = {position, *self.symmetries(position)}
+        except Exception as error:
+            raise self._fault("symmetries()", error, position) from error
+        return min(images, key=self._rank)
+
+    def _class(self, key: int) -> tuple[int, int]:
+        """Return (canonical id, orbit) of the position under an id."""
+        known = self._classes.get(key)
+        if known is None:
+            position = self._position(key)
+            try:
+                images = {position, *self.symmetries(position)}
+            except Exception as error:
+                raise self._fault("symmetries()", error, position) from error
+            least = min(images, key=self._rank)
+            known = (self._id(least), len(images))
+            if known[0] != key and self._class(known[0]) != known:
+                raise RulesError(
+                    f"{self.name}: symmetries() of {self._text(position)} and of its image "
+                    f"{self._text(least)} differ; all images must have the same images"
+                )
+            self._classes[key] = known
+        return known
+
+    def _rank(self, position: Position) -> tuple[int, int, str]:
+        """Return what the images of a position are ordered by: ids as they are come first."""
+        return (0, int(position), "") if _is_id(position) else (1, 0, self._text(position))
+
+    def _codes(
+        self, verb: str, allowed: tuple[int | None, ...], none: int, positions: Ints
+    ) -> Codes:
+        """Return the answers of a verb, each checked, with a code for None."""
+        answers = (self._answer(verb, allowed, self._position(key)) for key in positions.tolist())
+        return np.array([none if code is None else code for code in answers], dtype=np.int8)
+
+    def _answer(self, verb: str, allowed: tuple[int | None, ...], position: Position) -> int | None:
+        """Return the answer of a verb, checked."""
+        try:
+            code: int | None = getattr(self, verb)(position)
+            right = code in allowed and not isinstance(code, bool)
+        except Exception as error:
+            raise self._fault(f"{verb}()", error, position) from error
+        if not right:
+            choices = ", ".join(map(repr, allowed))
+            raise RulesError(
+                f"{self.name}: {verb}() of {self._text(position)} is {_brief(repr(code))}; "
+                f"it must be one of {choices}"
+            )
+        return code
+
+    def _fault(self, verb: str, error: Exception, *where: Position) -> GraphstoreError:
+        """Return whatever a user's rules raised as one line that names the position."""
+        if isinstance(error, GraphstoreError):
+            return error
+        at = f" at {_brief(repr(where[0]))}" if where else ""
+        why = f"{type(error).__name__}: {_brief(str(error))}"
+        return RulesError(f"{self.name}: {verb} failed{at}: {why}")
+
+
+def position_id(position: Hashable, text: str) -> int:
+    """Return a position's id: the int that it is, or a 63-bit BLAKE2b hash of its text.
+
+    >>> position_id(5, "5"), position_id("a", "a")
+    (5, 2340832890917691671)
+    """
+    if _is_id(position):
+        return int(position)
+    return int.from_bytes(blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest()) >> 1
+
+
+def plain_text(position: Hashable) -> str:
+    """Return a text for a position whose game defines none: stable between runs.
+
+    >>> plain_text((3, frozenset("ba"))), plain_text("XO.")
+    ("(3, {'a', 'b'})", 'XO.')
+    """
+    return position if isinstance(position, str) else _literal(position)
+
+
+def plain_value(text: str, *, like: Hashable) -> Position:
+    """Return the value that a text of `plain_text` spells; a str game reads it as it is.
+
+    Raises:
+        ValueError: the text is not a Python literal.
+    """
+    if isinstance(like, str):
+        return text
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the compiler: the error says what is wrong
+            value = _frozen(ast.literal_eval(text))
+        if isinstance(like, tuple) and isinstance(value, tuple):
+            return getattr(type(like), "_make", type(like))(value)  # a NamedTuple again
+        if isinstance(value, str | bool | float | complex) and type(value) is not type(like):
+            raise ValueError(f"{value!r} would have the text, or be equal to, another value")
+        return value
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
+        raise ValueError(
+            f"write it as Python would, like {plain_text(like)}, or give the game a parse(text)"
+        ) from error
+
+
+def _is_id(position: object) -> TypeGuard[int]:
+    if isinstance(position, bool) or not isinstance(position, int | np.integer):
+        return False
+    return 0 <= int(position) < 2**63
+
+
+_FREQUENT = frozenset((int, str, type(None)))  # only to be quick
+
+
+def _literal(value: object) -> str:
+    """Return a repr that does not depend on the order of hashes or on addresses."""
+    if type(value) in _FREQUENT:
+        return repr(value)
+    if isinstance(value, tuple):
+        return "(" + ", ".join(map(_literal, value)) + (",)" if len(value) == 1 else ")")
+    if isinstance(value, frozenset):
+        return "{" + ", ".join(sorted(map(_literal, value))) + "}" if value else "set()"
+    if is_dataclass(value):
+        parts = (f"{f.name}={_literal(getattr(value, f.name))}" for f in fields(value) if f.compare)
+        return f"{type(value).__qualname__}({', '.join(parts)})"
+    if isinstance(value, np.generic):
+        return repr(value.item())
+    if type(value).__repr__ is object.__repr__:
+        raise TypeError(f"a {type(value).__name__} has no text; give the game a text(position)")
+    return repr(value)
+
+
+def _frozen(value: Any) -> Any:
+    if isinstance(value, tuple | list):
+        return tuple(map(_frozen, value))
+    if isinstance(value, set):
+        return frozenset(map(_frozen, value))
+    return value  # a dict is refused by the caller's hash()
+
+
+def _check_moves(game: PlainGame, positions: Ints, counts: list[int], moves: list[int]) -> None:
+    """Refuse moves that are not distinct 32-bit integers, naming the first position at fault."""
+    begin = 0
+    for key, count in zip(positions.tolist(), counts, strict=True):
+        legal = moves[begin : begin + count]
+        begin += count
+        if len(set(legal)) != count:
+            fault = "lists a move twice"
+        elif any(not -(2**31) <= move < 2**31 for move in legal):
+            fault = "must be integers of 32 bits"
+        else:
+            continue
+        where = game.texts(np.array([key]))[0]
+        raise RulesError(f"{game.name}: moves() of {where} {fault}: {_brief(str(legal))}")

@@ -1,0 +1,197 @@
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphstore.rules.game import DRAW, IN_PLAY, Codes, Ints
+from graphstore.util.arrays import first_of_runs, ragged
+
+if TYPE_CHECKING:
+    from graphstore.solver.columns import Solution
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from graphstore.rules.game import DRAW, IN_PLAY, Codes
+from graphstore.util.arrays import ragged
+
+Rows = NDArray[np.int32]
+"""Positions of states in the sorted ids: int32, so at most 2**31 states."""
+
+
+class States(NamedTuple):
+    """The nodes of a graph, n states ascending by id.
+
+    Attributes:
+        id: int64[n].
+        ply: int32[n], the fewest moves from a start.
+        to_move: int8[n], 1 or 2; 0 where the rules do not tell.
+        outcome: int8[n], WIN, DRAW, LOSS for the player to move, or IN_PLAY.
+        orbit: int64[n], how many positions the state stands for.
+    """
+
+    id: Ints
+    ply: NDArray[np.int32]
+    to_move: Codes
+    outcome: Codes
+    orbit: Ints
+
+    def of(self, rows: Any) -> "States":
+        """Return some of them."""
+        return States._make(column[rows] for column in self)
+
+
+class Edges(NamedTuple):
+    """The moves of a graph, m of them, by parent, then by move.
+
+    Attributes:
+        offset: int64[n + 1]; the moves of the state in row r are offset[r]:offset[r + 1].
+        move: int32[m].
+        child: int32[m], the row of the state that the move leads to.
+    """
+
+    offset: Ints
+    move: NDArray[np.int32]
+    child: Rows
+
+    @property
+    def counts(self) -> Ints:
+        """The number of moves of every state, int64[n]."""
+        return np.diff(self.offset)
+
+    @property
+    def parent(self) -> Rows:
+        """The row of every move's parent, int32[m]."""
+        return np.repeat(np.arange(len(self.offset) - 1, dtype=np.int32), self.counts)
+
+
+class Backward(NamedTuple):
+    """The edges of a graph by child, then by parent.
+
+    Attributes:
+        offset: int64[n + 1]; the parents of the state in row r are offset[r]:offset[r + 1].
+        parent: int32[m], once for every move.
+        again: bool[m], whether the same parent already stands before it for this child.
+    """
+
+    offset: Ints
+    parent: Rows
+    again: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, edges: Edges, children: int | None = None) -> "Backward":
+        """Sort the edges by child; one sort of integers that hold child and parent.
+
+        Args:
+            edges: whose ``move`` is not looked at.
+            children: how many rows `child` has, if these are not the rows of the parents.
+        """
+        key = edges.child.astype(np.int64)
+        key <<= 32
+        key |= edges.parent
+        key.sort()
+        rows = len(edges.offset) - 1 if children is None else children
+        offset = np.zeros(rows + 1, dtype=np.int64)
+        np.cumsum(np.bincount(edges.child, minlength=rows), out=offset[1:])
+        return cls(offset, key.astype(np.int32), ~first_of_runs(key))  # the low half: the parent
+
+    def above(self, rows: NDArray[Any]) -> Ints:
+        """Return the parents of states, once a move; int64, which numpy indexes fastest by."""
+        return self.parent[ragged(self.offset, rows)].astype(np.int64)
+
+    @property
+    def distinct(self) -> int:
+        """How many pairs of parent and child there are."""
+        return len(self.again) - int(np.count_nonzero(self.again))
+
+
+NONE = -1
+"""In an int32 column of a `Solution`: there is no such number. Remoteness and depths are >= 0."""
+
+
+class Solution(NamedTuple):
+    """What every state is worth, n states in the order of the graph.
+
+    Value, remoteness and random_value are for the player to move; score, win_depth, lose_depth and
+    best_response see the state as a move, for the player who just moved into it.
+
+    Attributes:
+        value: int8[n], +1 win, 0 draw, -1 loss under best play by both.
+        remoteness: int32[n], plies to the end under best play; in a drawn state the shortest
+            value-keeping way to a tie; `NONE` where play need never end.
+        score: float64[n], +1 where the mover wins, -1 where he loses, else the share of the
+            opponent's distinct replies that lose for the opponent, in [0, 1).
+        win_depth: int32[n], moves that the player who just moved still needs to win, or `NONE`.
+        lose_depth: int32[n], moves that the opponent needs to win from here, or `NONE`.
+        random_value: float64[n], the expected result if both play uniformly at random over
+            legal moves; NaN in all rows if the graph has a cycle.
+        best_response: float64[n], the result that the player who just moved expects if the
+            opponent plays uniformly at random over legal moves from here on, and he himself
+            the best response to that; NaN in all rows if the graph has a cycle.
+    """
+
+    value: Codes
+    remoteness: NDArray[np.int32]
+    score: NDArray[np.float64]
+    win_depth: NDArray[np.int32]
+    lose_depth: NDArray[np.int32]
+    random_value: NDArray[np.float64]
+    best_response: NDArray[np.float64]
+
+    @property
+    def cyclic(self) -> bool:
+        """Whether play can come back to a position."""
+        return bool(np.isnan(self.random_value).any())
+
+    def of(self, rows: Any) -> "Solution":
+        """Return the columns of some states."""
+        return Solution._make(column[rows] for column in self)
+
+    def at(self, row: int) -> dict[str, Any]:
+        """Return the columns of one state as Python values, None where there is no number."""
+        numbers = {name: column[row].item() for name, column in self._asdict().items()}
+        for name in ("remoteness", "win_depth", "lose_depth"):
+            numbers[name] = None if numbers[name] == NONE else numbers[name]
+        for name in ("random_value", "best_response"):
+            numbers[name] = None if np.isnan(numbers[name]) else numbers[name]
+        return numbers
+
+
+class Worth(NamedTuple):
+    """What a state hands up to those from which a move leads to it; n states.
+
+    All is for the player to move. Of two players one of whom plays at random, the other his best
+    response, `chooser` and `drifter` are what the player to move expects if he is the one who
+    chooses, or the one who plays at random.
+
+    Attributes:
+        value: int8[n].
+        remoteness: int32[n].
+        random_value: float64[n].
+        chooser: float64[n].
+        drifter: float64[n].
+    """
+
+    value: Codes
+    remoteness: NDArray[np.int32]
+    random_value: NDArray[np.float64]
+    chooser: NDArray[np.float64]
+    drifter: NDArray[np.float64]
+
+    @classmethod
+    def of_ended(cls, outcome: Codes) -> "Worth":
+        """Return what ended states are worth; those in play are drawn, without numbers."""
+        ended = outcome != IN_PLAY
+        value = np.where(ended, outcome, DRAW).astype(np.int8)
+        result = np.where(ended, outcome, np.nan)
+        remoteness = np.where(ended, 0, NONE).astype(np.int32)
+        return cls(value, remoteness, result, result.copy(), result.copy())
+
+    def at(self, rows: NDArray[Any]) -> "Worth":
+        """Return the worth of some states, in their order."""
+        return Worth._make(column[rows] for column in self)
+
+    def put(self, rows: NDArray[Any], worth: "Worth") -> None:
+        """Note what some states are worth."""
+        columns: Iterable[Any] = self
+        for column, cells in zip(columns, worth, strict=True):
+            column[rows] = cells

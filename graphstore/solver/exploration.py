@@ -1,0 +1,273 @@
+"""From the rules to the graph: all states that play can reach, one wave of new ones at a time."""
+
+import os
+import warnings
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphstore.errors import RulesError, TooLargeError, TooLargeWarning
+from graphstore.rules.game import IN_PLAY, Codes, Game, Ints, Progress, quiet, stuck
+from graphstore.solver.columns import Edges, States
+from graphstore.solver.estimate import Estimate, about, project, sized
+from graphstore.solver.graph import GameGraph
+from graphstore.util.arrays import distinct, member, numbered
+
+MAX_STATES = 100_000_000
+LOOK = 300_000  # states from whose growth the rest is judged
+CHUNK = 1 << 17  # states expanded at once: bounds the memory of a wave's temporary arrays
+
+
+class Wave(NamedTuple):
+    """A wave of new states and their moves.
+
+    Attributes:
+        states: int64[n], ascending.
+        outcome: int8[n].
+        counts: int32[n], how many moves each has.
+        move: int32[m], by state, ascending.
+        found: int64[k], the distinct children, ascending.
+        into: int32[m]; a move leads to found[into].
+    """
+
+    states: Ints
+    outcome: Codes
+    counts: NDArray[np.int32]
+    move: NDArray[np.int32]
+    found: Ints
+    into: NDArray[np.int32]
+
+
+class Run(NamedTuple):
+    """States that are known.
+
+    Attributes:
+        ids: int64[n], ascending.
+        ones: bool[64], which numbers of one-bits the ids have. Where a bit is a mark on a board,
+            states of different plies differ in it, and need not be looked up among each other.
+    """
+
+    ids: Ints
+    ones: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, ids: Ints) -> "Run":
+        """Return the run of ascending ids."""
+        return cls(ids, np.bincount(np.bitwise_count(ids), minlength=64).astype(np.bool_))
+
+
+def explore(
+    game: Game,
+    *,
+    starts: Ints | None = None,
+    max_states: int | None = None,
+    progress: Progress = quiet,
+) -> GameGraph:
+    """Return the graph of all canonical states that play from the starts can reach.
+
+    Args:
+        game: the rules.
+        starts: positions to begin from, int64[s]; by default those of the game.
+        max_states: how many states to allow, by default 100 million.
+        progress: called after each wave with the number of states so far.
+
+    Raises:
+        RulesError: a position in play has no move, or a player moves twice in turn.
+        TooLargeError: there are more states than allowed.
+
+    >>> from graphstore.games import find_game
+    >>> graph = explore(find_game("tictactoe"))
+    >>> graph.number_of_nodes(), graph.number_of_moves(), graph.number_of_edges()
+    (765, 2270, 2096)
+    """
+    limit = MAX_STATES if max_states is None else max_states
+    found: list[Wave] = []
+    seen, looked = 0, False
+    for wave in waves(game, limit, starts):
+        found.append(wave)
+        seen += len(wave.states)
+        progress("explore", seen, None)
+        if seen >= LOOK and not looked:
+            _look_ahead(game, found, limit, whole=starts is None)
+            looked = True
+    ids = np.concatenate([wave.states for wave in found])
+    ids.sort(kind="stable")  # merges the sorted waves
+    graph = _assemble(game, ids, found)
+    _check_turns(game, graph)
+    return graph
+
+
+def estimate(
+    game: Game, *, starts: Ints | None = None, look: int = LOOK, progress: Progress = quiet
+) -> Estimate:
+    """Return how large a game is, from as many first waves as have `look` states, or all.
+
+    Args:
+        game: the rules.
+        starts: positions to begin from, int64[s]; by default those of the game.
+        look: how many states to look at.
+        progress: called after each wave with the number of states so far.
+
+    >>> from graphstore.games import find_game
+    >>> estimate(find_game("tictactoe")).states
+    765.0
+    """
+    found: list[Wave] = []
+    complete = True
+    for wave in waves(game, MAX_STATES, starts):
+        found.append(wave)
+        seen = sum(len(each.states) for each in found)
+        progress("explore", seen, None)
+        if seen >= look:
+            complete = False
+            break
+    return _ahead(game, found, whole=starts is None, complete=complete)
+
+
+def waves(game: Game, limit: int, starts: Ints | None = None) -> Iterator[Wave]:
+    """Yield the waves of new states, each expanded, from the starts given or those of the game.
+
+    Raises:
+        TooLargeError: the next wave goes beyond so many states.
+        RulesError: a position in play has no move.
+    """
+    fresh = distinct(game.canonical(game.start_states() if starts is None else starts))
+    known, count, depth = [Run.of(fresh)], len(fresh), 0
+    while fresh.size:
+        if count > limit:
+            raise TooLargeError(
+                f"{game.name} has more than {limit:,} states ({count:,} within {depth} "
+                "plies); allow more with --max-states (max_states=)"
+            )
+        wave = expand(game, fresh)
+        yield wave
+        fresh = unseen(wave.found, reversed(known))
+        count, depth = count + len(fresh), depth + 1
+        _add_run(known, Run.of(fresh))
+
+
+def unseen(states: Ints, known: Iterable[Run]) -> Ints:
+    """Return the states, ascending, that no run has."""
+    ones = Run.of(states).ones
+    for run in known:
+        if (run.ones & ones).any():
+            states = states[~member(states, run.ids)]
+    return states
+
+
+def _add_run(runs: list[Run], run: Run) -> None:
+    """Add a run to runs of falling length, so that no state moves often."""
+    while runs and len(runs[-1].ids) <= 2 * len(run.ids):
+        last = runs.pop()
+        ids = np.concatenate((last.ids, run.ids))
+        ids.sort(kind="stable")  # merges the two
+        run = Run(ids, last.ones | run.ones)
+    runs.append(run)
+
+
+def _ahead(game: Game, found: list[Wave], *, whole: bool, complete: bool = False) -> Estimate:
+    """Return how large a game, whole or below some positions, is, to judge by its first waves."""
+    return project(
+        [len(wave.states) for wave in found],
+        [int(game.orbits(wave.states).sum()) for wave in found],
+        [len(wave.move) for wave in found],
+        max_plies=game.max_plies if whole else None,
+        complete=complete,
+    )
+
+
+def _look_ahead(game: Game, found: list[Wave], limit: int, *, whole: bool) -> None:
+    """Refuse a game once its growth says that it goes far beyond the limit; warn of memory."""
+    ahead = _ahead(game, found, whole=whole)
+    judged = (
+        f"{game.name} has about {about(ahead)} states, to judge by its first {len(found) - 1} plies"
+    )
+    if ahead.low > limit:
+        raise TooLargeError(
+            f"{judged}; {limit:,} are allowed, more with --max-states (max_states=)"
+        )
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if ahead.memory_bytes > memory:
+        warnings.warn(
+            f"{judged}; that takes {sized(ahead.memory_bytes)} of memory, and there are "
+            f"{sized(memory)}: --out-of-core (build_out_of_core) needs less",
+            TooLargeWarning,
+            stacklevel=3,
+        )
+
+
+def expand(game: Game, states: Ints) -> Wave:
+    """Return a wave of new states, which ascend, with their moves.
+
+    Raises:
+        RulesError: a position in play has no move.
+    """
+    outcome = game.outcomes(states)
+    counts = np.zeros(len(states), dtype=np.int32)
+    moves, children = [], []
+    open_rows = np.flatnonzero(outcome == IN_PLAY)
+    for begin in range(0, len(open_rows), CHUNK):
+        rows = open_rows[begin : begin + CHUNK]
+        parent, move, child = game.expand(states[rows])
+        counts[rows] = np.bincount(parent, minlength=len(rows))
+        moves.append(move)
+        children.append(game.canonical(child))
+    without = open_rows[counts[open_rows] == 0]
+    if without.size:
+        raise stuck(game, game.texts(states[without[:1]])[0])
+    move = np.concatenate([np.empty(0, dtype=np.int32), *moves])
+    child = np.concatenate([np.empty(0, dtype=np.int64), *children])
+    children.clear()  # let their memory go before the sort
+    found, into = numbered(child)
+    return Wave(states, outcome, counts, move, found, into)
+
+
+def _assemble(game: Game, ids: Ints, waves: list[Wave]) -> GameGraph:
+    """Put the waves, each ascending by id, into arrays that are ascending as a whole."""
+    n, m = len(ids), sum(len(wave.move) for wave in waves)
+    ply = np.empty(n, dtype=np.int32)
+    outcome = np.empty(n, dtype=np.int8)
+    offset = np.zeros(n + 1, dtype=np.int64)
+    move = np.empty(m, dtype=np.int32)
+    child = np.empty(m, dtype=np.int32)
+    rows = [np.searchsorted(ids, wave.states) for wave in waves]
+    for depth, (wave, row) in enumerate(zip(waves, rows, strict=True)):
+        ply[row] = depth
+        outcome[row] = wave.outcome
+        offset[row + 1] = wave.counts
+    np.cumsum(offset, out=offset)
+    waves.reverse()
+    for row in rows:
+        wave = waves.pop()  # let its memory go as soon as it is placed
+        begin = np.cumsum(wave.counts) - wave.counts
+        to = np.repeat(offset[row] - begin, wave.counts) + np.arange(len(wave.move))
+        move[to] = wave.move
+        child[to] = np.searchsorted(ids, wave.found).astype(np.int32)[wave.into]
+    states = States(ids, ply, game.turns(ids), outcome, game.orbits(ids))
+    return GameGraph(game.name, states, Edges(offset, move, child), game.texts)
+
+
+def _check_turns(game: Game, graph: GameGraph) -> None:
+    states, edges = graph.states, graph.edges_by_move
+    parent = edges.parent
+    twice = np.flatnonzero(again(states.to_move[parent], states.to_move[edges.child]))
+    if twice.size:
+        edge = twice[0]
+        ends = states.id[[parent[edge], edges.child[edge]]]
+        raise twice_in_turn(game, ends, int(edges.move[edge]))
+
+
+def again(before: Codes, after: Codes) -> NDArray[np.bool_]:
+    """Return of moves whether the player to move after one is who made it."""
+    return np.asarray((before == after) & (before != 0))
+
+
+def twice_in_turn(game: Game, ends: Ints, move: int) -> RulesError:
+    """Return what is wrong with a move; `ends` are the states before and after it, int64[2]."""
+    before, after = game.texts(ends)
+    return RulesError(
+        f"{game.name}: player {game.turns(ends)[0]} moves at {before} and, after move {move}, "
+        f"again at {after}; turns must alternate: insert a forced pass"
+    )

@@ -1,0 +1,356 @@
+"""The value of one position, without a store: by a search from it, or by all that is below it.
+
+A search asks two questions, does the player to move win, and if not, does he draw at least? Each
+is answered by trying moves, the promising ones first, until one settles it, and what was found
+out is kept in a table. Play that may come back to a position is explored and solved instead.
+"""
+
+from collections.abc import Hashable
+from time import perf_counter
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from graphstore.errors import PositionError, TooLargeError
+from graphstore.rules.game import (
+    DRAW,
+    IN_PLAY,
+    LOSS,
+    WIN,
+    Game,
+    Ints,
+    Look,
+    Moves,
+    Nimble,
+    Progress,
+    quiet,
+    stuck,
+)
+from graphstore.solver.exploration import explore
+from graphstore.solver.solution import solve
+from graphstore.util.arrays import distinct
+
+START: Final = "start"
+MAX_ENTRIES: Final = 4_000_000  # about 150 bytes each, more where nodes are large
+MAX_STATES: Final = 1_000_000  # about 300 MB
+OFTEN: Final = 64  # nodes between two looks at the clock
+PIECE: Final = 4096  # positions expanded between two looks at the clock
+PAUSE: Final = 0.1  # seconds between two calls of progress
+
+
+class Searched(NamedTuple):
+    """What was found out about a position.
+
+    Attributes:
+        game: the name of the game.
+        position: the position as text.
+        to_move: 1 or 2; None where the rules do not tell.
+        value: +1, 0, -1 for the player to move under best play by both; None if not found out.
+        why: why not: ``timeout``; ``endless`` if play may come back to a position and there are
+            too many below this one; or ``memory`` if that was full.
+        nodes: how many positions were looked at.
+        entries: how many answers the table kept at the end.
+        seconds: how long it took.
+        method: ``rules`` if the game is over, ``alpha-beta`` or ``retrograde``.
+    """
+
+    game: str
+    position: str
+    to_move: int | None
+    value: int | None
+    why: str | None
+    nodes: int
+    entries: int
+    seconds: float
+    method: str
+
+
+class _TimeoutError(Exception):
+    """The time is up."""
+
+
+class _CycleError(Exception):
+    """Play came back to a position."""
+
+
+def search(
+    game: Game,
+    position: str | int = START,
+    *,
+    timeout: float | None = None,
+    max_entries: int = MAX_ENTRIES,
+    max_states: int = MAX_STATES,
+    progress: Progress = quiet,
+) -> Searched:
+    """Return what a position is worth.
+
+    Args:
+        game: the rules.
+        position: its text or its packed integer; ``start`` is the first start.
+        timeout: give up after so many seconds.
+        max_entries: how many answers the table keeps; then the older half is forgotten.
+        max_states: how many states below the position to explore before a search is tried instead.
+        progress: called with the number of positions looked at.
+
+    Raises:
+        PositionError: it is not a position of the game.
+        RulesError: the rules break a law.
+        ValueError: the timeout is negative.
+
+    >>> from graphstore.games import find_game
+    >>> search(find_game("ultimate(open)"), "X X . O O . XXOO..... = = 6 X").value
+    1
+    """
+    if timeout is not None and not timeout >= 0:  # which NaN is not either
+        raise ValueError(f"the timeout is {timeout}; it must be 0 seconds or more")
+    clock = _Clock(timeout, progress)
+    at = _read(game, position)
+    here = np.array([at], dtype=np.int64)
+    value, why, method = int(game.outcomes(here)[0]), None, "rules"
+    table = _Table(max_entries)
+    if value == IN_PLAY:
+        value, why, method = _value(game, at, clock, table, max_states)
+    return Searched(
+        game.name,
+        game.texts(here)[0],
+        int(game.turns(here)[0]) or None,
+        None if why else value,
+        why,
+        clock.nodes,
+        len(table),
+        round(perf_counter() - clock.began, 4),
+        method,
+    )
+
+
+def _value(
+    game: Game, at: int, clock: "_Clock", table: "_Table", max_states: int
+) -> tuple[int, str | None, str]:
+    """Return the value, or why there is none, and the method."""
+    first, second = "retrograde", "alpha-beta"
+    if isinstance(game, Nimble) and game.max_plies is not None:
+        first, second = second, first
+    method, why = first, ""
+    for method in (first, second):
+        try:
+            if method == "retrograde":
+                return _by_exploration(game, at, clock, max_states), None, method
+            node, look = _rules(game, at)
+            return _by_search(node, look, clock, table), None, method
+        except _TimeoutError:
+            return 0, "timeout", method
+        except (TooLargeError, _CycleError):
+            why = "endless"
+        except MemoryError:
+            why = "memory"
+    return 0, why, method
+
+
+def _read(game: Game, position: str | int) -> int:
+    """Return the packed position that a person means."""
+    if isinstance(position, str):
+        if position.strip() == START:
+            return int(game.start_states()[0])
+        return game.read(position)
+    if not 0 <= position < 2**63:
+        raise PositionError(f"{position} is not a position of {game.name}")
+    (text,) = game.texts(np.array([position], dtype=np.int64))
+    if game.read(text) != position:
+        raise PositionError(f"{position} is not a position of {game.name}")
+    return position
+
+
+class _Clock:
+    """Counts nodes, tells of progress, and says when the time is up."""
+
+    def __init__(self, timeout: float | None, progress: Progress) -> None:
+        self.began = self._told = perf_counter()
+        self.nodes = 0
+        self._end = None if timeout is None else self.began + timeout
+        self._progress = progress
+
+    def count(self, nodes: int) -> None:
+        """Count nodes.
+
+        Raises:
+            _TimeoutError: the time is up.
+        """
+        self.nodes += nodes
+        now = perf_counter()
+        if self._end is not None and now > self._end:
+            raise _TimeoutError
+        if now > self._told + PAUSE:
+            self._told = now
+            self._progress("search", self.nodes, None)
+
+
+# A search
+
+
+class _Table:
+    """Answers by goal and node: those kept lately, and those of the time before.
+
+    Once there are as many new ones as half the table holds, they become the old ones.
+    """
+
+    def __init__(self, entries: int) -> None:
+        self._most = max(1, entries // 2)
+        self.new: tuple[dict[Any, bool], ...] = ({}, {})
+        self.old: tuple[dict[Any, bool], ...] = ({}, {})
+
+    def __len__(self) -> int:
+        return sum(map(len, (*self.new, *self.old)))
+
+    def get(self, goal: int, node: Any) -> bool | None:
+        """Return what is known, or None."""
+        known = self.new[goal].get(node)
+        return self.old[goal].get(node) if known is None else known
+
+    def keep(self, goal: int, node: Any, answer: bool) -> None:
+        """Keep an answer."""
+        self.new[goal][node] = answer
+        if len(self.new[0]) + len(self.new[1]) >= self._most:
+            self.old, self.new = self.new, ({}, {})
+
+
+def _by_search(node: Hashable, look: Look, clock: _Clock, table: _Table) -> int:
+    """Return the value of a node by two questions."""
+    if _reaches(node, WIN, look, clock, table):
+        return WIN
+    return DRAW if _reaches(node, DRAW, look, clock, table) else LOSS
+
+
+def _reaches(root: Hashable, goal: int, look: Look, clock: _Clock, table: _Table) -> bool:
+    """Return whether the player to move gets at least a goal.
+
+    He does if a move leads to where the other does not get at least the other goal: who is to hold
+    a draw against it wants 1 - goal. The path is a list, so that no game is too long.
+
+    Raises:
+        _TimeoutError: the time is up.
+        _CycleError: play came back to a node.
+    """
+    path: list[tuple[Any, list[Any]]] = []  # nodes and the moves of each that are left, best last
+    on_path: set[Any] = set()
+    node: Any = root
+    nodes = 0
+    while True:
+        nodes += 1
+        if nodes % OFTEN == 0:
+            clock.count(OFTEN)
+        seen = look(node, goal)
+        if isinstance(seen, bool):
+            answer = seen
+        else:
+            known = [table.get(1 - goal, child) for child in seen]
+            answer = False in known
+            left = [] if answer else [c for c, k in zip(seen, known, strict=True) if k is None]
+            if left:
+                left.reverse()
+                path.append((node, left))
+                on_path.add(node)
+                node, goal = _unvisited(left.pop(), on_path), 1 - goal
+                continue
+        table.keep(goal, node, answer)
+        while path:
+            parent, left = path[-1]
+            goal = 1 - goal
+            settled = not answer
+            below = None
+            while left and not settled:
+                child = left.pop()
+                known_child = table.get(1 - goal, child)
+                if known_child is None:
+                    below = child
+                    break
+                settled = not known_child
+            if below is not None:
+                node, goal = _unvisited(below, on_path), 1 - goal
+                break
+            path.pop()
+            on_path.discard(parent)
+            answer = settled
+            table.keep(goal, parent, answer)
+        else:
+            clock.count(nodes % OFTEN)
+            return answer
+
+
+def _unvisited(node: Any, on_path: set[Any]) -> Any:
+    if node in on_path:
+        raise _CycleError
+    return node
+
+
+def _rules(game: Game, at: int) -> tuple[Hashable, Look]:
+    """Return where to begin and how to look: as the game offers it, or by its arrays."""
+    if isinstance(game, Nimble):
+        return game.search_from(at)
+    here = np.array([at], dtype=np.int64)
+
+    def look(state: int, goal: int) -> bool | list[int]:
+        here = np.array([state], dtype=np.int64)
+        child = distinct(game.canonical(game.expand(here).child))
+        if not child.size:
+            raise stuck(game, game.texts(here)[0])
+        outcome = game.outcomes(child)
+        ended = outcome != IN_PLAY
+        if (-outcome[ended] >= goal).any():
+            return True
+        child = child[~ended]
+        if not child.size:
+            return False
+        replies = np.bincount(game.expand(child).parent, minlength=len(child))
+        children: list[int] = child[np.argsort(replies, kind="stable")].tolist()
+        return children
+
+    return int(game.canonical(here)[0]), look
+
+
+# All that is below
+
+
+class _Below:
+    """A game that begins in one position, and looks at the clock."""
+
+    def __init__(self, game: Game, at: int, clock: _Clock) -> None:
+        self._game = game
+        self._at = at
+        self._clock = clock
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._game, name)
+
+    def start_states(self) -> Ints:
+        return np.array([self._at], dtype=np.int64)
+
+    def expand(self, positions: Ints) -> Moves:
+        parts = []
+        for begin in range(0, len(positions), PIECE):
+            piece = positions[begin : begin + PIECE]
+            self._clock.count(len(piece))
+            parent, move, child = self._game.expand(piece)
+            parts.append(Moves(parent + begin, move, child))
+        return (
+            Moves(*map(np.concatenate, zip(*parts, strict=True)))
+            if parts
+            else Moves(*self._game.expand(positions))
+        )
+
+
+def _by_exploration(game: Game, at: int, clock: _Clock, max_states: int) -> int:
+    """Return the value of a position from the graph below it.
+
+    Raises:
+        _TimeoutError: the time is up.
+        TooLargeError: there are too many states.
+    """
+
+    def tick(_phase: str, _done: int, _total: int | None) -> None:
+        clock.count(0)
+
+    below: Any = _Below(game, at, clock)
+    graph = explore(below, max_states=max_states, progress=tick)
+    solution = solve(graph, progress=tick)
+    row = graph.row(int(game.canonical(below.start_states())[0]))
+    return int(solution.value[row])

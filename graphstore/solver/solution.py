@@ -1,0 +1,223 @@
+"""From the graph to the values: backward induction, or retrograde analysis where play can cycle.
+
+Without cycles all children come before their parents, and a state has the best of what its moves
+are worth. With cycles a parent of a lost state is won, and a parent all of whose children are won
+is lost: wave r settles the states of remoteness r. What no wave reaches is drawn. In both the
+winner hurries, and the loser delays. The steps are functions of arrays that know no graph, so that
+a game in parts takes the same.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Codes, Progress, quiet
+from graphstore.solver.columns import NONE, Backward, Solution, Worth
+from graphstore.solver.graph import GameGraph
+from graphstore.util.arrays import distinct, ragged
+
+
+def solve(graph: GameGraph, *, progress: Progress = quiet) -> Solution:
+    """Return what every state is worth, and keep it as ``graph.solution``.
+
+    >>> from graphstore import explore, find_game
+    >>> graph = explore(find_game("mnk(4,3,3)"))
+    >>> solution = solve(graph)
+    >>> solution.value[graph.row(0)], solution.remoteness[graph.row(0)]
+    (np.int8(1), np.int32(7))
+    """
+    edges, again = graph.edges_by_move, np.flatnonzero(graph.backward.again)
+    worth = _upward(graph, progress) or _around(graph, progress)
+    progress("solve", len(worth.value), len(worth.value))
+    child = np.searchsorted(graph.backward.offset, again, side="right") - 1
+    twice = graph.backward.parent[again]  # parents with a second move to one child, and the child
+    value = worth.value
+    graph.solution = solution_of(
+        worth, scores(value, edges.parent, value[edges.child], twice, value[child])
+    )
+    return graph.solution
+
+
+def solution_of(worth: Worth, score: NDArray[np.float64]) -> Solution:
+    """Return all columns of states that are worth so much."""
+    value, remoteness = worth.value, worth.remoteness
+    return Solution(
+        value,
+        remoteness,
+        score,
+        np.where(value == LOSS, remoteness // 2, NONE).astype(np.int32),
+        np.where(value == WIN, (remoteness + 1) // 2, NONE).astype(np.int32),
+        worth.random_value,
+        0.0 - worth.drifter,
+    )
+
+
+def scores(
+    value: Codes,
+    parent: NDArray[Any],
+    child_value: Codes,
+    twice: NDArray[Any],
+    twice_value: Codes,
+) -> NDArray[np.float64]:
+    """Return each state's worth as a move, for the player who made it, float64[n].
+
+    Args:
+        value: of the states, int8[n].
+        parent: the state of each of their moves, [m].
+        child_value: the value of what each move leads to, int8[m].
+        twice: the states of those moves that lead where another one of the state leads.
+        twice_value: the values of what these lead to.
+    """
+    n = len(value)
+    replies = np.bincount(parent, minlength=n) - np.bincount(twice, minlength=n)
+    losing = np.bincount(parent[child_value == WIN], minlength=n)
+    losing -= np.bincount(twice[twice_value == WIN], minlength=n)
+    share = losing / np.maximum(replies, 1)
+    return np.where(value == DRAW, share, -value.astype(np.float64))
+
+
+def backed_up(counts: NDArray[Any], children: Worth) -> Worth:
+    """Return what states in play are worth, from the worth of all their children.
+
+    Sums follow the order of the moves.
+
+    Args:
+        counts: how many moves each state has, [n], all positive.
+        children: what the moves lead to, state by state.
+    """
+    begin = np.cumsum(counts) - counts
+    value = -np.minimum.reduceat(children.value, begin)
+    keeps = children.value == np.repeat(-value, counts)
+    near = np.where(keeps, children.remoteness, np.iinfo(np.int32).max)
+    plies = np.where(
+        value == LOSS,
+        np.maximum.reduceat(children.remoteness, begin),
+        np.minimum.reduceat(near, begin),
+    )
+    return Worth(
+        value,
+        plies + np.int32(1),
+        0.0 - np.add.reduceat(children.random_value, begin) / counts,
+        0.0 - np.minimum.reduceat(children.drifter, begin),
+        0.0 - np.add.reduceat(children.chooser, begin) / counts,
+    )
+
+
+def _upward(graph: GameGraph, progress: Progress) -> Worth | None:
+    """Return the worth of every state, children before parents; None if play can cycle."""
+    edges = graph.edges_by_move
+    worth = Worth.of_ended(graph.states.outcome)
+    done = int(np.count_nonzero(graph.states.outcome != IN_PLAY))
+    for wave in _levels(graph):
+        counts = edges.offset[wave + 1] - edges.offset[wave]
+        children = edges.child[ragged(edges.offset, wave)]
+        worth.put(wave, backed_up(counts, worth.at(children)))
+        done += len(wave)
+        progress("solve", done, len(worth.value))
+    return worth if done == len(worth.value) else None
+
+
+def _levels(graph: GameGraph) -> Iterator[NDArray[np.int64]]:
+    """Yield the states in play, each in a wave after those of all its children; none on a cycle."""
+    outcome, ply, edges = graph.states.outcome, graph.states.ply, graph.edges_by_move
+    if np.array_equal(np.repeat(ply + np.int32(1), edges.counts), ply[edges.child]):
+        rows = np.argsort(ply, kind="stable")
+        rows = rows[outcome[rows] == IN_PLAY]
+        ends = np.cumsum(np.bincount(ply[rows])) if rows.size else rows
+        yield from reversed(np.split(rows, ends[:-1]))
+        return
+    open_children = OpenChildren(edges.counts, graph.backward)
+    wave = np.flatnonzero(outcome != IN_PLAY)
+    while wave.size:
+        wave = open_children.closed(wave)
+        if wave.size:
+            yield wave
+
+
+class OpenChildren:
+    """How many children of each of n states are still to come.
+
+    Args:
+        counts: how many moves each state has, [n].
+        backward: the moves by what they lead to; children may be numbered in their own way.
+
+    Attributes:
+        open: how many of each, int32[n].
+    """
+
+    def __init__(self, counts: NDArray[Any], backward: Backward) -> None:
+        self.open = counts.astype(np.int32)
+        self._backward = backward
+
+    def closed(self, children: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the states of which the last children have come now, ascending."""
+        above = self._backward.above(children)
+        np.subtract.at(self.open, above, np.int32(1))
+        return distinct(above[self.open[above] == 0])
+
+
+class Retrograde:
+    """The values of n states, wave by wave of what is settled.
+
+    First `settle` until nothing more is won or lost, then `tie` until no more draw has a number.
+
+    Args:
+        outcome: of the states, int8[n].
+        counts: how many moves each has, [n].
+        backward: the moves by what they lead to; children may be numbered in their own way.
+
+    Attributes:
+        worth: what is known so far.
+        unsettled: whether each state has no value yet, or is drawn and has no number yet, bool[n].
+        open_children: of each state.
+    """
+
+    def __init__(self, outcome: Codes, counts: NDArray[Any], backward: Backward) -> None:
+        self.worth = Worth.of_ended(outcome)
+        for column in self.worth[2:]:
+            column.fill(np.nan)  # play at random need not end
+        self._backward = backward
+        self.unsettled = outcome == IN_PLAY
+        self.open_children = OpenChildren(counts, backward)
+
+    def settle(
+        self, lost: NDArray[Any], won: NDArray[Any], depth: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return which states are lost and won now, that children newly lost and won are known."""
+        above = self._backward.above(lost)
+        wins = distinct(above[self.unsettled[above]])
+        self._note(wins, WIN, depth)
+        closed = self.open_children.closed(won)
+        losses = closed[self.unsettled[closed]]
+        self._note(losses, LOSS, depth)
+        return losses, wins
+
+    def tie(self, drawn: NDArray[Any], depth: int) -> NDArray[np.int64]:
+        """Return the draws of which a child is one that newly has a way to a tie."""
+        above = self._backward.above(drawn)
+        draws = distinct(above[self.unsettled[above]])
+        self._note(draws, DRAW, depth)
+        return draws
+
+    def _note(self, rows: NDArray[np.int64], value: int, depth: int) -> None:
+        self.worth.value[rows], self.worth.remoteness[rows] = value, depth
+        self.unsettled[rows] = False
+
+
+def _around(graph: GameGraph, progress: Progress) -> Worth:
+    """Return the worth of every state, by retrograde waves."""
+    outcome = graph.states.outcome
+    steps = Retrograde(outcome, graph.edges_by_move.counts, graph.backward)
+    lost, won = np.flatnonzero(outcome == LOSS), np.flatnonzero(outcome == WIN)
+    settled, depth = 0, 0
+    while lost.size or won.size:
+        settled, depth = settled + len(lost) + len(won), depth + 1
+        progress("solve", settled, len(outcome))
+        lost, won = steps.settle(lost, won, depth)
+    drawn, depth = np.flatnonzero(outcome == DRAW), 0
+    while drawn.size:  # the shortest way to a tie leads through drawn states only
+        depth += 1
+        drawn = steps.tie(drawn, depth)
+    return steps.worth

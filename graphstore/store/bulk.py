@@ -1,0 +1,104 @@
+"""Whole columns into a table, through the driver: many rows to a statement, or by COPY."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, Select
+
+from graphstore.solver.columns import NONE
+from graphstore.store.columns import Column
+from graphstore.store.postgres.copy import copy_in
+from graphstore.store.schema import metadata
+
+CELLS_A_STATEMENT = 1_500  # more gains nothing, fewer cost calls
+
+
+def insert_rows(connection: Connection, table: str, columns: Mapping[str, Column]) -> None:
+    """Insert equally long columns, which have a table's names; PostgreSQL takes them by COPY."""
+    if connection.dialect.name == "postgresql":
+        copy_in(connection, metadata.tables[table], columns)
+        return
+    width = len(columns)
+    marks, cells = zip(*map(_bound, columns.values()), strict=True)
+    row = f"({', '.join(marks)})"
+    head = f"INSERT INTO {table} ({', '.join(columns)}) VALUES "
+    cursor = connection.connection.cursor()
+    size = CELLS_A_STATEMENT // width * width
+    whole = len(cells[0]) * width // size * size
+    for step, rows in zip((size, width), _in_rows(cells, whole, size), strict=True):
+        cursor.executemany(head + ", ".join([row] * (step // width)), rows)
+
+
+def _bound(column: Column) -> tuple[str, Column]:
+    """Return how the cells of a column stand in a statement, and the cells, without a None.
+
+    For every None the driver looks for an adapter, in vain: ten times what a number takes.
+    """
+    if isinstance(column, list) or not isinstance(column, np.ma.MaskedArray):
+        return "?", column
+    if np.issubdtype(column.dtype, np.floating):
+        return "?", column.filled(np.nan)  # SQLite stores a NaN as NULL
+    return (f"nullif(?, {NONE})" if np.ma.is_masked(column) else "?"), column.filled(NONE)
+
+
+def _in_rows(cells: Sequence[Column], whole: int, size: int) -> tuple[list[Any], list[Any]]:
+    """Return the cells row after row: cut to `size` up to `whole`, then a row at a time."""
+    width = len(cells)
+    if all(isinstance(column, np.ndarray) and column.dtype.kind == "i" for column in cells):
+        table = np.column_stack(cells).ravel()
+        return (
+            table[:whole].reshape(-1, size).tolist(),
+            table[whole:].reshape(-1, width).tolist(),
+        )
+    lists = [column if isinstance(column, list) else column.tolist() for column in cells]
+    flat = list(chain.from_iterable(zip(*lists, strict=True)))
+    return (
+        [flat[i : i + size] for i in range(0, whole, size)],
+        [flat[i : i + width] for i in range(whole, len(flat), width)],
+    )
+
+
+_PAGE = 20_000  # rows that a server sends at once
+_INTEGERS = ("id", "ply", "to_move", "ended", "value", "remoteness", "win_depth", "lose_depth")
+_TYPES = dict.fromkeys((*_INTEGERS, "orbit", "parent", "move", "child"), "i8") | {"position": "O"}
+
+
+@contextmanager
+def streamed(connection: Connection, statement: str) -> Iterator[Iterator[tuple[Any, ...]]]:
+    """Lend the rows of a statement of known columns from the driver, past SQLAlchemy's own rows.
+
+    psycopg would hold all of them at once, unless the server keeps the cursor.
+    """
+    driver: Any = connection.connection
+    if connection.dialect.name != "postgresql":
+        with closing(driver.cursor()) as cursor:
+            cursor.execute(statement)
+            yield cursor
+        return
+    with driver.driver_connection.cursor("graphstore_rows", binary=True) as cursor:
+        cursor.itersize = _PAGE
+        cursor.execute(statement)
+        yield cursor
+
+
+def columns(connection: Connection, queries: Iterable[Select[Any]]) -> dict[str, Any]:
+    """Return the columns that the queries yield one after the other: arrays, a list of texts.
+
+    Integers are int64, which no NULL may be among; reals float64, NaN where NULL.
+    """
+    parts = []
+    for each in queries:
+        statement = each.compile(connection, compile_kwargs={"literal_binds": True})
+        # Doubles where no other type is known: None becomes NaN.
+        names = [column.name for column in each.selected_columns]
+        row = np.dtype([(name, _TYPES.get(name, "f8")) for name in names])
+        with streamed(connection, str(statement)) as cursor:
+            parts.append(np.fromiter(cursor, row))
+    table = np.concatenate(parts)
+    columns = {name: np.ascontiguousarray(table[name]) for name in table.dtype.names or ()}
+    return {
+        name: cells.tolist() if name == "position" else cells for name, cells in columns.items()
+    }

@@ -1,0 +1,137 @@
+"""A solved graph as the rows of tables: state and edge as columns, chunk by chunk; and game."""
+
+import platform
+from collections.abc import Iterator
+from importlib.metadata import version
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from graphstore.rules.game import IN_PLAY, Game
+from graphstore.solver.columns import NONE, Solution, States
+from graphstore.solver.graph import GameGraph
+from graphstore.store import digests, schema
+
+BUILT_WITH: Final = (
+    f"graphstore {version('graphstore')}, Python {platform.python_version()}, "
+    f"numpy {np.__version__}"
+)
+CHUNK = 50_000  # rows a chunk: bounds the memory of whatever is done with it
+
+Column: TypeAlias = Any
+"""The cells of a column: a numpy array, masked where NULL, or a list of texts."""
+
+Chunk: TypeAlias = tuple[int, int, dict[str, Column]]
+"""Rows done with this chunk, rows in all, and the columns of the chunk by name."""
+
+
+def state_parts(graph: GameGraph, solution: Solution) -> Iterator[Chunk]:
+    """Yield (states done, all, columns of the next ones)."""
+    total = len(graph.states.id)
+    for begin in range(0, total, CHUNK):
+        some = slice(begin, begin + CHUNK)
+        states = graph.states.of(some)
+        columns = state_columns(states, solution.of(some), graph.texts(states.id))
+        yield min(begin + CHUNK, total), total, columns
+
+
+def state_columns(states: States, solution: Solution, texts: list[str]) -> dict[str, Column]:
+    """Return the columns of solved states, whose positions have these texts."""
+
+    def masked(column: Any, none: int) -> Column:
+        return np.ma.masked_equal(column, none, copy=False)
+
+    return {
+        "id": states.id,
+        "position": texts,
+        "ply": states.ply,
+        "to_move": masked(states.to_move, 0),
+        "ended": (states.outcome != IN_PLAY).astype(np.int8),
+        "value": solution.value,
+        "remoteness": masked(solution.remoteness, NONE),
+        "score": solution.score,
+        "win_depth": masked(solution.win_depth, NONE),
+        "lose_depth": masked(solution.lose_depth, NONE),
+        "orbit": states.orbit,
+        "random_value": np.ma.masked_invalid(solution.random_value),
+        "best_response": np.ma.masked_invalid(solution.best_response),
+    }
+
+
+def edge_parts(graph: GameGraph) -> Iterator[Chunk]:
+    """Yield (edges done, all, columns of the next ones)."""
+    ids, edges = graph.states.id, graph.edges_by_move
+    parent, total = edges.parent, len(edges.move)
+    for begin in range(0, total, CHUNK):
+        some = slice(begin, begin + CHUNK)
+        yield (
+            min(begin + CHUNK, total),
+            total,
+            {
+                "parent": ids[parent[some]],
+                "move": edges.move[some],
+                "child": ids[edges.child[some]],
+            },
+        )
+
+
+class SolvedGraph:
+    """A solved graph that is written to a database; see `graphstore.building.saving.Content`."""
+
+    def __init__(self, game: Game, graph: GameGraph, extent: str = schema.WHOLE) -> None:
+        """Take what is written.
+
+        Args:
+            game: the rules.
+            graph: the graph, with its solution.
+            extent: what it is of the game, see `graphstore.store.schema`.
+        """
+        assert graph.solution is not None
+        self._game = game
+        self._graph = graph
+        self._solution = graph.solution
+        self._extent = extent
+        self._hashes = digests.ColumnDigests()
+        self.states = len(graph.states.id)
+        self.moves = graph.number_of_moves()
+
+    def rows(self, table: str) -> Iterator[Chunk]:
+        """Yield the rows of state or of edge in the order of their key, each table once."""
+        state = table == "state"
+        chunks = state_parts(self._graph, self._solution) if state else edge_parts(self._graph)
+        for done, total, columns in chunks:
+            self._hashes.update_table(table, columns)
+            yield done, total, columns
+
+    def blocks(self, table: str) -> list[Iterator[Chunk]]:
+        """Return the rows as one stream."""
+        return [self.rows(table)]
+
+    def digests(self) -> dict[str, str]:
+        """Return the digests of all columns, by name, once all rows were yielded."""
+        return self._hashes.of_columns()
+
+    def row(self) -> dict[str, Any]:
+        """Return the row of the table game as it is before the writing, without `built_at`."""
+        graph, states = self._graph, self._graph.states
+        starts = np.flatnonzero(states.ply == 0)
+        first = self._solution.at(int(starts[0]))
+        return {
+            "id": 1,
+            "name": self._game.name,
+            "rules": self._game.rules,
+            "extent": self._extent,
+            "starts": len(starts),
+            "states": self.states,
+            "positions": graph.number_of_positions(),
+            "moves": self.moves,
+            "edges": graph.number_of_edges(),
+            "plies": int(states.ply.max()),
+            "cyclic": int(self._solution.cyclic),
+            "start": self._game.texts(states.id[starts[:1]])[0],
+            "value": first["value"],
+            "remoteness": first["remoteness"],
+            "built_with": BUILT_WITH,
+            "build_seconds": 0.0,
+            "digest": digests.of_content(self.digests()),
+        }

@@ -1,0 +1,119 @@
+"""The folder of Parquet files that a game in parts is: `state/` and `edge/`, by wave and part."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from graphstore.errors import NewerStoreError, NotAStoreError, StoreError, StoreMissingError
+from graphstore.rules.game import Game
+from graphstore.store import schema
+from graphstore.store.digests import of_json
+
+if TYPE_CHECKING:
+    pass  # a heavy room
+from graphstore.store.folder.layout import FORMAT, MANIFEST, Contents, draft_of, files_of
+from graphstore.store.sql import Answer
+
+
+class Folder:
+    """A game in parts that is complete.
+
+    Attributes:
+        path: the folder.
+        contents: what it is.
+    """
+
+    def __init__(self, path: Path, contents: Contents) -> None:
+        self.path = path
+        self.contents = contents
+
+    def __repr__(self) -> str:
+        return f"<Folder {self.path}: {self.info['name']}, {self.info['states']:,} states>"
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Self:
+        """Return the game in a folder.
+
+        Raises:
+            StoreMissingError: there is no such folder.
+            StoreError: the build has not come to its end.
+            NotAStoreError: it holds something else, or its list of contents is damaged.
+            NewerStoreError: a newer graphstore made it.
+        """
+        place = Path(path)
+        if not place.is_dir():
+            if draft_of(place).is_dir():
+                raise StoreError(
+                    f"{place} is not finished; give the command that began it again to go on"
+                )
+            raise StoreMissingError(f"there is no folder {place}")
+        try:
+            if (place / MANIFEST).exists() and not (place / MANIFEST).is_file():
+                raise NotAStoreError(f"{place / MANIFEST} is no file; build it anew")
+            text = (place / MANIFEST).read_text("utf-8")
+        except FileNotFoundError:
+            raise NotAStoreError(f"{place} is no game in parts: it has no {MANIFEST}") from None
+        except NotAStoreError:
+            raise
+        except OSError as error:
+            raise StoreError(f"{place} cannot be read: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise NotAStoreError(f"{place / MANIFEST} is damaged; build it anew") from error
+        try:
+            found = json.loads(text)
+            if int(found["format"]) > FORMAT:
+                raise NewerStoreError(f"{place} is from a newer graphstore; upgrade the program")
+            if found.pop("check") != of_json(found):
+                raise ValueError("it is not what was written")
+            info = {column.name: found["game"][column.name] for column in schema.game.c}
+            contents = Contents(
+                info, dict(found["digests"]), tuple(found["below"]), dict(found["took"])
+            )
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+            raise NotAStoreError(f"{place / MANIFEST} is damaged; build it anew") from error
+        return cls(place, contents)
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """The row of the table game."""
+        return self.contents.info
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """The digests of the columns of state and edge."""
+        return self.contents.digests
+
+    def sql(
+        self,
+        statement: str,
+        parameters: Sequence[Any] | Mapping[str, Any] = (),
+        *,
+        rules: Game | None = None,
+        seconds: float | None = None,
+        rows: int | None = None,
+        memory: int | None = None,
+    ) -> Answer:
+        """Return the rows of one reading statement in DuckDB's SQL; see `graphstore.store.folder.sql`.
+
+        Raises:
+            QueryError: the SQL is wrong, would do more than read, or comes to a limit.
+            NotAStoreError: files are missing or damaged.
+            MissingExtraError: DuckDB or pyarrow is not installed.
+        """
+        from graphstore.store.folder.sql import sql
+
+        return sql(
+            self,
+            statement,
+            parameters,
+            rules=rules,
+            seconds=seconds,
+            rows=rows,
+            memory=memory,
+        )
+
+    def files(self, table: str) -> list[Path]:
+        """Return the files of a table, by wave, then by part."""
+        return files_of(self.path, table)

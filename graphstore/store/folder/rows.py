@@ -1,0 +1,258 @@
+"""The rows of a folder of parts in the order of their key, whatever the number of its files.
+
+Every file is in order, and no key is in two of them: so this is a merge. Of each file some rows
+are held, at least enough that the others can go on, and what is below the first key that may not
+be known yet is put in order and yielded.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from graphstore.errors import NotAStoreError
+from graphstore.rules.game import Ints, Progress, quiet
+from graphstore.store.arrow import pyarrow, types_of
+from graphstore.store.columns import Chunk, Column
+from graphstore.store.digests import ColumnDigests
+from graphstore.store.folder.layout import ROW_GROUP, TABLES, files_of
+
+PRIMARY: Final = {"state": ("id",), "edge": ("parent", "move")}
+"""The key of each table; files are merged by its first column, whose cells are in one file each."""
+
+MEMORY: Final = 1 << 30
+"""Bytes that are held, by default."""
+
+_MOST = 250_000  # rows yielded at once: more are put in order no faster
+_FEWEST = 1_000  # rows held of a file: with fewer it would be opened too often
+_LAST = np.iinfo(np.int64).max
+
+
+def rows_in(files: Sequence[Path], table: str) -> int:
+    """Return how many rows files have, as the ends of the files say.
+
+    Raises:
+        NotAStoreError: one of them cannot be read, or is of something else.
+    """
+    return sum(_Run(file, table).rows for file in files)
+
+
+def chunks(file: Path, table: str) -> Iterator[Chunk]:
+    """Yield (rows done, all, columns of the next ones) of one file, in its order.
+
+    Raises:
+        NotAStoreError: it cannot be read.
+    """
+    run, done = _Run(file, table), 0
+    while run.left:
+        rows = run.read(_MOST)
+        done += len(rows)
+        yield done, run.rows, _columns(rows)
+
+
+def ordered(files: Sequence[Path], table: str, *, memory: int = MEMORY) -> Iterator[Chunk]:
+    """Yield (rows done, all, columns of the next ones) of all files in the order of the key.
+
+    The key of a state is its id, that of an edge parent and move, as in `graphstore.store.columns`.
+
+    Args:
+        files: those of one table of a folder, each in order.
+        table: state or edge.
+        memory: bytes to hold, about. Where a row group of each file is more than half of that, row
+            groups are decoded several times.
+
+    Raises:
+        NotAStoreError: a file cannot be read, or is not in order.
+    """
+    runs = [run for run in (_Run(file, table) for file in files) if run.left]
+    total, done, before = sum(run.rows for run in runs), 0, (-1, -1)
+    width = max((run.width() for run in runs[:1]), default=1)
+    most = min(max(memory // (8 * width), _FEWEST), _MOST)
+    quota = min(max(memory // (3 * width * max(len(runs), 1)), _FEWEST), 2 * ROW_GROUP)
+    while runs:
+        for run in runs:
+            run.hold(quota)
+        bound = min((run.keys[-1] for run in runs if run.left), default=_LAST)
+        bound = _cut(runs, bound, most)
+        rows = _in_order([piece for run in runs for piece in run.take(bound)], PRIMARY[table][0])
+        runs = [run for run in runs if run.left or len(run.keys)]
+        columns = _columns(rows)
+        before = _check_order(files[0].parents[1], table, columns, before)
+        done += len(rows)
+        yield done, total, columns
+
+
+def digests_of(
+    path: Path,
+    tables: Sequence[str] = tuple(TABLES),
+    memory: int = MEMORY,
+    progress: Progress = quiet,
+) -> dict[str, str]:
+    """Return the digest of each column of a game in parts, by name, as any build has them.
+
+    Args:
+        path: the folder, which need not be complete.
+        tables: of which.
+        memory: see `ordered`.
+        progress: called with the phase and how far it is.
+
+    Raises:
+        NotAStoreError: see `ordered`.
+    """
+    hashes = ColumnDigests()
+    for table in tables:
+        for done, total, columns in ordered(files_of(path, table), table, memory=memory):
+            hashes.update_table(table, columns)
+            progress(f"digest {table}s", done, total)
+    return hashes.of_columns()
+
+
+class _Run:
+    """A file, and those of its rows that are held.
+
+    Attributes:
+        rows: how many it has.
+        left: how many of them were not held yet.
+        keys: of those that are.
+    """
+
+    def __init__(self, file: Path, table: str) -> None:
+        self._file = file
+        self._key = PRIMARY[table][0]
+        self._never_null = [column.name for column in TABLES[table] if not column.nullable]
+        self._metadata = self._reading(lambda: pyarrow().parquet.read_metadata(file))
+        if not self._metadata.schema.to_arrow_schema().equals(types_of(TABLES[table])):
+            raise NotAStoreError(f"{file} is damaged: its columns are not those of {table}")
+        self._group = 0
+        self._offset = 0  # in the row group, behind what was read last
+        self._held: list[Any] = []
+        self.rows: int = self._metadata.num_rows
+        self.left = self.rows
+        self.keys: Ints = np.empty(0, dtype=np.int64)
+
+    def width(self) -> int:
+        """Return how many bytes a row takes when it is held."""
+        rows = self._decoded(0)
+        return max(int(rows.nbytes) // max(len(rows), 1), 1)
+
+    def hold(self, quota: int) -> None:
+        """Hold at least half of so many rows, or all that are left."""
+        keys = [self.keys]
+        held = len(self.keys)
+        while self.left and held < (quota + 1) // 2:
+            rows = self.read(quota)
+            held += len(rows)
+            self._held.append(rows)
+            keys.append(rows[self._key].to_numpy())
+        if len(keys) > 1:
+            self.keys = np.concatenate(keys)
+
+    def take(self, bound: int) -> Iterator[Any]:
+        """Yield what is held up to a key, in pieces; hold it no longer."""
+        count = int(np.searchsorted(self.keys, bound, side="right"))
+        self.keys = self.keys[count:]
+        while count:
+            piece = self._held[0]
+            if len(piece) <= count:
+                self._held.pop(0)
+                count -= len(piece)
+                yield piece
+            else:
+                self._held[0] = piece.slice(count)
+                yield piece.slice(0, count)
+                count = 0
+
+    def read(self, most: int) -> Any:
+        """Return the next rows, at most so many, and not of two row groups."""
+        rows = self._decoded(self._group)
+        size, begin = len(rows), self._offset
+        if begin or size > most:
+            some = np.arange(begin, min(begin + most, size))
+            rows = rows.take(some)  # a copy: of a slice the whole row group would stay
+        self._offset += len(rows)
+        if self._offset == size:
+            self._group, self._offset = self._group + 1, 0
+        self.left -= len(rows)
+        return rows
+
+    def _decoded(self, group: int) -> Any:
+        """Return a row group, as one record batch."""
+        parquet = pyarrow().parquet
+
+        def decoded() -> Any:
+            with parquet.ParquetFile(self._file, metadata=self._metadata) as file:
+                rows = file.read_row_group(group, use_threads=False).combine_chunks()
+            rows.validate(full=True)  # texts are UTF-8
+            for name in self._never_null:
+                if rows[name].null_count:
+                    raise ValueError(f"{name} is NULL")
+            return rows
+
+        return self._reading(decoded)
+
+    def _reading(self, read: Any) -> Any:
+        try:
+            return read()
+        except (
+            OSError,
+            ValueError,
+            pyarrow().ArrowException,
+        ) as error:  # ArrowInvalid is a ValueError
+            what = " ".join(str(error).split())
+            raise NotAStoreError(f"{self._file} is damaged: {what}") from error
+
+
+def _cut(runs: Sequence[_Run], bound: int, most: int) -> int:
+    """Return the bound, or a lower one, up to which about `most` rows are held."""
+    up_to = [int(np.searchsorted(run.keys, bound, side="right")) for run in runs]
+    if sum(up_to) <= most * 5 // 4:
+        return bound
+    step = max(most // (16 * len(runs)), 1)
+    some = np.concatenate(
+        [run.keys[:count][step - 1 :: step] for run, count in zip(runs, up_to, strict=True)]
+    )
+    at = min(most // step, len(some) - 1)
+    return int(np.partition(some, at)[at])
+
+
+def _in_order(pieces: Sequence[Any], key: str) -> Any:
+    """Return rows as one table in the order of the key; moves of a parent are in order already."""
+    if len(pieces) == 1:
+        return pieces[0]
+    rows = pyarrow().concat_tables(pieces).combine_chunks()
+    return rows.take(np.argsort(rows[key].to_numpy(), kind="stable"))
+
+
+def _check_order(
+    folder: Path, table: str, columns: dict[str, Column], before: tuple[int, int]
+) -> tuple[int, int]:
+    """Return the last key of a chunk; refuse one that does not ascend from the last key before."""
+    keys = [columns[name] for name in PRIMARY[table]]
+    first = np.concatenate(([before[0]], keys[0]))
+    ascends = first[1:] > first[:-1]
+    if len(keys) == 2:
+        second = np.concatenate(([before[1]], keys[1]))
+        ascends |= (first[1:] == first[:-1]) & (second[1:] > second[:-1])
+    wrong = np.flatnonzero(~ascends)
+    if wrong.size:
+        row = " ".join(f"{name} {columns[name][wrong[0]]}" for name in PRIMARY[table])
+        raise NotAStoreError(f"{folder} is damaged: {row} is out of order, or there twice")
+    return int(keys[0][-1]), int(keys[-1][-1])
+
+
+def _columns(rows: Any) -> dict[str, Column]:
+    """Return a table of Arrow as columns: arrays, masked where NULL, and lists of texts."""
+    return {name: _column(rows[name].combine_chunks()) for name in rows.column_names}
+
+
+def _column(cells: Any) -> Column:
+    types = pyarrow().types
+    if types.is_string(cells.type):
+        return cells.to_numpy(zero_copy_only=False).tolist()
+    if types.is_boolean(cells.type):
+        cells = cells.cast("int8")
+    if not cells.null_count:
+        return cells.to_numpy()
+    mask = cells.is_null().to_numpy(zero_copy_only=False)
+    return np.ma.MaskedArray(cells.fill_null(0).to_numpy(), mask)

@@ -1,0 +1,206 @@
+"""The values of many positions at once, as arrays."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from operator import index
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection
+
+from graphstore.errors import NotAStoreError, NotInStoreError, PositionError, StoreError, shown
+from graphstore.rules.game import Ints
+from graphstore.store.by_key import Keyed
+from graphstore.store.probe import Probe
+from graphstore.store.schema import state
+from graphstore.util.arrays import numbered
+from graphstore.util.forks import forks
+
+Many: TypeAlias = Sequence[str] | Sequence[int] | Ints
+
+
+class Lookup(NamedTuple):
+    """What the database says of many positions, in the order asked; masked where NULL or missing.
+
+    Attributes:
+        state: int64[k].
+        found: bool[k], whether the database holds the state.
+        value: int8[k], for the player to move.
+        remoteness: int32[k].
+        score: float64[k], for the player who just moved.
+        win_depth: int32[k], likewise.
+        lose_depth: int32[k], likewise.
+    """
+
+    state: Ints
+    found: NDArray[np.bool_]
+    value: "np.ma.MaskedArray[Any, np.dtype[np.int8]]"
+    remoteness: "np.ma.MaskedArray[Any, np.dtype[np.int32]]"
+    score: "np.ma.MaskedArray[Any, np.dtype[np.float64]]"
+    win_depth: "np.ma.MaskedArray[Any, np.dtype[np.int32]]"
+    lose_depth: "np.ma.MaskedArray[Any, np.dtype[np.int32]]"
+
+
+_TYPES: dict[str, type[np.generic]] = {
+    "value": np.int8,
+    "remoteness": np.int32,
+    "score": np.float64,
+    "win_depth": np.int32,
+    "lose_depth": np.int32,
+}
+_ROWS = Keyed(state.c.id, state.c.id, *(state.c[name] for name in _TYPES))
+_ROW = np.dtype([("id", np.int64), *((name, np.float64) for name in _TYPES)])  # NaN where NULL
+
+
+def lookup(connection: Connection, states: Ints) -> Lookup:
+    """Return the values of many states, of which there may be some in the database."""
+    keys, which = numbered(states)
+    table = np.fromiter(_ROWS.rows(connection, keys.tolist()), _ROW)
+    at = np.searchsorted(keys, table["id"])
+    found = np.zeros(len(keys), dtype=np.bool_)
+    found[at] = True
+    cells = np.full((len(_TYPES), len(keys)), np.nan)
+    cells[:, at] = table.view(np.float64).reshape(-1, 1 + len(_TYPES))[:, 1:].T
+    cells = cells[:, which]
+    mask = np.isnan(cells)
+    np.copyto(cells, 0, where=mask)
+    return Lookup(states, found[which], *map(_masked, cells, mask, _TYPES.values()))
+
+
+def ids_or_texts(positions: Many) -> Ints | list[str]:
+    """Return what is asked for as ids of states, int64[k], or as a list of texts.
+
+    Raises:
+        PositionError: it is neither, or some of both.
+        NotInStoreError: an integer that is too large for an id.
+    """
+    if isinstance(positions, str):
+        raise PositionError(f"a list of positions is wanted, not one text, {shown(positions)}")
+    if hasattr(positions, "dtype"):
+        array = np.asarray(positions)
+        if array.ndim != 1:
+            raise PositionError(f"a list of positions is wanted, not an array {array.shape}")
+        if array.dtype.kind == "i":
+            return array.astype(np.int64)
+        if array.dtype.kind == "u":
+            return _checked(array.tolist() if array.dtype.itemsize == 8 else array)
+        positions = array.tolist()
+    listed = list(positions)
+    kinds = {*map(type, listed)}
+    if all(issubclass(kind, str) for kind in kinds) and kinds:
+        return listed
+    if all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
+        return _checked(listed)
+    wrong = next(
+        each for each in listed if isinstance(each, bool) or not isinstance(each, int | np.integer)
+    )
+    raise PositionError(
+        f"a list of ids of states, or one of texts, is wanted; {shown(repr(wrong))} is among them"
+    )
+
+
+def _checked(ids: Iterable[Any]) -> Ints:
+    """Return integers of any size as ids; no id is negative, so that what is below is as good."""
+    try:
+        return np.array(ids, dtype=np.int64)
+    except OverflowError:
+        wrong = next(each for each in ids if not -(2**63) <= each < 2**63)
+    raise NotInStoreError(f"no state has the id {shown(wrong)}: all are below 2**63")
+
+
+def _masked(cells: NDArray[np.float64], mask: NDArray[np.bool_], dtype: type[np.generic]) -> Any:
+    with np.errstate(invalid="ignore"):
+        exact = cells.astype(dtype)
+    wrong = exact != cells
+    if wrong.any():
+        raise NotAStoreError(f"the database is damaged: {cells[wrong][0]:g} is no value of a state")
+    return np.ma.MaskedArray(exact, mask)
+
+
+Asked: TypeAlias = str | int
+
+
+class Values(NamedTuple):
+    """What a state is worth.
+
+    Value and remoteness are for the player to move; score, win_depth and lose_depth for the player
+    who just moved.
+    """
+
+    value: int
+    remoteness: int | None
+    score: float
+    win_depth: int | None
+    lose_depth: int | None
+
+
+_VALUES = Keyed(state.c.id, *(state.c[name] for name in Values._fields))
+
+
+class Snapshot:
+    """One state of a database, for one thread, as long as the block lasts that lends it."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        probe: Callable[[Connection, Asked], Probe],
+        lookup: Callable[[Connection, Many], Lookup],
+    ) -> None:
+        self._connection = connection
+        self._probe = probe
+        self._lookup = lookup
+        self._forks = forks()
+        self._ended = False
+        self._one = _VALUES.text(connection.dialect, 1)
+        self._cursor: Any = connection.connection.cursor()
+
+    def values(self, state: int) -> Values | None:
+        """Return what a state is worth, None if the database does not hold it.
+
+        Raises:
+            TypeError: the id is not an integer.
+        """
+        self._check()
+        key = index(state)
+        if not 0 <= key < 2**63:
+            return None
+        row = self._cursor.execute(self._one, (key,)).fetchone()
+        return None if row is None else Values(*row)
+
+    def probe(self, position: Asked) -> Probe:
+        """Return what `graphstore.Store.probe` does."""
+        self._check()
+        return self._probe(self._connection, position)
+
+    def lookup(self, positions: Many) -> Lookup:
+        """Return what `graphstore.Store.lookup` does."""
+        self._check()
+        return self._lookup(self._connection, positions)
+
+    def end(self) -> None:
+        """Look no more up."""
+        self._ended = True
+        if self._forks == forks():
+            self._cursor.close()
+
+    def _check(self) -> None:
+        if self._ended:
+            raise StoreError("this snapshot has ended; take another: with store.snapshot()")
+        if self._forks != forks():
+            raise StoreError(
+                "this snapshot is the parent process's; take one here: with store.snapshot()"
+            )
+
+
+@contextmanager
+def pinned(connection: Connection) -> Iterator[None]:
+    """Let a connection see one state of the database throughout."""
+    before = forks()
+    if connection.dialect.name == "sqlite":  # whose driver begins no transaction to read
+        connection.exec_driver_sql("BEGIN")
+    try:
+        yield
+    finally:
+        if before == forks():
+            connection.rollback()

@@ -1,0 +1,1 @@
+"""graphstore/store/postgres."""

@@ -1,0 +1,349 @@
+"""A place for a game: a schema in a PostgreSQL database. See `graphstore.store.backend`.
+
+A build is one transaction: it makes a draft schema, fills it, drops the old one and takes its name.
+Killed at any moment it leaves nothing, or a draft, if that was filled over several connections; and
+readers see the old game or the new one. Whoever reads
+or writes a game reads its table `game` first, and the swap locks that table before any other, so
+that they never wait for each other in a circle.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from functools import cached_property
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from sqlalchemy import Connection, Engine, create_engine, text
+from sqlalchemy.pool import NullPool, QueuePool
+
+from graphstore.errors import (
+    NotAStoreError,
+    StoreError,
+    StoreExistsError,
+    StoreMissingError,
+    StoreReplacedError,
+)
+from graphstore.rules.game import Ints
+from graphstore.store import schema
+from graphstore.store.backend import REPLACE, UNCHANGED, WAIT
+from graphstore.store.postgres import server
+from graphstore.store.postgres.draft import PostgresDraft, sweep, try_lock
+from graphstore.store.postgres.rows import Selecting
+from graphstore.store.postgres.server import MARK, Address, check_name, explained, quoted
+from graphstore.store.postgres.sql import run
+from graphstore.store.sql import Answer, Function
+
+_OURS = text(
+    "SELECT nspname FROM pg_catalog.pg_namespace "
+    "WHERE pg_catalog.obj_description(oid, 'pg_namespace') = :mark ORDER BY nspname COLLATE \"C\""
+)
+_THERE = text(
+    "SELECT pg_catalog.obj_description(oid, 'pg_namespace') AS mark, "
+    "pg_catalog.pg_has_role(nspowner, 'USAGE') AS mine, "
+    "pg_catalog.pg_get_userbyid(nspowner) AS owner, "
+    "pg_catalog.has_schema_privilege(oid, 'USAGE') AS open "
+    "FROM pg_catalog.pg_namespace WHERE nspname = :name"
+)
+_BROKEN = """
+SELECT concat('index ', i.indexrelid::regclass, ' is not valid')
+FROM pg_catalog.pg_index AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.indrelid
+JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+WHERE NOT i.indisvalid AND nspname = current_schema()
+UNION ALL
+SELECT concat('constraint ', conname, ' is not validated') FROM pg_catalog.pg_constraint
+JOIN pg_catalog.pg_namespace AS n ON n.oid = connamespace
+WHERE NOT convalidated AND nspname = current_schema()
+"""
+_TRAPS = """
+WITH here AS (
+    SELECT c.* FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n
+        ON n.oid = c.relnamespace AND n.nspname = :schema
+    WHERE c.relname = ANY(:tables)
+)
+SELECT concat(relname, ' is no plain table') FROM here WHERE relkind <> 'r'
+UNION ALL SELECT concat(relname, ' has row-level security') FROM here WHERE relrowsecurity
+UNION ALL SELECT concat(relname, ' has a trigger, ', tgname)
+    FROM here JOIN pg_catalog.pg_trigger ON tgrelid = here.oid WHERE NOT tgisinternal
+UNION ALL SELECT concat(relname, ' has a rule, ', rulename)
+    FROM here JOIN pg_catalog.pg_rewrite ON ev_class = here.oid WHERE relkind = 'r'
+UNION ALL SELECT concat('there is a function, ', proname)
+    FROM pg_catalog.pg_proc JOIN pg_catalog.pg_namespace AS n ON n.oid = pronamespace
+    WHERE nspname = :schema
+UNION ALL SELECT concat('there is an operator, ', oprname)
+    FROM pg_catalog.pg_operator JOIN pg_catalog.pg_namespace AS n ON n.oid = oprnamespace
+    WHERE nspname = :schema
+LIMIT 1
+"""
+_TABLES = [*schema.metadata.tables, "alembic_version"]
+
+
+class PostgresSchema:
+    """A schema that has a game, or will have.
+
+    Attributes:
+        address: the address, without a password.
+    """
+
+    def __init__(self, at: Address) -> None:
+        self._at = at
+        self.address = str(at)
+
+    @classmethod
+    def of(cls, address: str) -> "PostgresSchema":
+        """Return the place that a ``postgresql://`` address means."""
+        return cls(server.read_address(address))
+
+    @property
+    def path(self) -> Path:
+        """Refuse: a schema is in no file of its own."""
+        raise StoreError(f"{self.address} is in a database, and only files are served")
+
+    @cached_property
+    def product(self) -> str:
+        """What manages it, and which version."""
+        with self.explained(), closing(server.connect(self._at, reads=True)) as connection:
+            return f"PostgreSQL {connection.info.parameter_status('server_version')}"
+
+    @property
+    def name(self) -> str:
+        """The schema, as SQL names it where a % must be doubled."""
+        return quoted(self._schema).replace("%", "%%")
+
+    @property
+    def _schema(self) -> str:
+        assert self._at.schema is not None, "for_game() and located() say which"
+        return self._at.schema
+
+    def for_game(self, name: str) -> "PostgresSchema":
+        """Return the schema of the game's own name, if the address names none."""
+        if self._at.schema is not None:
+            return self
+        return PostgresSchema(self._at._replace(schema=check_name(name, self._at.shown)))
+
+    def located(self) -> "PostgresSchema":
+        """Return the schema that the address names, else the only one with a game."""
+        if self._at.schema is not None:
+            return self
+        with self.explained(), self.session() as connection:
+            found = list(connection.scalars(_OURS, {"mark": MARK}))
+        if not found:
+            raise StoreMissingError(
+                f"{self.address} has no game; graphstore build GAME --db {self.address}"
+            )
+        if len(found) > 1:
+            known = [str(self._at._replace(schema=name)) for name in found]
+            raise StoreMissingError(
+                f"{self.address} has {len(found)} games; say which: {' or '.join(known)}"
+            )
+        return PostgresSchema(self._at._replace(schema=found[0]))
+
+    def exists(self) -> bool:
+        """Return whether there is a schema of that name."""
+        with self.explained(), self.session() as connection:
+            return self.there(connection) is not None
+
+    def explained(self, consequence: str = "") -> AbstractContextManager[None]:
+        """Turn errors of the server, and of the way to it, into one line about the address."""
+        return explained(self._at, consequence)
+
+    def blamed(self) -> AbstractContextManager[None]:
+        """Blame nothing on the server: it answers for its own files."""
+        return nullcontext()
+
+    def revision(self) -> str:
+        """Return the schema revision of a game that is there."""
+        with self.explained(), self.session(reads=True) as connection:
+            there = self.there(connection)
+            if there is None:
+                raise StoreMissingError(
+                    f"there is no schema {self.address}; graphstore build GAME --db {self.address}"
+                )
+            if there.mark != MARK:
+                raise NotAStoreError(f"{self.address} is not a graphstore database")
+            if not there.open:
+                raise StoreError(
+                    f"{self.address}: you may not read it; its owner can: GRANT USAGE ON SCHEMA "
+                    "and GRANT SELECT ON ALL TABLES IN SCHEMA"
+                )
+            trap = connection.scalar(text(_TRAPS), {"schema": self._schema, "tables": _TABLES})
+            if trap is not None:
+                raise NotAStoreError(
+                    f"{self.address} is not as graphstore writes it: {trap}; what reads it would "
+                    "run the code of others"
+                )
+            rows = connection.exec_driver_sql("SELECT version_num FROM alembic_version").all()
+        if len(rows) != 1:
+            raise NotAStoreError(
+                f"{self.address} is damaged: it records {len(rows)} schema revisions, not one"
+            )
+        return str(rows[0][0])
+
+    def engine(self) -> Engine:
+        """Return an engine whose connections only read."""
+        return create_engine(
+            "postgresql+psycopg://",
+            creator=lambda: server.connect(self._at, reads=True),
+            poolclass=QueuePool,
+            max_overflow=-1,
+            use_native_hstore=False,
+        )
+
+    def check_same(self, connection: Connection, digest: str | None) -> None:
+        """Refuse to read on where another game has taken the place; None: any will do."""
+        driver: Any = connection.connection.driver_connection
+        self._check_same(driver, digest)
+
+    def _check_same(self, driver: psycopg.Connection[Any], digest: str | None) -> None:
+        try:
+            found = server.begin(driver)
+        except psycopg.errors.UndefinedTable as error:
+            if digest is None:
+                raise
+            raise StoreReplacedError(f"{self.address} is gone by now; open it again") from error
+        if digest is not None and found != [digest]:
+            raise StoreReplacedError(f"{self.address} holds another game by now; open it again")
+
+    def sql(
+        self,
+        statement: str,
+        parameters: Sequence[Any] | Mapping[str, Any],
+        functions: Mapping[str, Function],
+        *,
+        digest: str,
+        seconds: float | None = None,
+        rows: int | None = None,
+    ) -> Answer:
+        """Return the rows of a person's statement, which can only read."""
+        connection = server.connect(self._at, reads=True)
+        try:
+            self._check_same(connection, digest)
+        except BaseException:
+            connection.close()
+            raise
+        return run(
+            connection,
+            statement,
+            parameters,
+            set(functions),
+            seconds=seconds,
+            rows=rows,
+        )
+
+    @contextmanager
+    def selecting(self, digest: str, chosen: Ints | None) -> Iterator[Selecting]:
+        """Lend what reads many rows; `chosen` are the ids of states to narrow them to."""
+        with (
+            self.explained(),
+            closing(server.connect(self._at, reads=True, autocommit=True)) as driver,
+        ):
+            if chosen is not None:
+                driver.read_only = False
+                driver.execute(f"CREATE TABLE {Selecting.chosen} (id bigint PRIMARY KEY)")
+                with (
+                    driver.cursor() as cursor,
+                    cursor.copy(f"COPY {Selecting.chosen} FROM STDIN") as copy,
+                ):
+                    copy.write("".join(f"{state}\n" for state in chosen.tolist()))
+                driver.execute(f"ANALYZE {Selecting.chosen}")
+                driver.read_only = True
+            driver.autocommit = False
+            self._check_same(driver, digest)
+            yield Selecting(driver, quoted(self._schema))
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Lend a connection in a transaction that no other writer is in; commit it at the end."""
+        with self.session() as connection:
+            connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT}s'")
+            connection.exec_driver_sql("SELECT digest FROM game").all()  # before any other table
+            connection.exec_driver_sql("LOCK TABLE agent IN EXCLUSIVE MODE")
+            yield connection
+            connection.commit()
+
+    @contextmanager
+    def upgrading(self) -> Iterator[Connection]:
+        """Lend a connection in a transaction in which tables may be changed."""
+        with self.session() as connection:
+            connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT}s'")
+            yield connection
+            connection.commit()
+
+    def agents_in(self) -> tuple[str, list[str]]:
+        """Return the name of the game and of its agents, whatever its version; or nothing."""
+        with self.explained(), self.session() as connection:
+            return self.agents_seen(connection)
+
+    def integrity(self) -> Iterator[str]:
+        """Yield the indexes and constraints that the server does not vouch for."""
+        with self.explained(), self.session() as connection:
+            yield from connection.exec_driver_sql(_BROKEN).scalars()
+
+    @contextmanager
+    def draft(self, *, force: bool) -> Iterator[PostgresDraft]:
+        """Lend a draft that can take the place; if it does not, nothing is left of it."""
+        # A session's lock: it is gone with the session, however that ends.
+        number = int.from_bytes(
+            blake2b(f"graphstore {self._schema}".encode(), digest_size=8).digest(), signed=True
+        )
+        with self.explained(UNCHANGED), self.session() as connection:
+            self._check_target(connection, force=force)
+            if not try_lock(connection, number):
+                raise StoreError(
+                    f"another build is writing {self.address}; wait for it, or name another schema"
+                )
+            sweep(connection)
+            connection.rollback()  # the lock stays, and no transaction idles while it is solved
+            draft = PostgresDraft(self, connection, number)
+            try:
+                yield draft
+            except BaseException:
+                draft.discard()
+                raise
+
+    def _check_target(self, connection: Connection, *, force: bool) -> None:
+        there = self.there(connection)
+        right = "SELECT pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE')"
+        if there is not None and there.mark != MARK:
+            raise StoreError(
+                f"{self.address} is a schema that graphstore did not make, and does not replace; "
+                "add ?schema=NAME to the address"
+            )
+        if there is not None and not force:
+            raise StoreExistsError(f"{self.address} exists; {REPLACE}")
+        if there is not None and not there.mine:
+            raise StoreError(f"{self.address} belongs to {there.owner}, who alone can replace it")
+        if not connection.exec_driver_sql(right).scalar():
+            raise StoreError(
+                f"{self.address}: you may make no schema there; its owner can: "
+                "GRANT CREATE ON DATABASE"
+            )
+
+    def there(self, connection: Connection) -> Any:
+        """Return the schema of that name, as a connection sees it; None for want of one."""
+        return connection.execute(_THERE, {"name": self._schema}).first()
+
+    def agents_seen(self, connection: Connection) -> tuple[str, list[str]]:
+        """Return what `agents_in` does, as a connection sees it."""
+        there = self.there(connection)
+        if there is None or there.mark != MARK:
+            return "", []
+        game = connection.exec_driver_sql(f"SELECT name FROM {self.name}.game").scalar()
+        known = text("SELECT pg_catalog.to_regclass(:name) IS NOT NULL")
+        if not connection.scalar(known, {"name": f"{quoted(self._schema)}.agent"}):
+            return str(game), []
+        rows = connection.exec_driver_sql(f"SELECT name FROM {self.name}.agent ORDER BY name")
+        return str(game), list(rows.scalars())
+
+    @contextmanager
+    def session(self, *, reads: bool = False) -> Iterator[Connection]:
+        """Lend a connection of its own."""
+        engine = create_engine(
+            "postgresql+psycopg://",
+            creator=lambda: server.connect(self._at, reads=reads),
+            poolclass=NullPool,
+            use_native_hstore=False,
+        )
+        with engine.connect() as connection:
+            yield connection

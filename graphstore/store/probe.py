@@ -1,0 +1,313 @@
+"""Named questions about a solved game, asked over a connection to its database.
+
+Any orientation of a position is found: the rules turn it into its state, and its moves are given
+in the orientation that was asked.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import numpy as np
+from sqlalchemy import Connection, bindparam, select
+
+from graphstore.errors import NotAStoreError, NotInStoreError, PositionError, shown
+from graphstore.rules.board import WORDS, Choice, choices
+from graphstore.rules.game import IN_PLAY, Game, best_first
+from graphstore.rules.notebook import or_none, picture, row, table
+from graphstore.store.by_key import Keyed
+from graphstore.store.schema import STRATEGY, WHOLE, edge, state
+
+BATCH = 10_000  # ids bound to one statement; SQLite takes 32,766 at most
+
+_MOVES = (
+    select(
+        edge.c.move,
+        state.c.id,
+        state.c.position,
+        state.c.value,
+        state.c.remoteness,
+        state.c.score,
+        state.c.win_depth,
+        state.c.lose_depth,
+    )
+    .join(state, state.c.id == edge.c.child)
+    .where(edge.c.parent == bindparam("state"))
+)
+_CHILDREN = Keyed(edge.c.parent, edge.c.child)
+
+_NOT_THERE = {
+    WHOLE: "database: no play from its starts leads there",
+    STRATEGY: "strategy: {player} never lets play come there",
+}
+
+
+class Move(NamedTuple):
+    """A legal move and what it leads to.
+
+    Value and remoteness are the child's, so for the opponent, whose turn it then is; score,
+    win_depth and lose_depth are for the player who makes the move.
+    """
+
+    move: int
+    state: int
+    position: str
+    value: int
+    remoteness: int | None
+    score: float
+    win_depth: int | None
+    lose_depth: int | None
+
+
+class Probe(NamedTuple):
+    """What the database says of a position: its state's columns, and all moves, best first.
+
+    Value, remoteness and random_value are for the player to move; score, win_depth, lose_depth
+    and best_response for the player who just moved. The position and its moves keep the orientation
+    that was asked.
+    """
+
+    state: int
+    position: str
+    ply: int
+    to_move: int | None
+    ended: bool
+    value: int
+    remoteness: int | None
+    score: float
+    win_depth: int | None
+    lose_depth: int | None
+    orbit: int
+    random_value: float | None
+    winner: int | None
+    best_response: float | None
+    moves: tuple[Move, ...]
+
+    @property
+    def best(self) -> tuple[Move, ...]:
+        """All equally best moves."""
+        return tuple(move for move in self.moves if _rank(move) == _rank(self.moves[0]))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as nested dicts and lists, under the names of the columns."""
+        return {**self._asdict(), "moves": [move._asdict() for move in self.moves]}
+
+    def choices(self) -> list[Choice]:
+        """Return the moves as a board shows them, best first; read off the texts alone."""
+        return choices(None, self.position, self.moves)
+
+    @or_none
+    def _repr_svg_(self) -> str:
+        return picture(self.position, shown=self.choices())
+
+    @or_none
+    def _repr_html_(self) -> str:
+        cells = [
+            (each.move, each.position, WORDS[each.value], each.depth) for each in self.choices()
+        ]
+        moves = table(("move", "position", "result", "depth"), cells) if cells else ""
+        return row([(picture(self.position, shown=self.choices()), _caption(self))]) + moves
+
+
+class Line(NamedTuple):
+    """A line of best play: the positions met, each with the move that led to it.
+
+    Attributes:
+        moves: the moves played, the lowest of the best ones each time.
+        positions: the texts, one more than the moves.
+        probes: what the database says of each position.
+        repeats: whether the line stops because it would come back to a state.
+    """
+
+    moves: tuple[int, ...]
+    positions: tuple[str, ...]
+    probes: tuple[Probe, ...]
+    repeats: bool
+
+    @or_none
+    def _repr_html_(self) -> str:
+        played = [(None, "\u00a0")] + [
+            (each.cell, f"{each.name}: {each.label}")
+            for probe, move in zip(self.probes, self.moves, strict=False)
+            for each in probe.choices()
+            if each.move == move
+        ]
+        return row(
+            [
+                (picture(position, last=cell, pixels=28), caption)
+                for position, (cell, caption) in zip(self.positions, played, strict=True)
+            ]
+        )
+
+
+class State(NamedTuple):
+    """A row of the table `state`, as it is."""
+
+    id: int
+    position: str
+    ply: int
+    to_move: int | None
+    ended: bool
+    value: int
+    remoteness: int | None
+    score: float
+    win_depth: int | None
+    lose_depth: int | None
+    orbit: int
+    random_value: float | None
+    winner: int | None
+    best_response: float | None
+
+
+_BY_ID = Keyed(state.c.id, *(state.c[name] for name in State._fields))
+_WORTH = slice(State._fields.index("value"), State._fields.index("lose_depth") + 1)  # of a Move
+_BY_TEXT = select(*(state.c[name] for name in State._fields)).where(
+    state.c.position == bindparam("text")
+)
+
+
+def read_position(connection: Connection, game: Game, position: str | int) -> int:
+    """Return the packed position that a text or a state id means.
+
+    Raises:
+        PositionError: the text is no position.
+        NotInStoreError: no state has that id.
+    """
+    if isinstance(position, str):
+        try:
+            return game.read(position)
+        except PositionError:
+            if not _is_number(position):
+                raise
+    row = _by_id(connection, int(position))
+    if row is None:
+        raise NotInStoreError(f"no state has the id {shown(position)}")
+    return game.read(row.position)
+
+
+def states_by_id(connection: Connection, ids: Sequence[int]) -> dict[int, State]:
+    """Return the rows of the states that the database holds, by id."""
+    return {row[0]: State._make(row) for row in _BY_ID.rows(connection, ids)}
+
+
+def probe(connection: Connection, game: Game, position: int, *, extent: str = WHOLE) -> Probe:
+    """Return what the database says of a packed position.
+
+    Args:
+        connection: to the database.
+        game: its rules.
+        position: in any orientation.
+        extent: what is in the database; where it is a strategy, player 1 has only its moves.
+
+    Raises:
+        NotInStoreError: the database does not hold it.
+    """
+    here = np.array([position], dtype=np.int64)
+    if game.outcomes(here)[0] == IN_PLAY:
+        _, played, children = game.expand(here)
+    else:
+        played, children = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int64)
+    family = np.concatenate((here, children))
+    text, *texts = game.texts(family)
+    ids = game.canonical(family).tolist()
+    rows = {row[0]: row for row in _BY_ID.rows(connection, ids)}
+    row = rows.get(ids[0])
+    if row is None:
+        why = _NOT_THERE.get(extent, _NOT_THERE[WHOLE]).format(player=game.players[0])
+        raise NotInStoreError(f"{text} is not in this {why}")
+    kept = set(ids)
+    stored = State._make(row)
+    if extent == STRATEGY and stored.to_move == 1:
+        kept = {child for (child,) in _CHILDREN.rows(connection, ids[:1])}
+    legal = [each for each in zip(played.tolist(), ids[1:], texts, strict=True) if each[1] in kept]
+    if not kept <= rows.keys() or bool(legal) != bool(texts):
+        raise NotAStoreError(f"the database is damaged: a move of {text} leads to no state")
+    return _answer(stored, text, [Move(*each, *rows[each[1]][_WORTH]) for each in legal])
+
+
+def probe_as_stored(connection: Connection, position: str | int) -> Probe:
+    """Return what the database says of a state, without the rules: by id, or text as stored.
+
+    Raises:
+        NotInStoreError: the database has no such row.
+    """
+    row = _as_stored(connection, position)
+    if row is None:
+        raise NotInStoreError(
+            f"{shown(position)} is no position as stored; to read others the rules are needed"
+        )
+    moves = [Move(*cells) for cells in connection.execute(_MOVES, {"state": row.id})]
+    return _answer(row, row.position, moves)
+
+
+def line(
+    probe: Callable[[str | int], Probe], position: str | int, *, most: int | None = None
+) -> Line:
+    """Return a line of best play from a position to the end, or to a repetition.
+
+    Args:
+        probe: what looks a position up.
+        position: where the line begins.
+        most: how many moves will do.
+    """
+    moves: list[int] = []
+    probes = [probe(position)]
+    met: set[int] = set()
+    while probes[-1].moves and probes[-1].state not in met and len(moves) != most:
+        met.add(probes[-1].state)
+        best = probes[-1].moves[0]
+        moves.append(best.move)
+        probes.append(probe(best.position))
+    repeats = probes[-1].state in met
+    return Line(tuple(moves), tuple(each.position for each in probes), tuple(probes), repeats)
+
+
+def below(connection: Connection, start: int) -> Iterator[list[int]]:
+    """Yield the states that play from a state can reach, one wave of new ones at a time."""
+    met = {start}
+    wave = [start]
+    while wave:
+        yield wave
+        children = _CHILDREN.rows(connection, wave)
+        wave = list({child for (child,) in children} - met)
+        met.update(wave)
+
+
+def _caption(probe: Probe) -> str:
+    """Return what a position is worth, in words that need no rules."""
+    worth = WORDS[probe.value]
+    if probe.ended:
+        return f"over: {worth} for the player to move"
+    mover = "the player to move" if probe.to_move is None else f"player {probe.to_move}, to move"
+    end = "play need never end" if probe.remoteness is None else f"{probe.remoteness} plies"
+    return f"{worth} for {mover}: {end}"
+
+
+def _as_stored(connection: Connection, position: str | int) -> State | None:
+    if isinstance(position, str):
+        with suppress(UnicodeEncodeError):  # of half a character, which SQLite cannot hold
+            row = connection.execute(_BY_TEXT, {"text": position}).first()
+            if row is not None:
+                return State._make(row)
+        if not _is_number(position):
+            return None
+    return _by_id(connection, int(position))
+
+
+def _is_number(text: str) -> bool:
+    """Return whether a text can be the id of a state: of 19 digits at most."""
+    return text.isdecimal() and len(text) < 20
+
+
+def _by_id(connection: Connection, state: int) -> State | None:
+    """Return the row of a state, None for want of one, however large the number."""
+    return states_by_id(connection, [state]).get(state) if 0 <= state < 2**63 else None
+
+
+def _answer(row: State, text: str, moves: list[Move]) -> Probe:
+    ordered = sorted(moves, key=lambda move: (_rank(move), move.move))
+    return Probe(row.id, text, row.ply, row.to_move, bool(row.ended), *row[5:], tuple(ordered))
+
+
+def _rank(move: Move) -> tuple[float, int, int]:
+    return best_first(move.score, move.win_depth, move.lose_depth)

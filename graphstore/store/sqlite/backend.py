@@ -1,0 +1,286 @@
+"""A place for a game: a SQLite file. See `graphstore.store.backend` for what a place can do.
+
+A build writes a draft beside its target and renames it at the end, so that, killed at any moment,
+it leaves the old file or none.
+"""
+
+import errno
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine
+from sqlalchemy.pool import NullPool, QueuePool
+
+from graphstore.errors import NotAStoreError, StoreMissingError, StoreReplacedError
+from graphstore.rules.game import Ints
+from graphstore.store import schema
+from graphstore.store.backend import UNCHANGED, WAIT
+from graphstore.store.folder.layout import is_folder
+from graphstore.store.sql import Answer, Function, run
+from graphstore.store.sqlite.draft import SqliteDraft, check_target, take_over
+from graphstore.store.sqlite.opening import blamed, connect, explained, refuse_traps
+from graphstore.store.sqlite.rows import Selecting
+from graphstore.util.signals import held_back
+
+CACHE = 64 * 2**20  # bytes of a file, at most, that a connection keeps in memory
+_STEPS = 100_000  # of SQLite's virtual machine between two chances to interrupt it
+
+
+class SqliteFile:
+    """A file that has a game, or will have.
+
+    Once its revision was asked, it is that file alone that is read, and none that takes its place.
+
+    Attributes:
+        path: where it is.
+        address: the same as text.
+        product: what manages it, and which version.
+    """
+
+    product = f"SQLite {sqlite3.sqlite_version}"
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.address = str(path)
+        self._file: os.stat_result | None = None
+
+    def for_game(self, name: str) -> "SqliteFile":
+        """Return the place itself: a file may have any name."""
+        return self
+
+    def located(self) -> "SqliteFile":
+        """Return the place of the file that is there by now: it holds one game."""
+        return SqliteFile(self.path)
+
+    def exists(self) -> bool:
+        """Return whether something is there."""
+        return self.path.exists()
+
+    @contextmanager
+    def explained(self, consequence: str = "") -> Iterator[None]:
+        """Turn errors of the database and the file system into one line about the file."""
+        with explained(self.path, consequence):
+            yield
+
+    def blamed(self) -> AbstractContextManager[None]:
+        """Turn what a damaged file has led to into one line about it; what is a bug stays one."""
+        return blamed(self.path)
+
+    def revision(self) -> str:
+        """Return the schema revision of a file that is ours.
+
+        Raises:
+            StoreMissingError, NotAStoreError: there is none, or it is damaged.
+        """
+        path = self.path
+        _check_header(path)
+        with explained(path):
+            before = path.stat()
+            with closing(connect(path)) as connection:
+                connection.execute("BEGIN")
+                refuse_traps(connection, path)
+                rows = connection.execute("SELECT version_num FROM alembic_version").fetchall()
+                page, count, mode = (
+                    connection.execute(f"PRAGMA {each}").fetchone()[0]
+                    for each in ("page_size", "page_count", "journal_mode")
+                )
+                file = path.stat()
+        if not os.path.samestat(before, file):  # a build has just replaced it
+            return self.revision()
+        if mode != "wal" and file.st_size < page * count:
+            # SQLite itself does not mind if the last page is there in part
+            raise NotAStoreError(
+                f"{path} is damaged: it has {file.st_size:,} bytes of {page * count:,}"
+            )
+        if len(rows) != 1:
+            raise NotAStoreError(
+                f"{path} is damaged: it records {len(rows)} schema revisions, not one"
+            )
+        self._file = file
+        return str(rows[0][0])
+
+    def connect(self) -> sqlite3.Connection:
+        """Return a read-only connection of the standard library's driver.
+
+        Raises:
+            StoreReplacedError: another file has taken the place of the one that was opened.
+        """
+        connection = connect(self.path)
+        if self._file is None or os.path.samestat(self.path.stat(), self._file):
+            return connection
+        connection.close()
+        raise StoreReplacedError(
+            f"{self.path} was replaced by another build meanwhile; open it anew"
+        )
+
+    def engine(self) -> Engine:
+        """Return an engine whose connections only read, and keep in memory what they have read."""
+
+        def remembering() -> sqlite3.Connection:
+            connection = self.connect()
+            connection.execute(f"PRAGMA cache_size = -{CACHE // 1024}")
+            return connection
+
+        return create_engine(
+            "sqlite://",
+            creator=remembering,
+            poolclass=QueuePool,
+            pool_size=8,
+            max_overflow=-1,
+            pool_use_lifo=True,
+            pool_reset_on_return=None,
+        )
+
+    def check_same(self, connection: Connection, digest: str | None) -> None:
+        """Do nothing: an open file stays what it was when another takes its name."""
+
+    def sql(
+        self,
+        statement: str,
+        parameters: Sequence[Any] | Mapping[str, Any],
+        functions: Mapping[str, Function],
+        *,
+        digest: str,
+        seconds: float | None = None,
+        rows: int | None = None,
+    ) -> Answer:
+        """Return the rows of a person's statement, which can only read."""
+        return run(self.connect(), statement, parameters, functions, seconds=seconds, rows=rows)
+
+    @contextmanager
+    def selecting(self, digest: str, chosen: Ints | None) -> Iterator[Selecting]:
+        """Lend what reads many rows; `chosen` are the ids of states to narrow them to."""
+        with explained(self.path):
+            connection = self.connect()
+        with closing(connection):
+            connection.set_progress_handler(lambda: 0, _STEPS)  # where Python sees to signals
+            if chosen is not None:
+                connection.execute("PRAGMA temp_store = MEMORY")
+                connection.execute(f"CREATE TABLE {Selecting.chosen} (id INTEGER PRIMARY KEY)")
+                ids = ((state,) for state in chosen.tolist())
+                connection.executemany(f"INSERT INTO {Selecting.chosen} VALUES (?)", ids)
+            yield Selecting(connection)
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Lend a connection in a transaction that no other writer is in; commit it at the end.
+
+        A trainer that waited for a build finds another file in its place, and opens it.
+        """
+        driver = partial(
+            sqlite3.connect,
+            f"{self.path.absolute().as_uri()}?mode=rw",
+            uri=True,
+            isolation_level=None,  # the driver itself would begin one later than it is needed
+            timeout=WAIT,
+        )
+        engine = create_engine("sqlite://", creator=driver, poolclass=NullPool)
+        while True:
+            before = self.path.stat()
+            with engine.connect() as connection:
+                connection.exec_driver_sql("PRAGMA trusted_schema = OFF")
+                connection.exec_driver_sql("PRAGMA foreign_keys = ON")
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+                if not os.path.samestat(before, self.path.stat()):
+                    continue  # a build has put another file in its place, which is the one to use
+                yield connection
+                connection.commit()
+                return
+
+    @contextmanager
+    def upgrading(self) -> Iterator[Connection]:
+        """Lend a connection in a transaction in which tables may be changed.
+
+        A write that another program was killed in is rolled back first.
+        """
+        _check_header(self.path)
+        with closing(sqlite3.connect(self.path)) as connection:
+            connection.execute("PRAGMA schema_version").fetchall()
+        # The driver itself would begin a transaction only at the first INSERT or the like.
+        driver = partial(sqlite3.connect, self.path, isolation_level=None)
+        engine = create_engine("sqlite://", creator=driver, poolclass=NullPool)
+        with engine.begin() as begun:
+            begun.exec_driver_sql("BEGIN IMMEDIATE")
+            yield begun
+
+    def agents_in(self) -> tuple[str, list[str]]:
+        """Return the game and the agents of a file of any version, or anything else."""
+        if not self.path.exists():
+            return "", []
+        try:
+            with closing(connect(self.path)) as connection:
+                refuse_traps(connection, self.path)
+                (game,) = connection.execute("SELECT name FROM game").fetchone()
+                there = "SELECT 1 FROM sqlite_master WHERE name = 'agent'"
+                if not connection.execute(there).fetchall():
+                    return str(game), []
+                rows = connection.execute("SELECT name FROM agent ORDER BY name").fetchall()
+                return str(game), [str(name) for (name,) in rows]
+        except (sqlite3.Error, TypeError):
+            return "", []
+
+    def integrity(self) -> Iterator[str]:
+        """Yield what the database manager itself finds wrong, a line each."""
+        with closing(self.connect()) as connection:
+            for (found,) in connection.execute("PRAGMA integrity_check"):
+                for line in found.split("\n"):
+                    if line != "ok" and not line.startswith("***"):
+                        yield line
+
+    @contextmanager
+    def draft(self, *, force: bool) -> Iterator[SqliteDraft]:
+        """Lend a draft that can take the place of the file; if it does not, nothing is left of it.
+
+        The draft is locked while it is written; what a killed build left is not locked, and is
+        taken over.
+        """
+        with explained(self.path, UNCHANGED):
+            check_target(self.path, force=force)
+            path = self.path.with_name(f".{self.path.name}.building")
+            lock = None
+            try:
+                with held_back():
+                    lock = take_over(path)
+                yield SqliteDraft(self, path, lock)
+            except BaseException:
+                if lock is not None:  # else it is another build's
+                    path.unlink(missing_ok=True)
+                raise
+            finally:
+                if lock is not None:
+                    os.close(lock)
+
+
+def _check_header(path: Path) -> None:
+    """Refuse a file that graphstore did not write.
+
+    SQLite reads it, since a process that closes any descriptor of a file of its own drops all its
+    locks on it; and without journals, which another program may have left.
+    """
+    with explained(path):
+        if not path.exists():
+            raise StoreMissingError(f"there is no file {path}; graphstore build GAME --db {path}")
+        if not path.is_file():
+            kind = "folder" if path.is_dir() else "pipe or device"
+            if is_folder(path):
+                raise NotAStoreError(
+                    f"{path} is a game in parts: ask it with graphstore sql, or make a database of "
+                    "it with graphstore load"
+                )
+            raise NotAStoreError(f"{path} is a {kind}, not a graphstore database")
+        if not os.access(path, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        with closing(connect(path, "&immutable=1")) as connection:
+            try:
+                (found,) = connection.execute("PRAGMA application_id").fetchone()
+            except sqlite3.DatabaseError as error:
+                if error.sqlite_errorname != "SQLITE_NOTADB":
+                    raise
+                found = None
+        if found != schema.APPLICATION_ID:
+            raise NotAStoreError(f"{path} is not a graphstore database")

@@ -1,0 +1,126 @@
+"""SQLite files opened to be read, and what goes wrong with them in one line."""
+
+import os
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Final
+
+from sqlalchemy.exc import DBAPIError
+
+from graphstore.errors import GraphstoreError, NotAStoreError, StoreError, shown
+from graphstore.store.schema import metadata, state
+
+
+def connect(path: Path, how: str = "") -> sqlite3.Connection:
+    """Return a read-only connection of the standard library's driver."""
+    uri = f"{path.absolute().as_uri()}?mode=ro{how}"
+    return careful(sqlite3.connect(uri, uri=True, check_same_thread=False))
+
+
+@contextmanager
+def explained(path: str | os.PathLike[str], consequence: str = "") -> Iterator[None]:
+    """Turn errors of the database and the file system into one line about the file."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except (DBAPIError, sqlite3.Error, OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "orig", None) or error
+        what = getattr(reason, "strerror", None) or str(reason)
+        if isinstance(reason, UnicodeDecodeError):  # of what SQLite itself would say
+            what = bytes(reason.object).decode(errors="replace")
+        what = " ".join(what.split())
+        then = f"{'; ' * bool(consequence)}{consequence}"
+        if what == "database is locked":
+            what = "another program is writing to it; try again when it is done"
+        damaged = type(reason) is sqlite3.DatabaseError  # SQLITE_CORRUPT or SQLITE_NOTADB
+        if damaged or what.startswith(("no such", "malformed", "Could not decode")):
+            raise NotAStoreError(f"{path} is damaged: {what}{then}") from error
+        if getattr(reason, "sqlite_errorname", "") == "SQLITE_READONLY_ROLLBACK":
+            what = f"another program was killed while it wrote; run: graphstore upgrade {path}"
+        raise StoreError(f"{path}: {what}{then}") from error
+
+
+LONGEST: Final = 10_000_000
+"""Bytes of a text, or of a row: the longest that graphstore writes has some thousands."""
+
+UNFORESEEN: Final = (TypeError, ValueError, ArithmeticError, LookupError, AssertionError)
+"""What reading cells leads to that are not of their column's kind."""
+
+_TABLES: Final = {*metadata.tables, "alembic_version"}
+_PLAIN: Final = re.compile(r"create table\s(?!.*\bas\b)", re.IGNORECASE | re.DOTALL)
+
+
+def careful(connection: sqlite3.Connection) -> sqlite3.Connection:
+    """Return a connection to which the SQL in its file is no more than data."""
+    connection.execute("PRAGMA trusted_schema = OFF")  # views call SQLite's harmless functions only
+    connection.execute("PRAGMA cell_size_check = ON")
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
+    return connection
+
+
+def refuse_traps(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a file whose tables are no plain tables: reading one would run SQL of others.
+
+    Raises:
+        NotAStoreError: one is a view or a virtual table, computes a column, or has a trigger.
+    """
+    master = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master")
+    for kind, name, table, sql in master:
+        fault = ""
+        if kind == "trigger" and str(table).lower() in _TABLES:
+            fault = f"{shown(str(table))} has a trigger, {shown(str(name))}"
+        elif kind in ("table", "view") and str(name).lower() in _TABLES:
+            plain = kind == "table" and _PLAIN.match(_without_winner(str(sql)))
+            fault = "" if plain else f"{shown(str(name))} is no plain table"
+        if fault:
+            raise NotAStoreError(
+                f"{path} is not as graphstore writes it: {fault}; what reads it would run "
+                "the SQL of others"
+            )
+
+
+def damage(path: Path) -> str:
+    """Return what SQLite finds wrong with a file, in one line; nothing where that is nothing.
+
+    It looks at every page and at the kind of every cell, which takes as long as reading the file.
+    """
+    try:
+        with closing(
+            careful(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True))
+        ) as c:
+            (found,) = c.execute("PRAGMA quick_check(1)").fetchone()
+    except sqlite3.Error as error:
+        found = error
+    return "" if found == "ok" else " ".join(str(found).split())
+
+
+@contextmanager
+def blamed(path: Path) -> Iterator[None]:
+    """Turn what a damaged file has led to into one line about it; what is a bug stays one.
+
+    Raises:
+        NotAStoreError: the file is damaged, and something failed that should not have.
+    """
+    try:
+        yield
+    except GraphstoreError:
+        raise
+    except UNFORESEEN as error:
+        found = damage(path)
+        if not found:
+            raise
+        raise NotAStoreError(f"{path} is damaged: {found}") from error
+
+
+def _without_winner(sql: str) -> str:
+    """Return the SQL of a table without the one computed column that there is."""
+    return sql.replace(f"GENERATED ALWAYS AS ({_WINNER})", "")
+
+
+_computed = state.c.winner.computed
+assert _computed is not None
+_WINNER: Final = str(_computed.sqltext)

@@ -1,0 +1,71 @@
+"""Many rows of a SQLite file, streamed."""
+
+import json
+import sqlite3
+from collections.abc import Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+
+from sqlalchemy import Dialect
+from sqlalchemy.dialects import sqlite
+
+from graphstore.util.signals import held_back
+
+_PAGE = """
+SELECT json_group_array(parent), json_group_array(move), json_group_array(child)
+FROM (SELECT * FROM edge WHERE (parent, move) > (?, ?) ORDER BY parent, move LIMIT ?)
+"""
+
+
+class Selecting:
+    """Reads many rows of a file, over a connection of its own.
+
+    Attributes:
+        main: how the tables of the game are qualified.
+        chosen: the table of the chosen ids.
+        dialect: of the SQL.
+    """
+
+    main = "main"
+    chosen = "temp.graphstore_chosen"
+    dialect: Dialect = sqlite.dialect()
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    @contextmanager
+    def cursor(self) -> Iterator[sqlite3.Cursor]:
+        """Lend a cursor in whose long steps Ctrl-C is seen."""
+        cursor = self._connection.cursor()
+        try:
+            yield cursor
+        except sqlite3.OperationalError as error:
+            if str(error) == "interrupted":
+                raise KeyboardInterrupt from None
+            raise
+        finally:
+            with suppress(sqlite3.ProgrammingError):  # rows read half may outlive the connection
+                cursor.close()
+
+    def edges(self, rows: int) -> Generator[list[Sequence[int]], None, None]:
+        """Yield the columns of all edges in the order of their key, so many rows at a time.
+
+        SQLite makes one text of each, as the driver takes twice as long for that many rows; and a
+        thread of its own fetches the next while the last is made use of.
+        """
+        with self.cursor() as cursor, ThreadPoolExecutor(max_workers=1) as ahead:
+
+            def page(parent: int, move: int) -> tuple[str, ...]:
+                texts: tuple[str, ...] = cursor.execute(_PAGE, (parent, move, rows)).fetchone()
+                return texts
+
+            with held_back():  # a thread whose start is interrupted may never end
+                coming = ahead.submit(page, -1, 0)  # no id is negative
+            while (texts := coming.result())[0] != "[]":
+                coming = ahead.submit(page, _last(texts[0]), _last(texts[1]))
+                yield [json.loads(text) for text in texts]
+
+
+def _last(numbers: str) -> int:
+    """Return the last of a JSON list of numbers."""
+    return int(numbers[max(numbers.rfind(","), 0) + 1 : -1])

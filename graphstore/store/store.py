@@ -1,0 +1,455 @@
+"""The database of a solved game, opened for reading; and its upgrade to a newer schema."""
+
+import os
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection
+
+from graphstore.errors import (
+    GraphstoreError,
+    MissingExtraError,
+    NewerStoreError,
+    NotAStoreError,
+    NotInStoreError,
+    OlderStoreError,
+    PositionError,
+    QueryError,
+    RulesDifferWarning,
+    RulesMissingError,
+    StoreError,
+    StoreReplacedError,
+)
+from graphstore.games import are_those_of, find_builtin
+from graphstore.rules.game import Game
+from graphstore.rules.notebook import facts, or_none
+from graphstore.store import probe as query
+from graphstore.store import schema
+from graphstore.store.backend import Place
+from graphstore.store.lookup import Lookup, Many, Snapshot, ids_or_texts, lookup, pinned
+from graphstore.store.migrating import migrate
+from graphstore.store.q_table import of_position, whole
+from graphstore.store.sql import Answer
+from graphstore.store.sqlite.backend import SqliteFile
+from graphstore.store.sqlite.opening import UNFORESEEN
+from graphstore.util.forks import Connections
+
+if TYPE_CHECKING:
+    from graphstore.solver.graph import GameGraph  # and with it networkx: only graph() needs it
+
+
+class Store:
+    """A solved game in a database, opened for reading only.
+
+    >>> import tempfile, graphstore
+    >>> path = tempfile.mkdtemp() + "/tictactoe.db"
+    >>> graphstore.build("tictactoe", path).states
+    765
+    >>> with graphstore.Store.open(path) as store:
+    ...     store.info["positions"]
+    5478
+    """
+
+    def __init__(self, place: Place, rules: Game | None = None) -> None:
+        self.place = place
+        self._rules = rules
+        self._connections = Connections(place.engine)
+        try:
+            with place.explained(), self._connections.engine.connect() as connection:
+                place.check_same(connection, None)
+                self.info: dict[str, Any] = _game_row(connection, place)
+        except BaseException:
+            self.close()
+            raise
+        built_by = (self.info["name"], self.info["rules"])
+        if rules is not None and not are_those_of(rules, *built_by):
+            warnings.warn(
+                f"{place.address} was built by other rules, or another version of them: "
+                f"{' '.join(built_by)}, now {rules.name} {rules.rules}; verify tells more",
+                RulesDifferWarning,
+                stacklevel=3,
+            )
+
+    @classmethod
+    def open(cls, address: str | os.PathLike[str], *, rules: Game | None = None) -> "Store":
+        """Open a database for reading.
+
+        Args:
+            address: a file, its URL ``sqlite:///FILE``, or ``postgresql://USER@HOST/DATABASE``,
+                with ``?schema=NAME`` if that has several games.
+            rules: the game's rules, where they are not built in.
+
+        Raises:
+            StoreMissingError: there is no such file, or no game in that database.
+            NotAStoreError: graphstore did not write it, or it is damaged.
+            OlderStoreError, NewerStoreError: its schema is not this version's.
+            MissingExtraError: psycopg is not installed.
+        """
+        return cls.at(find_place(address).located(), rules=rules)
+
+    @classmethod
+    def at(cls, place: Place, *, rules: Game | None = None) -> "Store":
+        """Open the database at a place; see `open`."""
+        revision = place.revision()
+        if revision not in schema.REVISIONS:
+            raise _newer(place, revision)
+        if revision != schema.REVISIONS[-1]:
+            raise OlderStoreError(
+                f"{place.address} has schema {revision}, this graphstore reads "
+                f"{schema.REVISIONS[-1]}; run: graphstore upgrade {place.address}"
+            )
+        try:
+            return cls(place, rules)
+        except StoreReplacedError:  # between the two questions
+            return cls.at(place.located(), rules=rules)
+
+    def __enter__(self) -> "Store":
+        return self
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        self.close()
+        if isinstance(error, UNFORESEEN) and not isinstance(error, GraphstoreError):
+            with self.place.blamed():
+                raise error
+
+    def __reduce__(self) -> str:
+        raise StoreError(
+            f"a store cannot be pickled; in another process open it there: {self.address}"
+        )
+
+    def __repr__(self) -> str:
+        return f"<Store {self.address}: {self.info['name']}, {self.info['states']} states>"
+
+    @or_none
+    def _repr_html_(self) -> str:
+        told = ("states", "moves", "positions", "plies", "start", "value", "remoteness", "extent")
+        report = {name: self.info[name] for name in told if name in self.info}
+        return facts(f"{self.info['name']}: {self.address}", report)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._connections.close()
+
+    @property
+    def address(self) -> str:
+        """Where it is, as `Store.open` takes it and messages say it."""
+        return self.place.address
+
+    @property
+    def path(self) -> Path:
+        """The file.
+
+        Raises:
+            StoreError: it is in no file of its own, but in a PostgreSQL database.
+        """
+        return self.place.path
+
+    @property
+    def game(self) -> Game:
+        """The rules: those given, else the built-in game that the database names.
+
+        Raises:
+            RulesMissingError: the game is not built in and no rules were given.
+        """
+        if self._rules is None:
+            self._rules = find_builtin(self.info["name"])
+        if self._rules is None:
+            raise RulesMissingError(
+                f"{self.info['name']} is not built in; add --rules FILE.py:NAME (rules=)"
+            )
+        return self._rules
+
+    @property
+    def has_rules(self) -> bool:
+        """Whether the rules are known; if not, positions are found only as they are stored."""
+        try:
+            return self.game is not None
+        except RulesMissingError:
+            return False
+
+    def probe(self, position: str | int) -> query.Probe:
+        """Return what the database says of a position, and all its moves, best first.
+
+        Args:
+            position: as a person types it, in any orientation; or the id of a state.
+
+        Raises:
+            PositionError: the text is no position; the leaf says why.
+            NotInStoreError: the database does not hold it.
+        """
+        with self.connect() as connection:
+            return self._probe(connection, position)
+
+    def get(self, position: str | int) -> query.Probe | None:
+        """Return what `probe` does, or None where that raises for want of such a position."""
+        try:
+            return self.probe(position)
+        except (PositionError, NotInStoreError):
+            return None
+
+    def lookup(self, positions: Many) -> Lookup:
+        """Return the values of many positions at once, as arrays, without their moves.
+
+        Args:
+            positions: texts in any orientation, or ids of states: a list, an array, a column.
+
+        Raises:
+            PositionError: a text is no position, or there are other things among them.
+            NotInStoreError: an integer is too large for an id; others are masked if missing.
+        """
+        with self.connect() as connection:
+            return self._lookup(connection, positions)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Snapshot]:
+        """Lend look-ups in one state of the database: for one thread, and many look-ups.
+
+        >>> import tempfile, graphstore
+        >>> path = tempfile.mkdtemp() + "/tictactoe.db"
+        >>> graphstore.build("tictactoe", path).states
+        765
+        >>> with graphstore.Store.open(path) as store, store.snapshot() as snapshot:
+        ...     [snapshot.values(state) for state in (34832, 77)]
+        [Values(value=0, remoteness=6, score=0.5, win_depth=None, lose_depth=None), None]
+        """
+        with self.connect() as connection, pinned(connection):
+            snapshot = Snapshot(connection, self._probe, self._lookup)
+            try:
+                yield snapshot
+            finally:
+                snapshot.end()
+
+    def _probe(self, connection: Connection, position: str | int) -> query.Probe:
+        if not self.has_rules:
+            return query.probe_as_stored(connection, position)
+        try:
+            here = query.read_position(connection, self.game, position)
+        except PositionError as error:
+            # Rules that write texts but cannot read them: what is stored can still be found.
+            with suppress(NotInStoreError):
+                return query.probe_as_stored(connection, position)
+            raise error from None
+        return query.probe(connection, self.game, here, extent=self.info["extent"])
+
+    def _lookup(self, connection: Connection, positions: Many) -> Lookup:
+        asked = ids_or_texts(positions)
+        if isinstance(asked, list):
+            asked = self.game.canonical(self.game.read_many(asked))
+        return lookup(connection, asked)
+
+    def q_table(self, position: str | int | None = None) -> NDArray[np.void]:
+        """Return what moves are worth to the player who chooses them, one row a legal move.
+
+        The fields are those of the view q_table: ``state`` and ``child``, int64 ids; ``move``,
+        int32; ``optimal``, int8, if both then play their best; ``random``, float64, if both play
+        at random; ``best_response``, float64, if the opponent plays at random and the mover his
+        best against that. NaN where NULL. ``pandas.DataFrame(table)`` makes a data frame of it.
+
+        Args:
+            position: as for `probe`: its moves alone, in the orientation asked. By default those
+                of all states, by state and then by move.
+
+        Raises:
+            PositionError, NotInStoreError: see `probe`.
+
+        >>> import tempfile, graphstore
+        >>> path = tempfile.mkdtemp() + "/tictactoe.db"
+        >>> graphstore.build("tictactoe", path).moves
+        2270
+        >>> with graphstore.Store.open(path) as store:
+        ...     table = store.q_table()
+        ...     openings = store.q_table(".../.../...")
+        >>> table.dtype.names
+        ('state', 'move', 'child', 'optimal', 'random', 'best_response')
+        >>> len(table), openings["move"].tolist()
+        (2270, [0, 1, 2, 3, 4, 5, 6, 7, 8])
+        >>> openings["best_response"].round(4).tolist()[:5]
+        [0.9948, 0.987, 0.9948, 0.987, 0.9896]
+        """
+        probe = None if position is None else self.probe(position)
+        with self.connect() as connection:
+            if probe is None:
+                return whole(connection)
+            return of_position(connection, probe)
+
+    def line(self, position: str | int | None = None, *, most: int | None = None) -> query.Line:
+        """Return a line of best play from a position, by default from the (first) start.
+
+        Args:
+            position: as for `probe`.
+            most: how many moves will do.
+
+        Raises:
+            PositionError, NotInStoreError: see `probe`.
+        """
+        start = self.info["start"] if position is None else position
+        return query.line(self.probe, start, most=most)
+
+    def sql(
+        self,
+        statement: str,
+        parameters: Sequence[Any] | Mapping[str, Any] = (),
+        *,
+        seconds: float | None = None,
+        rows: int | None = None,
+    ) -> Answer:
+        """Return the rows of one reading statement; it may call board(id) and canonical(text).
+
+        Args:
+            statement: in SQL.
+            parameters: what takes the place of ``?`` in order, or of ``:name`` by name.
+            seconds: that the database may work on it; None: as long as it takes.
+            rows: that the answer may have; None: any number.
+
+        Raises:
+            QueryError: the SQL is wrong, would do more than read, or comes to a limit.
+        """
+        with self.place.explained():
+            return self.place.sql(
+                statement,
+                parameters,
+                self.functions(),
+                digest=self.info["digest"],
+                seconds=seconds,
+                rows=rows,
+            )
+
+    def graph(self, *, below: str | int | None = None) -> "GameGraph":
+        """Return the solved graph, whole or what play from one position can reach.
+
+        The ply of a state is its distance from the game's start, not from `below`.
+        """
+        from graphstore.store.graph import load
+
+        start = None if below is None else self.probe(below).state
+        with self.connect() as connection:
+            return load(connection, self.info["name"], below=start)
+
+    def census(self) -> list[dict[str, Any]]:
+        """Return the rows of the view census: counts of states and positions by ply."""
+        with self.connect() as connection:
+            rows = connection.execute(schema.VIEWS["census"]).mappings()
+            return [dict(row) for row in rows]
+
+    def functions(self) -> dict[str, Callable[[Any], Any]]:
+        """Return the SQL functions that a person's statement may call, by name."""
+
+        def here(position: Any) -> int:
+            if not isinstance(position, str | int):
+                raise QueryError(
+                    f"board() and canonical() take the text of a position or the id of a state, "
+                    f"not {position!r}"
+                )
+            with self.connect() as connection:
+                return query.read_position(connection, self.game, position)
+
+        def board(position: Any) -> str:
+            return self.game.board(here(position))
+
+        def canonical(position: Any) -> int:
+            return int(self.game.canonical(np.array([here(position)], dtype=np.int64))[0])
+
+        return {"board": board, "canonical": canonical}
+
+    @contextmanager
+    def connect(self) -> Iterator[Connection]:
+        """Lend a read-only connection; database errors come out as one clear line.
+
+        In PostgreSQL the block is one transaction, which sees one state of the game throughout.
+
+        Raises:
+            StoreError: the place holds another game by now, or cannot be read.
+        """
+        with (
+            self.place.explained(),
+            self.place.blamed(),
+            self._connections.engine.connect() as connection,
+        ):
+            self.place.check_same(connection, self.info["digest"])
+            yield connection
+
+
+def upgrade(address: str | os.PathLike[str]) -> str:
+    """Bring a database to the newest schema, in place and in one transaction.
+
+    A write that another program was killed in is rolled back first.
+
+    Returns:
+        The revision that it had before.
+
+    Raises:
+        NotAStoreError, NewerStoreError: it cannot be upgraded.
+    """
+    place = find_place(address).located()
+    with place.explained("nothing was changed"), place.upgrading() as connection:
+        before = place.revision()
+        if before not in schema.REVISIONS:
+            raise _newer(place, before)
+        if before != schema.REVISIONS[-1]:
+            try:
+                migrate(connection)
+            except NotAStoreError as error:  # of what is in it, not of which place it is
+                raise NotAStoreError(f"{place.address} is {error}; nothing was changed") from error
+    return before
+
+
+_ALMOST = re.compile(r"postgres(ql)?:|(host|hostaddr|port|user|password|dbname|service) *=")
+
+
+def find_place(address: str | os.PathLike[str]) -> Place:
+    """Return the place that an address means.
+
+    Args:
+        address: a file, ``sqlite:///FILE``, or ``postgresql://USER@HOST/DATABASE``.
+
+    Raises:
+        StoreError: an address of another kind, or that cannot be read.
+        MissingExtraError: a PostgreSQL address, and psycopg is not installed.
+    """
+    text = os.fspath(address)
+    scheme, colon, rest = text.partition("://")
+    scheme = scheme.lower()
+    if not colon and _ALMOST.match(text):  # and a password may be in it
+        raise StoreError(
+            "an address of PostgreSQL is written postgresql://USER@HOST/DATABASE?schema=NAME"
+        )
+    if not colon:
+        return SqliteFile(Path(text))
+    if scheme == "sqlite":
+        return SqliteFile(Path(rest.removeprefix("/")))
+    if scheme in ("postgresql", "postgres"):
+        try:
+            import psycopg  # noqa: F401  # or is libpq missing?
+        except ImportError as error:
+            raise MissingExtraError(
+                "a PostgreSQL address needs psycopg: pip install 'psycopg[binary]'"
+            ) from error
+        from graphstore.store.postgres.backend import PostgresSchema
+
+        return PostgresSchema.of(f"{scheme}://{rest}")
+    raise StoreError(
+        f"{scheme}://{rest.rpartition('@')[2]}: only files and sqlite:/// or postgresql:// "
+        "addresses will do"
+    )
+
+
+def _newer(place: Place, revision: str) -> NewerStoreError:
+    return NewerStoreError(
+        f"{place.address} was written by a newer graphstore (schema {revision}, this one knows up "
+        f"to {schema.REVISIONS[-1]}); upgrade graphstore"
+    )
+
+
+def _game_row(connection: Connection, place: Place) -> dict[str, Any]:
+    rows = connection.execute(schema.game.select()).mappings().all()
+    if len(rows) != 1:
+        raise NotAStoreError(
+            f"{place.address} is damaged: its table game has {len(rows)} rows, not one"
+        )
+    return dict(rows[0])

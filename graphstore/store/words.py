@@ -1,0 +1,58 @@
+from typing import TYPE_CHECKING
+
+from graphstore.rules import game as rules
+from graphstore.rules.game import Game
+from graphstore.rules.plain import PlainGame
+from graphstore.store.probe import Move, Probe
+
+if TYPE_CHECKING:
+    pass
+
+
+def move_in_words(move: Move, *, bound: bool = False) -> str:
+    """Return what a move is worth to the player who makes it, in words; `bound` as `in_words`."""
+    if move.value == rules.LOSS:
+        if not move.win_depth:
+            return "wins at once"
+        most = "at most " if bound else ""
+        return f"wins with {most}{_count(move.win_depth, 'more move', 'more moves')}"
+    if move.value == rules.WIN:
+        within = "within" if bound else "in"
+        return f"loses {within} {move.lose_depth}" if move.lose_depth else "loses at once"
+    return f"draw, {move.score:.0%} of the replies lose" if move.score else "draw"
+
+
+def in_words(game: Game | None, probe: Probe, *, bound: bool = False) -> str:
+    """Return what a position is worth, in words.
+
+    Args:
+        game: the rules, if they are known.
+        probe: the position.
+        bound: whether depths are bounds, as they are under a strategy.
+    """
+    if probe.to_move is None:
+        mover, other = "the player to move", "the other player"
+    else:
+        players = PlainGame.players if game is None else game.players
+        mover, other = players[probe.to_move - 1], players[2 - probe.to_move]
+    winner = {rules.WIN: mover, rules.LOSS: other}.get(probe.value)
+    if probe.ended:
+        return f"over: {winner} has won" if winner else "over: drawn"
+    turn = "" if probe.to_move is None else f"{mover} to move: "
+    if winner is None:
+        if probe.remoteness is None:
+            return f"{turn}drawn, play need never end"
+        return f"{turn}drawn, a tie is {_count(probe.remoteness, 'ply', 'plies')} away"
+    depth = probe.lose_depth if probe.value == rules.WIN else probe.win_depth
+    if depth is None or probe.remoteness is None:
+        return f"{turn}{winner} wins, but the depths are missing: graphstore verify tells more"
+    plies = _count(probe.remoteness, "ply", "plies")
+    if depth == 0:
+        return f"{turn}{winner} wins whatever is played ({plies})"
+    if bound:
+        return f"{turn}{winner} wins within {_count(depth, 'move', 'moves')} (at most {plies})"
+    return f"{turn}{winner} wins in {_count(depth, 'move', 'moves')} ({plies})"
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"

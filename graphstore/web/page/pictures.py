@@ -1,0 +1,226 @@
+"""The boards of a page: the large one, whose cells are links, and the little ones."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from graphstore.errors import SettingError
+from graphstore.games.ultimate.rules import Ultimate
+from graphstore.rules import board as boards
+from graphstore.rules.board import EMPTY, TURNS, WORDS, Board, Choice, board_of
+from graphstore.rules.game import Game
+from graphstore.rules.svg import COLOURS, aside, framed, mark_svg, marked_up, svg, text_svg
+from graphstore.web.page.query import Asked
+
+LITTLE = 88  # pixels that a little board is wide at most
+LARGE = 64  # pixels of a cell of the large one
+STYLE: Final = (
+    ":root{"
+    + "".join(f"--gs-{WORDS[value]}:{colour};" for value, colour in COLOURS.items())
+    + "}.gs-below{font-size:14px;font-weight:400}"
+    ".gs-free,.gs-board .gs-edge{fill:transparent}.gs-chosen{fill:var(--gs-last)}"
+    ".gs-edge{stroke-width:4;rx:6px}.gs-board .gs-chosen.gs-edge{fill:var(--gs-last)}"
+    + "".join(f".gs-{word}.gs-edge{{stroke:var(--gs-{word})}}" for word in WORDS.values())
+    + ".gs-free + .gs-value,.gs-free ~ .gs-below{fill:var(--gs-ink)}"
+    ".gs-board a:focus-visible{outline:none}"
+    ".gs-board a:focus-visible rect,.gs-board a:hover rect{stroke:var(--gs-ink);stroke-width:4}"
+)
+"""The look of cells that are links, beside `graphstore.rules.svg.STYLE`."""
+
+
+class Link(NamedTuple):
+    """What a page lets people do with a cell, and what it shows there.
+
+    Attributes:
+        href: where it leads.
+        words: what it is, for people who do not see it.
+        kind: ``win``, ``draw``, ``loss``, ``free`` or ``chosen``; the colour.
+        text: a few characters on the cell.
+        below: a few more below them, smaller.
+        chooses: whether it only chooses a piece, or puts it back.
+    """
+
+    href: str
+    words: str
+    kind: str = "free"
+    text: str = ""
+    below: str = ""
+    chooses: bool = False
+
+
+def large(
+    game: Game | None, text: str, links: Mapping[int, Link] | None, *, last: int | None, title: str
+) -> str:
+    """Return the picture of a position, its cells as links; of one without cells, its text.
+
+    Args:
+        game: the rules, if they are known.
+        text: the position.
+        links: by cell.
+        last: the cell that was played last.
+        title: what it is, for people who do not see it.
+    """
+    board = board_of(text, game)
+    if board is None:
+        drawn = text if game is None else game.board(game.read(text))
+        return text_svg(drawn, style=False)
+    cells = [
+        _linked(cell, mark, (links or {}).get(cell), last=cell == last)
+        for cell, mark in enumerate(board.cells)
+    ]
+    return framed(board, cells, last=last, title=title, pixels=LARGE, style=False, role="group")
+
+
+def little(game: Game | None, text: str, *, last: int | None = None) -> str | None:
+    """Return a small picture of a position; None if it has no cells."""
+    board = board_of(text, game)
+    if board is None:
+        return None
+    return svg(board, last=last, title=text, pixels=_pixels(board), style=False)
+
+
+def links(
+    choices: Sequence[Choice],
+    asked: Asked,
+    *,
+    to: Callable[[Choice], str],
+    here: Callable[[Asked], str],
+    beads: Callable[[Choice], str] = lambda _: "",
+) -> dict[int, Link]:
+    """Return what the cells of a board link to.
+
+    A move that only puts a mark is one link. Where marks are moved, the first link chooses the
+    mark, which shows where it can go.
+
+    Args:
+        choices: the moves, best first.
+        asked: which mark was chosen, and whether values are to be hidden.
+        to: the address of what a move leads to.
+        here: the address of the same position, asked otherwise.
+        beads: how many an agent has for a move, nothing without a box.
+    """
+    found: dict[int, Link] = {}
+    chosen = asked.source if asked.source in {choice.source for choice in choices} else None
+    if chosen is not None:
+        back = here(asked._replace(source=None, target=None))
+        found[chosen] = Link(back, "put back", "chosen", chooses=True)
+    groups: dict[int, list[Choice]] = {}
+    for choice in choices:
+        cell = choice.cell if choice.source == chosen else choice.source
+        if cell is not None and cell != chosen and (chosen is None or choice.source == chosen):
+            groups.setdefault(cell, []).append(choice)
+    for cell, group in groups.items():
+        best = group[0]
+        words = worth(best, hide=asked.hide)
+        moves = len(group) == 1 and best.source == chosen
+        if moves:
+            href = to(best)
+            words = words.removeprefix(": ") if best.name == str(cell) else best.name + words
+        elif best.source == chosen:
+            href = here(asked._replace(source=chosen, target=cell))
+            words = f"{len(group)} moves{words}"
+        else:
+            href = here(asked._replace(source=cell, target=None))
+            count = f"{len(group)} move{'s' * (len(group) > 1)}"
+            words = f"{count} from here{words}"
+        kind, text = ("free", "") if asked.hide else (WORDS[best.value], best.label)
+        number = beads(best) if len(group) == 1 else ""
+        if number:
+            words += f", {number} beads"
+        below = number and f"• {number}"
+        found[cell] = Link(href, words or "free", kind, text, below, chooses=not moves)
+    return found
+
+
+def turned(game: Game, text: str) -> dict[str, str]:
+    """Return `graphstore.rules.board.images` of a position; of ultimate tic-tac-toe, its game's own.
+
+    Its text shows no rows; its drawing tells what was done to it.
+    """
+    found = boards.images(game, text)
+    board = board_of(text, game)
+    if board is None or not isinstance(game, Ultimate):
+        return found
+    images = game.images(np.array([game.read(text)], dtype=np.int64)).ravel()
+    for image in game.texts(images):
+        drawn = board_of(image, game)
+        rows = [] if drawn is None else list(drawn.rows)
+        for name, turn in TURNS.items():
+            if turn(board.rows) == rows:
+                found.setdefault(name, image)
+    return found
+
+
+def turned_cell(game: Game, text: str, way: str, cell: int | None) -> int | None:
+    """Return where a cell of a board is after one of the ways to turn it."""
+    board = board_of(text, game)
+    if board is None or cell is None or cell >= len(board.cells):
+        return None
+    numbers = "".join(map(chr, range(len(board.cells))))
+    rows = [numbers[at : at + board.columns] for at in range(0, len(numbers), board.columns)]
+    return "".join(TURNS[way](rows)).index(chr(cell))
+
+
+def check(asked: Asked, choices: Sequence[Choice]) -> None:
+    """Refuse a chosen piece that cannot move, and a target to which it cannot.
+
+    Raises:
+        SettingError: it is one of these.
+    """
+    if asked.source is None:
+        if asked.target is not None:
+            raise SettingError(f"to={asked.target} needs from=, the cell of the piece that moves")
+        return
+    targets = {choice.cell for choice in choices if choice.source == asked.source}
+    if not targets:
+        raise SettingError(f"from={asked.source}: no piece can be moved from there here")
+    if asked.target is not None and asked.target not in targets:
+        raise SettingError(f"to={asked.target}: the piece on {asked.source} cannot go there")
+
+
+def worth(choice: Choice, *, hide: bool) -> str:
+    """Return the value and the depth of a move in words, behind a colon; nothing if hidden."""
+    if hide:
+        return ""
+    depth = "" if choice.depth is None else f", depth {choice.depth}"
+    return f": {WORDS[choice.value]}{depth}"
+
+
+def _pixels(board: Board) -> int:
+    return max(2, min(24, LITTLE // max(board.columns, len(board.rows))))
+
+
+def _linked(cell: int, mark: str, link: Link | None, *, last: bool) -> str:
+    """Return a cell of a page: what is on it under its label, in a link where it has one."""
+    drawn = mark_svg(mark)
+    name = "" if mark in EMPTY else f": {mark}{', played last' if last else ''}"
+    if link is None:
+        label = f'<g role="img" aria-label="{marked_up(f"cell {cell}{name}")}">{drawn}</g>'
+        return label if drawn else ""
+    parts = []
+    small = " gs-small" if len(link.text) > 2 else ""
+    if drawn:
+        parts.append(f'<rect class="gs-{link.kind} gs-edge" x="3" y="3" width="54" height="54"/>')
+        parts.append(aside(drawn) if link.text else drawn)
+        if link.text:
+            parts.append(
+                f'<rect class="gs-{link.kind}" x="28" y="2" width="30" height="22" rx="6"/>'
+                f'<text class="gs-value gs-small" x="43" y="18">{marked_up(link.text)}</text>'
+            )
+    else:
+        parts.append(
+            f'<rect class="gs-{link.kind}" x="4" y="4" width="52" height="52" rx="6"/>'
+            f'<text class="gs-value{small}" x="30" y="{28 if link.below else 36}">'
+            f"{marked_up(link.text)}</text>"
+        )
+    if link.below:
+        parts.append(
+            f'<text class="gs-value gs-below" x="30" y="48">{marked_up(link.below)}</text>'
+        )
+    words = f"cell {cell}{name}, {link.words}" if name else f"cell {cell}: {link.words}"
+    data = f'data-cell="{cell}"{" data-replace" * link.chooses}'
+    return (
+        f'<a href="{marked_up(link.href)}" {data} aria-label="{marked_up(words)}">'
+        f"{''.join(parts)}</a>"
+    )

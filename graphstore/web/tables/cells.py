@@ -1,0 +1,90 @@
+"""Cells of tables: positions as boards, ids as links, moves by name; not in JSON and CSV."""
+
+import re
+from typing import Any
+
+from markupsafe import Markup
+
+from graphstore.errors import GraphstoreError
+from graphstore.rules.board import board_of
+from graphstore.rules.game import Game, NamesMoves, move_text
+from graphstore.rules.svg import svg
+from graphstore.store.store import Store
+from graphstore.web import addresses
+
+STATES = ("state", "child", "parent")  # columns of ids
+SIZE = 96  # pixels of a board
+
+_MOVES = re.compile(r"-?\d{1,9}( -?\d{1,9})*")
+
+
+def cell(store: Store, table_address: str, row: Any, column: str, value: Any) -> Markup | None:
+    """Return a cell as HTML, or None for Datasette's own way.
+
+    Args:
+        store: the game.
+        table_address: where Datasette shows its table `state`.
+        row: all cells by column.
+        column: the name of this one's.
+        value: what is in it; {value, label}, where Datasette has looked up the row that it names.
+    """
+    game = store.game if store.has_rules else None
+    if isinstance(value, dict):
+        if column not in STATES:
+            return None
+        link = Markup('<a class="gs-id" href="{}/{}">{}</a>').format(
+            table_address, value["value"], value["value"]
+        )
+        return position(game, store.path.stem, str(value["label"])) + link
+    if isinstance(value, str) and (column == "position" or column.endswith("_position")):
+        return position(game, store.path.stem, value)
+    is_id = column in STATES or (column == "id" and "position" in row.keys())  # noqa: SIM118
+    if is_id and isinstance(value, int):
+        return Markup('<a class="gs-id" href="{}/{}">{}</a>').format(table_address, value, value)
+    if column in ("move", "moves") and isinstance(game, NamesMoves):
+        return _moves(game, column, value)
+    if isinstance(value, str) and "\n" in value:
+        return Markup('<pre class="gs-lines">{}</pre>').format(value)
+    return None
+
+
+def _moves(game: Game, column: str, value: Any) -> Markup | None:
+    """Return moves as numbers with the names that the game has for them.
+
+    Args:
+        game: the rules.
+        column: "move" holds a number; "moves" a text of some, but in the table `game` their count.
+        value: what is in the cell.
+    """
+    if isinstance(value, int) == (column == "moves") or not _MOVES.fullmatch(str(value)):
+        return None
+    try:
+        named = [(move, move_text(game, int(move))) for move in str(value).split()]
+    except GraphstoreError:  # somebody's SQL made a number that is no move
+        return None
+    return Markup(" ").join(
+        Markup('<span class="gs-move">{} <b>{}</b></span>').format(*each) for each in named
+    )
+
+
+def position(game: Game | None, name: str, text: str) -> Markup:
+    """Return a position as a link to its page: its board, if it has one, and its text."""
+    return Markup('<a class="gs-position" href="{}">{}<code>{}</code></a>').format(
+        addresses.write(name, text), picture(game, text, size=SIZE), text
+    )
+
+
+def picture(game: Game | None, text: str, *, size: int) -> Markup:
+    """Return the board of a position, for those who see; nothing, if it shows no cells.
+
+    Args:
+        game: the rules, if they are known.
+        text: the position.
+        size: pixels that it may be wide and high; a fifth of that is the most for a cell.
+    """
+    board = board_of(text, game)
+    if board is None:
+        return Markup()
+    pixels = max(5, min(size // 5, size // max(board.columns, len(board.rows))))
+    drawn = svg(board, pixels=pixels, style=False)
+    return Markup('<span aria-hidden="true">{}</span>').format(Markup(drawn))  # noqa: S704  # ours

@@ -1,0 +1,263 @@
+"""A solved game as one of Datasette's databases: it is only read, and knows its own counts."""
+
+import re
+import sqlite3
+import threading
+from collections.abc import Awaitable, Callable, Hashable, Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from functools import partial
+from typing import Any, Final, TypeVar
+
+from datasette.database import QueryInterrupted, Results
+from datasette.views.base import DatasetteError
+
+from graphstore.errors import GraphstoreError, QueryError
+from graphstore.store.sql import ERRORS, Watch, guard, weight
+from graphstore.store.sqlite.opening import connect, explained
+from graphstore.store.store import Store
+from graphstore.web.tables.schemas import KnownSchema
+from graphstore.web.tables.statements import WRITTEN, in_thread, limited
+
+T = TypeVar("T")
+
+AS_CSV: Final = ContextVar("AS_CSV", default=False)
+"""Whether what is being answered has an address that ends in ``.csv``."""
+
+COUNT_LIMIT_MS: Final = 250  # for how many rows a filter leaves; a page without it is better
+LARGEST: Final = 10_000_000  # bytes of the cells of an answer
+KEPT: Final = 400  # answers
+GRACE: Final = 0.2  # seconds after its time in which a statement ends itself
+
+_COUNT = re.compile(r'select count\(\*\) from (?:\[(\w+)\]|"?(\w+)"?) *(where )?')
+
+_CENSUS = re.compile(r"select [^()]+ from census +limit \d+")
+COUNTED: Final = 100_000  # states up to which the rows of best_move are counted
+LARGE: Final = 3_000_000  # states; the census of fewer may take as long as it takes, once
+
+_FROM_THE_EDGES: Final = """
+CREATE TEMP VIEW best_move AS SELECT state, move, child, score, win_depth, lose_depth FROM (
+    SELECT edge.parent AS state, edge.move, edge.child, c.score, c.win_depth, c.lose_depth,
+        rank() OVER (
+            PARTITION BY edge.parent ORDER BY c.score DESC, c.win_depth, c.lose_depth DESC
+        ) AS rank
+    FROM edge CROSS JOIN state AS c ON c.id = edge.child
+) WHERE rank = 1
+"""
+"""The file's own view, of the same rows; but CROSS JOIN has SQLite go through the edges in their
+order, so that the first hundred rows take a millisecond and not the time for all six million."""
+
+
+class GameFile(KnownSchema):
+    """The database of a store; when another file has taken its place, of that.
+
+    Attributes:
+        store: what is served.
+    """
+
+    def __init__(self, datasette: Any, store: Store) -> None:
+        super().__init__(datasette, path=str(store.path), is_mutable=True)
+        self.store = store
+        self._file = self._identity()
+        self._threads = threading.local()
+        self._answers: dict[tuple[Hashable, ...], Any] = {}
+        self._answers_of: object = None
+
+    @property
+    def stamp(self) -> Hashable:
+        """What becomes another one when the file, or what is in it, does."""
+        try:
+            there = self.store.path.stat()
+        except OSError:
+            return id(self.store), None
+        return id(self.store), there.st_ino, there.st_mtime_ns, there.st_size
+
+    def refresh(self) -> None:
+        """Open the file anew if another is in its place, as after ``build --force``.
+
+        A file that cannot be opened is not taken: what was open stays.
+        """
+        file = self._identity()
+        if file in (None, self._file):
+            return
+        with suppress(GraphstoreError):
+            store = Store.open(self.store.path)
+            known = (store.info["name"], store.info["rules"])
+            if known == (self.store.info["name"], self.store.info["rules"]) and (
+                self.store.has_rules and not store.has_rules
+            ):
+                store.close()
+                store = Store.open(self.store.path, rules=self.store.game)
+            self.store.close()
+            self.store, self._file = store, file
+
+    def interrupt(self) -> None:
+        """End the statements that are running."""
+        for connection in self._all_file_connections:
+            connection.interrupt()
+
+    def connect(self, write: bool = False) -> sqlite3.Connection:
+        """Return a connection that can only read.
+
+        Raises:
+            RuntimeError: it was to write.
+        """
+        if write:
+            raise RuntimeError("a game that is served is only read")
+        connection = connect(self.store.path)
+        self._all_file_connections.append(connection)
+        return connection
+
+    async def execute_fn(self, fn: Callable[[sqlite3.Connection], T]) -> T:
+        """Return what a function makes of a guarded connection, in one of Datasette's threads.
+
+        Raises:
+            sqlite3.OperationalError: with words that tell what was wrong with the SQL.
+            StoreError: the file cannot be opened.
+        """
+        seconds = self.ds.sql_time_limit_ms / 1000 + GRACE
+        return await in_thread(self.ds.executor, self._in_thread, fn, seconds)
+
+    async def execute(
+        self,
+        sql: str,
+        params: Any = None,
+        truncate: bool = False,
+        custom_time_limit: int | None = None,
+        page_size: int | None = None,
+        log_sql_errors: bool = False,  # they are shown to whoever wrote the SQL
+    ) -> Results:
+        """Return the rows of a statement, the counts of whole tables without counting.
+
+        Raises:
+            QueryInterrupted: the time for it is over.
+        """
+        asks = None if truncate else _COUNT.fullmatch(sql) or _COUNT.match(sql)
+        if asks and asks[3] is None and asks.end() == len(sql):
+            known = self._counts(asks[1] or asks[2])
+            if known is not None:
+                return Results([(known,)], False, [("count(*)",)])
+        if asks:
+            custom_time_limit = min(custom_time_limit or COUNT_LIMIT_MS, COUNT_LIMIT_MS)
+        if _CENSUS.fullmatch(sql) and self.store.info["states"] <= LARGE:
+            rows = _all_rows(sql)
+            return await self.remembered(
+                (sql, ""), lambda: in_thread(self.ds.executor, self._in_thread, rows, None)
+            )
+
+        limit = min(custom_time_limit or self.ds.sql_time_limit_ms, self.ds.sql_time_limit_ms)
+        most = self.ds.max_returned_rows
+        most += most == (page_size or self.ds.page_size)  # by one more a page tells of the next
+
+        async def asked(executor: Executor, limit: int) -> Results:
+            run = limited(sql, params, limit, most if truncate else None)
+            return await in_thread(executor, self._in_thread, run, limit / 1000 + GRACE)
+
+        async def answered() -> Results:
+            if WRITTEN.get():
+                return await self.ds.statements.answer(asked, limit)
+            return await asked(self.ds.executor, limit)
+
+        if not truncate and custom_time_limit == self.ds.setting("facet_time_limit_ms"):
+            return await self.remembered((sql, repr(params)), answered)
+        try:
+            return await answered()
+        except sqlite3.OperationalError as error:
+            if AS_CSV.get():  # where Datasette would make an empty answer of an error
+                raise DatasetteError(str(error), status=400) from error
+            raise
+
+    async def remembered(self, key: tuple[Hashable, ...], ask: Callable[[], Awaitable[Any]]) -> Any:
+        """Return an answer that cannot change before the file does: its tables, a facet."""
+        now = self.stamp
+        if now != self._answers_of or len(self._answers) > KEPT:
+            self._answers, self._answers_of = {}, now
+        answers = self._answers  # there may be others when the answer comes
+        if key not in answers:
+            answers[key] = await ask()
+        return answers[key]
+
+    async def attached_databases(self) -> list[Any]:
+        """Return none: what SQLite lists is the place of the temporary view."""
+        return []
+
+    def _counts(self, table: str) -> int | None:
+        """Return how many rows are known to be in a table or view."""
+        info = self.store.info
+        if table == "best_move" and info["states"] > COUNTED:
+            raise QueryInterrupted("best_move is not counted", table, None)
+        known = {"state": "states", "edge": "moves", "q_table": "moves"}
+        if table == "census":
+            return int(info["plies"]) + 1
+        return int(info[known[table]]) if table in known else None
+
+    def _in_thread(self, fn: Callable[[sqlite3.Connection], T], seconds: float | None) -> T:
+        held = self._threads
+        if getattr(held, "store", None) is not self.store:
+            with explained(self.store.path.name):
+                self._open(held, self.store)
+        if self.ds.stopping:
+            raise DatasetteError("the server is about to end", title="Ending", status=503)
+        held.watch.raised, held.bytes = None, 0
+        try:
+            with ended_after(held.connection, seconds):
+                return fn(held.connection)
+        except ERRORS as error:
+            raise sqlite3.OperationalError(str(held.watch.cause(error))) from error
+
+    def _open(self, held: Any, store: Store) -> None:
+        """Give a thread its connection, and close the one that it had to another file."""
+        if hasattr(held, "connection"):
+            self._all_file_connections.remove(held.connection)
+            held.connection.close()
+        held.connection, held.watch = self.connect(), Watch()
+        held.connection.execute(_FROM_THE_EDGES)
+        self.ds._prepare_connection(held.connection, self.name)
+        held.connection.row_factory = partial(_weighed, held)
+        guard(held.connection, store.functions(), held.watch)
+        held.store = store
+
+    def _identity(self) -> tuple[int, int] | None:
+        try:
+            there = self.store.path.stat()
+        except OSError:
+            return None
+        return there.st_dev, there.st_ino
+
+
+@contextmanager
+def ended_after(connection: sqlite3.Connection, seconds: float | None) -> Iterator[None]:
+    """End what a connection does when the time is up; Datasette looks at it every 1,000 steps.
+
+    Some steps take a tenth of a second; None: never.
+    """
+    if seconds is None:
+        yield
+        return
+    timer = threading.Timer(seconds, connection.interrupt)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _weighed(held: Any, cursor: sqlite3.Cursor, row: tuple[Any, ...]) -> sqlite3.Row:
+    """Return a row as Datasette wants it, unless the answer becomes too large for the memory."""
+    held.bytes += weight(row)
+    if held.bytes > LARGEST:
+        held.watch.raised = QueryError(
+            f"the answer has more than {LARGEST:,} bytes; ask for fewer rows or columns"
+        )
+        raise sqlite3.OperationalError
+    return sqlite3.Row(cursor, row)
+
+
+def _all_rows(sql: str) -> Callable[[sqlite3.Connection], Results]:
+    def rows(connection: sqlite3.Connection) -> Results:
+        cursor = connection.execute(sql)
+        return Results(cursor.fetchall(), False, cursor.description)
+
+    return rows

@@ -1,0 +1,264 @@
+"""Questions that people have about a game, as SQL that is stored beside its tables."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+from graphstore.store.schema import STRATEGY
+
+Info = Mapping[str, Any]  # the row of the table `game`
+
+
+def always(info: Info) -> bool:
+    """Return that a question tells something of every game."""
+    return True
+
+
+def cyclic(info: Info) -> bool:
+    """Return whether play can come back to a position."""
+    return bool(info["cyclic"])
+
+
+def random_play(info: Info) -> bool:
+    """Return whether there is an expected result of random play: all replies, and an end."""
+    return not info["cyclic"] and info["extent"] != STRATEGY
+
+
+def unequal_orbits(info: Info) -> bool:
+    """Return whether states stand for more and for fewer positions, as their mean tells.
+
+    If all stood for as many the mean would be whole; else it all but never is.
+    """
+    return bool(info["positions"] % info["states"])
+
+
+class Stored(NamedTuple):
+    """A question.
+
+    Attributes:
+        title: in words.
+        about: what the answer shows; {start} is a column of the table `game`.
+        sql: one reading statement; its parameters are what is asked for, and may be left empty.
+        tells: whether it tells something of a game.
+
+    What stands [in brackets] is left out where random play has no expected result.
+    """
+
+    title: str
+    about: str
+    sql: str
+    tells: Callable[[Info], bool] = always
+
+
+QUERIES: Final[dict[str, Stored]] = {
+    "position": Stored(
+        "Look up a position",
+        "In any orientation; what is shown is the canonical one. The start is {start}.",
+        """
+SELECT id, position, ply, to_move, value, remoteness, round(score, 4) AS score, win_depth,
+    lose_depth, orbit[, round(random_value, 4) AS random_value]
+FROM state
+WHERE id = CASE WHEN :position != '' THEN canonical(:position) END
+""",
+    ),
+    "moves": Stored(
+        "The moves of a position",
+        "What each is worth to the player who makes it, if both then play their best[, if both "
+        "play at random, and if only the opponent does]. The moves are those of the canonical "
+        "position; empty is the start, {start}.",
+        """
+SELECT q.move, child.position, q.optimal[, round(q.random, 4) AS random,
+    round(q.best_response, 4) AS best_response], child.win_depth, child.lose_depth, q.child
+FROM q_table AS q JOIN state AS child ON child.id = q.child
+WHERE q.state IN (
+    SELECT id FROM state WHERE ply = 0 AND :position = ''
+    UNION ALL SELECT CASE WHEN :position != '' THEN canonical(:position) END)
+ORDER BY child.score DESC, child.win_depth, child.lose_depth DESC, q.move
+""",
+    ),
+    "openings": Stored(
+        "The openings",
+        "Every first move: what it is worth to the first player under best play by both[, "
+        "under random play by both, and if only the opponent plays at random].",
+        """
+SELECT child.position, group_concat(q.move, ' ') AS moves, q.optimal[,
+    round(q.random, 4) AS random, round(q.best_response, 4) AS best_response], q.child
+FROM q_table AS q JOIN state AS child ON child.id = q.child
+WHERE q.state IN (SELECT id FROM state WHERE ply = 0)
+GROUP BY q.state, q.child
+ORDER BY q.optimal DESC, [q.best_response DESC, ]q.child
+""",
+    ),
+    "traps": Stored(
+        "Traps",
+        "Drawn positions in which more than half of the replies lose: the player who just moved "
+        "hopes that the other does not see the few that hold. losing is the share that loses, of "
+        "replies that are distinct up to symmetry.",
+        """
+SELECT position, ply, round(score, 4) AS losing, remoteness, id
+FROM state
+WHERE value = 0 AND score > 0.5
+ORDER BY score DESC, ply, id
+LIMIT 100
+""",
+    ),
+    "only_moves": Stored(
+        "Only moves",
+        "Won and drawn positions with a choice in which exactly one move keeps the value; in lost "
+        "ones every move does. Value, 1 or 0 for the player to move, and ply may be left empty.",
+        """
+SELECT s.position, s.ply, s.value, s.remoteness,
+    (SELECT e.move FROM edge AS e JOIN state AS c ON c.id = e.child
+     WHERE e.parent = s.id AND c.value = -s.value) AS move, s.id
+FROM state AS s
+WHERE NOT s.ended AND s.value >= 0
+    AND (:value = '' OR s.value = :value) AND (:ply = '' OR s.ply = :ply)
+    AND (
+        SELECT count(*) > 1 AND count(*) FILTER (WHERE c.value = -s.value) = 1
+        FROM edge AS e JOIN state AS c ON c.id = e.child
+        WHERE e.parent = s.id)
+ORDER BY s.id
+LIMIT 100
+""",
+    ),
+    "longest_wins": Stored(
+        "The longest wins",
+        "Won positions whose win takes longest, if the loser delays it as long as he can. "
+        "remoteness is in plies, lose_depth in moves of the winner, who is to move.",
+        """
+SELECT position, ply, remoteness, lose_depth, id
+FROM state
+WHERE value = 1
+ORDER BY remoteness DESC, ply, id
+LIMIT 100
+""",
+    ),
+    "by_ply_and_value": Stored(
+        "Positions by ply and value",
+        "Value is for the player to move. Either may be left empty; the view census counts them.",
+        """
+SELECT position, ply, value, remoteness, round(score, 4) AS score, orbit, id
+FROM state
+WHERE (:ply = '' OR ply = :ply) AND (:value = '' OR value = :value)
+LIMIT 200
+""",
+    ),
+    "remoteness": Stored(
+        "Value over remoteness",
+        "How many states and positions are won, drawn and lost for the player to move, by the "
+        "plies that are left under best play; those without any number come last: play need never "
+        "end.",
+        """
+SELECT remoteness,
+    coalesce(sum(states) FILTER (WHERE value = 1), 0) AS wins,
+    coalesce(sum(states) FILTER (WHERE value = 0), 0) AS draws,
+    coalesce(sum(states) FILTER (WHERE value = -1), 0) AS losses,
+    sum(positions) AS positions
+FROM (
+    SELECT remoteness, value, count(*) AS states, sum(orbit) AS positions
+    FROM state GROUP BY remoteness, value)
+GROUP BY remoteness
+ORDER BY remoteness NULLS LAST
+""",
+    ),
+    "disagreements": Stored(
+        "Where random and best play disagree most",
+        "Positions in play whose value under best play is far from the expected result under "
+        "random play, the farthest first; both are for the player to move.",
+        """
+SELECT position, ply, value, round(random_value, 4) AS random_value,
+    round(abs(value - random_value), 4) AS difference, id
+FROM state
+WHERE NOT ended AND round(abs(value - random_value), 4) > 0
+ORDER BY abs(value - random_value) DESC, ply, id
+LIMIT 100
+""",
+        tells=random_play,
+    ),
+    "endless": Stored(
+        "Endless draws",
+        "Drawn positions in which play need never end: no way to a tie keeps the value.",
+        """
+SELECT position, ply, round(score, 4) AS losing, orbit, id
+FROM state
+WHERE value = 0 AND remoteness IS NULL
+ORDER BY score DESC, ply, id
+LIMIT 100
+""",
+        tells=cyclic,
+    ),
+    "transpositions": Stored(
+        "Many ways to one position",
+        "The states that the most moves lead to. A move counts once for each way to make it in the "
+        "canonical position before it.",
+        """
+SELECT s.position, s.ply, s.value, n.ways, s.id
+FROM (SELECT child, count(*) AS ways FROM edge GROUP BY child ORDER BY ways DESC, child LIMIT 100)
+    AS n JOIN state AS s ON s.id = n.child
+ORDER BY n.ways DESC, s.id
+""",
+    ),
+    "symmetric": Stored(
+        "The most symmetric positions",
+        "States that stand for fewer positions than the others, the fewest first: some reflection, "
+        "turn or exchange leaves them as they are.",
+        """
+SELECT position, orbit, ply, value, ended, id
+FROM state
+WHERE orbit < (SELECT max(orbit) FROM state)
+ORDER BY orbit, ply, id
+LIMIT 100
+""",
+        tells=unequal_orbits,
+    ),
+    "blunders": Stored(
+        "Blunders of an agent",
+        "Its favourite moves that do not keep the value of the position, the likeliest first, of "
+        "equals those with the most beads. A box whose kinds of beads are all as many has no "
+        "favourite. optimal is what the move is worth to the agent under best play. Empty: of all "
+        "agents.",
+        """
+SELECT agent, position, ply, move, beads, round(chance, 4) AS chance, optimal, state, child
+FROM (
+    SELECT *, count(*) OVER (PARTITION BY agent, state) AS kinds
+    FROM matchbox WHERE :agent = '' OR agent = :agent)
+WHERE favourite AND NOT keeps AND chance > 1.0 / kinds
+ORDER BY chance DESC, beads DESC, ply, agent, state, move
+LIMIT 200
+""",
+    ),
+    "repertoire": Stored(
+        "What an agent opens with",
+        "Its boxes of the first two plies, and how likely it draws each move. Empty: all agents.",
+        """
+SELECT agent, position, ply, move, beads, round(chance, 4) AS chance, keeps, optimal, state, child
+FROM matchbox
+WHERE ply < 2 AND (:agent = '' OR agent = :agent)
+ORDER BY agent, ply, state, chance DESC, move
+LIMIT 500
+""",
+    ),
+}
+"""By the last word of their addresses. They answer within a second on a million states."""
+
+
+def queries(info: Info) -> dict[str, dict[str, str]]:
+    """Return the questions that tell something of a game, as Datasette wants them.
+
+    Args:
+        info: the row of its table `game`.
+    """
+    within = r"\1" if random_play(info) else ""
+
+    def fitted(text: str) -> str:
+        return re.sub(r"\[(.*?)\]", within, text, flags=re.DOTALL)
+
+    return {
+        name: {
+            "title": each.title,
+            "description": fitted(each.about).format(**info),
+            "sql": fitted(each.sql).strip(),
+        }
+        for name, each in QUERIES.items()
+        if each.tells(info)
+    }

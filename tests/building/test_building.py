@@ -1,0 +1,342 @@
+"""A build is all or nothing, whatever happens to it, and the same every time."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from contextlib import closing
+
+import pytest
+from conftest import TableGame, error_line, graphstore
+
+from graphstore import Store, build
+from graphstore.checks import verify
+from graphstore.errors import RulesError, StoreError, StoreExistsError, TooLargeError
+
+GAME, STATES = "mnk(4,3,3)", 28_275  # takes a second or so; the number is mnk.jsonl's
+
+
+def names(folder):
+    return sorted(each.name for each in folder.iterdir())
+
+
+def content(path):
+    """Return all rows of all tables, but for what tells when and how fast the file was built."""
+    with closing(sqlite3.connect(path)) as connection:
+        tables = [
+            name
+            for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        ]
+        rows = {
+            name: sorted(connection.execute(f"SELECT * FROM {name}"), key=repr) for name in tables
+        }
+        columns = [row[1] for row in connection.execute("PRAGMA table_info(game)")]
+    differs = ("built_at", "build_seconds")
+    rows["game"] = [
+        [cell for column, cell in zip(columns, row, strict=True) if column not in differs]
+        for row in rows["game"]
+    ]
+    rows["digest"] = [row for row in rows["digest"] if row[0].partition(".")[2] not in differs]
+    return rows
+
+
+def test_the_file_holds_the_765_states_with_their_children(store, oracle):
+    rows = {row[0]: row[1:] for row in store.sql("SELECT * FROM state")}
+    children = {}
+    for parent, move, child in store.sql("SELECT * FROM edge ORDER BY parent, move"):
+        children.setdefault(parent, {})[move] = child
+    ids = {row["state32"]: int(row["state32"]) >> 9 & 0x3FFFF for row in oracle}
+    assert rows.keys() == set(ids.values())
+    for row in oracle:
+        key = ids[row["state32"]]
+        position, ply, to_move, ended, value, remoteness, score, win, lose, orbit, *_ = rows[key]
+        assert (position, ply, to_move, orbit) == (
+            row["position"],
+            int(row["ply"]),
+            int(row["to_move"]),
+            int(row["orbit"]),
+        )
+        assert (ended, value, score) == (
+            row["ended"] != "",
+            int(row["value"]),
+            float(row["score"]),
+        )
+        assert ("" if win is None else str(win)) == row["win_depth"]
+        assert ("" if lose is None else str(lose)) == row["lose_depth"]
+        if value:
+            assert str(remoteness) == row["remoteness"]
+        below = children.get(key, {})
+        assert len(below) == int(row["moves"])
+        assert sorted(set(below.values())) == sorted(ids[c] for c in row["children"].split())
+        free = [cell for cell, mark in enumerate(position.replace("/", "")) if mark == "."]
+        assert list(below) == ([] if ended else free)
+
+
+def test_the_report_tells_what_the_file_holds(tmp_path):
+    report = build("tictactoe", tmp_path / "t.db")
+    with Store.open(tmp_path / "t.db") as store:
+        assert (
+            report._asdict().items()
+            >= {
+                name: store.info[name]
+                for name in ("states", "positions", "moves", "edges", "value", "remoteness")
+            }.items()
+        )
+        assert (report.game, report.file) == (store.info["name"], str(tmp_path / "t.db"))
+        assert (
+            store.info["digest"]
+            == "7ea0b6ffe0ea1555cfdf4293ed81b9bc857e90d8dfac064c8f718a4bfd23f205"
+        )
+    assert list(report.seconds) == [
+        "explore", "solve", "load states", "load edges", "index", "finish"
+    ]  # fmt: skip
+
+
+def test_two_builds_of_a_game_are_equal(tictactoe_db, tmp_path):
+    again = tmp_path / "again.db"
+    done = graphstore("build", "tictactoe", "--db", again, PYTHONHASHSEED="1")
+    assert done.returncode == 0
+    assert content(again) == content(tictactoe_db)
+    build("mnk(3,3,3)", tmp_path / "mnk.db")
+    with Store.open(again) as one, Store.open(tmp_path / "mnk.db") as other:
+        assert one.info["digest"] == other.info["digest"]
+
+
+def test_several_starts_and_results_without_turns_are_stored(tmp_path):
+    game = TableGame({5: {1: 3, 2: 4}, 6: {0: 4}, 3: -1, 4: 0}, 6, 5)
+    build(game, tmp_path / "t.db")
+    with Store.open(tmp_path / "t.db", rules=game) as store:
+        assert store.info["starts"] == 2
+        assert [row[0] for row in store.sql("SELECT winner FROM state")] == [None] * 4
+        assert store.probe("5").value == 1
+        assert verify(store).ok
+
+
+def test_a_file_that_is_there_is_not_replaced_without_force(copy):
+    before = copy.read_bytes()
+    with pytest.raises(StoreExistsError, match=f"{copy} exists; add --force"):
+        build("mnk(2,2,2)", copy)
+    assert copy.read_bytes() == before
+    assert build("mnk(2,2,2)", copy, force=True).states == 6
+    assert Store.open(copy).info["name"] == "mnk(2,2,2)"
+    assert names(copy.parent) == [copy.name]
+
+
+def test_not_even_a_link_to_nowhere_is_replaced_without_force(tmp_path):
+    (tmp_path / "t.db").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(StoreExistsError):
+        build("mnk(2,2,2)", tmp_path / "t.db")
+    assert names(tmp_path) == ["t.db"]
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_target_that_cannot_be_a_file_is_refused(tmp_path, force):
+    (tmp_path / "file").touch()
+    os.mkfifo(tmp_path / "pipe")
+    before = names(tmp_path)
+    for target, message in (
+        ("", "is a folder; name a file in it"),
+        ("none/t.db", "there is no folder .*none; make it first"),
+        ("file/t.db", "there is no folder .*file; make it first"),
+        ("x" * 300, "File name too long; nothing was changed"),
+        ("x" * 250, "File name too long; nothing was changed"),
+        *([("pipe", "is a pipe or device")] if force else []),
+    ):
+        with pytest.raises(StoreError, match=message):
+            build("mnk(2,2,2)", tmp_path / target, force=force)
+        assert names(tmp_path) == before
+    with pytest.raises(StoreError, match="/dev/null"):
+        build("mnk(2,2,2)", "/dev/null", force=force)
+
+
+FORBIDDEN = """
+import os, sys, graphstore
+folder = sys.argv[1]
+graphstore.build("mnk(2,2,2)", f"{folder}/first.db")  # all is imported now
+os.chmod(folder, 0o555)
+if os.geteuid() == 0:  # whom no permission stops
+    os.seteuid(65534)
+for force in (False, True):
+    try:
+        graphstore.build("mnk(2,2,2)", f"{folder}/t.db", force=force)
+    except graphstore.errors.StoreError as error:
+        print(error)
+"""
+
+
+def test_a_folder_that_cannot_be_written_is_named(open_folder):
+    done = subprocess.run(
+        [sys.executable, "-c", FORBIDDEN, open_folder], capture_output=True, text=True, timeout=60
+    )
+    line = f"{open_folder}/t.db: Permission denied; nothing was changed\n"
+    assert (done.stdout, done.stderr) == (2 * line, "")
+    assert names(open_folder) == ["first.db"]
+
+
+LOUD_COMMAND = """
+import contextlib, graphstore.cli.main, graphstore.cli.console
+@contextlib.contextmanager
+def shown():
+    yield lambda *progress: print(*progress, flush=True)
+graphstore.cli.console.progress_shown = shown
+graphstore.cli.main.main()
+"""
+
+
+@pytest.mark.parametrize("phase", ["explore", "load states", "index"])
+def test_ctrl_c_is_answered_in_one_line_and_leaves_nothing(tmp_path, phase):
+    process = subprocess.Popen(
+        [sys.executable, "-c", LOUD_COMMAND, "build", GAME, "--db", tmp_path / "t.db"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not process.stdout.readline().startswith(phase):
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (130, "graphstore: interrupted\n")
+    assert names(tmp_path) == []
+
+
+def test_of_two_builds_of_one_file_the_second_is_refused(tmp_path):
+    target = tmp_path / "t.db"
+    writing, go_on = threading.Event(), threading.Event()
+
+    def wait(phase, done, total):
+        if phase == "load states":
+            writing.set()
+            go_on.wait(60)
+
+    first = threading.Thread(target=build, args=("tictactoe", target), kwargs={"progress": wait})
+    first.start()
+    try:
+        assert writing.wait(60)
+        done = graphstore("build", "tictactoe", "--db", target, "--force")
+        assert "another build is writing" in error_line(done)
+        with pytest.raises(StoreError, match="another build is writing"):
+            build("mnk(2,2,2)", target)
+    finally:
+        go_on.set()
+        first.join()
+    assert names(tmp_path) == ["t.db"]
+    with Store.open(target) as store:
+        assert verify(store).ok
+
+
+def test_of_many_builds_of_one_file_at_once_one_wins_and_its_file_is_whole(tmp_path):
+    target = tmp_path / "t.db"
+    results = []
+
+    def try_to_build():
+        try:
+            results.append(build("mnk(2,2,2)", target, force=True).states)
+        except StoreError as error:
+            results.append(str(error))
+
+    threads = [threading.Thread(target=try_to_build) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert 6 in results
+    assert all(each == 6 or "another build is writing" in each for each in results)
+    assert names(tmp_path) == ["t.db"]
+    with Store.open(target) as store:
+        assert verify(store).ok
+
+
+def stuck_game():
+    return TableGame({1: {0: 2}, 2: {0: 3}, 3: {}}, 1)
+
+
+@pytest.mark.parametrize("old", [True, False])
+@pytest.mark.parametrize(
+    ("game", "options", "error"),
+    [
+        (stuck_game(), {}, RulesError),
+        ("tictactoe", {"max_states": 700}, TooLargeError),
+        (TableGame({1: {0: 2}}, 1), {}, RulesError),
+    ],
+)
+def test_a_build_that_fails_leaves_what_was_there(copy, game, options, error, old):
+    before = copy.read_bytes()
+    if not old:
+        copy.unlink()
+    with pytest.raises(error):
+        build(game, copy, force=old, **options)
+    assert names(copy.parent) == ([copy.name] if old else [])
+    assert not old or copy.read_bytes() == before
+
+
+def test_an_error_raised_by_the_progress_callback_leaves_nothing(tmp_path):
+    for phase in ("explore", "solve", "load states", "load edges", "index"):
+
+        def fail(now, done, total, phase=phase):
+            if now == phase:
+                raise ZeroDivisionError(phase)
+
+        with pytest.raises(ZeroDivisionError, match=phase):
+            build("tictactoe", tmp_path / "t.db", progress=fail)
+        assert names(tmp_path) == []
+
+
+CRASH = """
+import os, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute(f"PRAGMA journal_mode = {sys.argv[2]}")
+connection.execute("PRAGMA cache_size = 5")
+connection.execute("BEGIN")
+connection.execute("UPDATE state SET orbit = orbit + 1")
+connection.execute("UPDATE edge SET move = move + 10")
+if sys.argv[2] == "wal":
+    connection.execute("COMMIT")
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize(("mode", "suffix"), [("delete", "-journal"), ("wal", "-wal")])
+@pytest.mark.parametrize("old", ["whole", "garbage", "gone"])
+def test_a_journal_beside_the_old_file_does_not_touch_the_new_one(
+    copy, tictactoe_db, mode, suffix, old
+):
+    subprocess.run([sys.executable, "-c", CRASH, copy, mode], check=True, timeout=60)
+    assert copy.with_name(copy.name + suffix).exists()
+    if old == "garbage":
+        copy.write_bytes(b"garbage" * 1000)
+    elif old == "gone":
+        copy.unlink()
+    build("tictactoe", copy, force=True)
+    assert names(copy.parent) == [copy.name]
+    assert content(copy) == content(tictactoe_db)
+
+
+def test_a_file_that_another_program_is_writing_is_not_replaced(copy):
+    with closing(sqlite3.connect(copy, isolation_level=None)) as other:
+        other.execute("PRAGMA cache_size = 5")
+        other.execute("BEGIN IMMEDIATE")
+        other.execute("UPDATE state SET orbit = orbit + 1")
+        other.execute("UPDATE edge SET move = move + 10")
+        with pytest.raises(StoreError, match="when it is done; nothing was changed"):
+            build("tictactoe", copy, force=True)
+        other.execute("ROLLBACK")
+    assert names(copy.parent) == [copy.name]
+    with Store.open(copy) as store:
+        assert verify(store).ok
+
+
+def test_what_a_killed_build_left_is_taken_over_whatever_it_is(tmp_path):
+    (tmp_path / ".t.db.building").write_bytes(b"half a database" * 10_000)
+    (tmp_path / ".other.db.building").touch()
+    build("mnk(2,2,2)", tmp_path / "t.db")
+    assert names(tmp_path) == [".other.db.building", "t.db"]
+
+
+def test_a_file_in_use_is_replaced_under_its_readers(copy):
+    with Store.open(copy) as reader:
+        build("mnk(2,2,2)", copy, force=True)
+        assert reader.probe("XO./.X./...").value == -1
+        with Store.open(copy) as newer:
+            assert newer.info["states"] == 6

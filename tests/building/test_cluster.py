@@ -1,0 +1,403 @@
+"""Games in parts, built by processes of Dask that are killed, cut off and left without room."""
+
+import json
+import os
+import pickle
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+from conftest import DATA, TableGame
+from test_faults import small_disk
+
+from graphstore import Store, errors, find_game
+from graphstore import build as build_file
+from graphstore.building.parts import cluster as clusters
+from graphstore.building.parts.build import build
+from graphstore.building.parts.cluster import cluster, name_for_others
+from graphstore.errors import AddressError, GameNameError, MissingExtraError, RulesError, StoreError
+from graphstore.store.folder.layout import draft_of
+
+DIGESTS = json.loads((DATA / "digests.json").read_text())
+DRIVER = Path(__file__).with_name("partsdriver.py")
+PATIENCE = 60
+
+RULES = '''
+import os, signal, time
+from pathlib import Path
+from graphstore import PlainGame
+
+HERE = Path(__file__).parent
+
+class Bits(PlainGame):
+    """Add a bit until there are seven; who adds the last one wins by some and loses by others."""
+    def start(self):
+        return 1
+    def moves(self, position):
+        with (HERE / "log").open("a") as log:
+            log.write(f"{position} {os.getpid()}\\n")
+        if position == 20 and (HERE / "deadly").exists():
+            (HERE / "deadly").unlink()
+            os.kill(os.getpid(), signal.SIGKILL)
+        while position in (20, 31) and (HERE / "closed").exists():
+            time.sleep(0.01)
+        return (0, 1)
+    def play(self, position, bit):
+        return 2 * position + bit
+    def outcome(self, position):
+        return (1, 0, -1)[position % 3] if position >= 64 else None
+'''
+IN_PLAY = 63  # of its positions
+
+
+@pytest.fixture(scope="module")
+def crew():
+    """Two processes on this machine."""
+    with cluster("local:2") as workers:
+        yield workers
+
+
+@pytest.fixture
+def bits(tmp_path):
+    """The folder of a game whose rules note what they are asked for, and obey files."""
+    (tmp_path / "bits.py").write_text(RULES)
+    (tmp_path / "log").touch()
+    return tmp_path
+
+
+def in_parts(game, folder, crew, parts=None):
+    """Build a game; return its digest."""
+    done = build(game, folder, crew=crew, parts=parts)
+    assert not draft_of(folder).exists()
+    return done.info["digest"]
+
+
+def in_memory(game, path):
+    """Build a game into a database; return its digest."""
+    build_file(game, path)
+    with Store.open(path) as store:
+        return store.info["digest"]
+
+
+def asked(bits):
+    """Return the positions whose moves were asked for, and by which processes."""
+    words = [line.split() for line in (bits / "log").read_text().splitlines()]
+    return [int(position) for position, _ in words], {int(pid) for _, pid in words}
+
+
+def wait_for(condition):
+    """Wait until something is so, which it must be in the end."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.002)
+
+
+def alive(pid):
+    """Return whether a process runs."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def line_of(error):
+    """Return what an error says, which must be one line."""
+    (line,) = str(error.value).splitlines()
+    return line
+
+
+# What it builds
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("connect(4,4)", 2),
+        ("vanishing", 2),
+        ("morris(king,pass,straight)", 2),
+        ("mnk(4,4,4)", None),
+        ("connect(5,4)", None),
+    ],
+)
+def test_two_processes_build_what_one_builds_in_memory(crew, tmp_path, name, parts):
+    digest = DIGESTS.get(name) or in_memory(name, tmp_path / "t.db")
+    assert in_parts(find_game(name), tmp_path / "parts", crew, parts=parts) == digest
+
+
+def test_workers_find_rules_in_the_file_they_came_from(crew, bits, monkeypatch):
+    monkeypatch.chdir(bits)
+    digest = in_parts(find_game("bits.py:Bits"), bits / "parts", crew, parts=4)
+    positions, pids = asked(bits)
+    assert sorted(positions) == [*range(1, IN_PLAY + 1)]
+    assert os.getpid() not in pids
+    assert digest == in_memory("bits.py:Bits", bits / "t.db")
+
+
+def test_workers_see_that_a_file_of_rules_has_changed(crew, bits):
+    game = f"{bits}/bits.py:Bits"
+    first = in_parts(find_game(game), bits / "first", crew)
+    (bits / "bits.py").write_text(RULES.replace("64", "32"))
+    second = in_parts(find_game(game), bits / "second", crew)
+    assert second == in_memory(game, bits / "t.db") != first
+
+
+@pytest.mark.parametrize("name", ["tictactoe", "nim(3,4,5)", "vanishing"])
+def test_a_built_in_game_is_found_by_its_name(name):
+    assert name_for_others(find_game(name)) == name
+
+
+def test_a_game_that_has_no_name_for_others_is_refused_in_one_line(crew, tmp_path):
+    with pytest.raises(RulesError, match="put them into a file") as raised:
+        in_parts(TableGame({0: 1}, 0), tmp_path / "parts", crew)
+    line_of(raised)
+
+
+# What goes wrong with steps
+
+
+def leaves(kind):
+    """Return a class of errors and all below it that steps can raise."""
+    below = [other for other in kind.__subclasses__() if other.__module__ == errors.__name__]
+    return [kind, *(leaf for other in below for leaf in leaves(other))]
+
+
+@pytest.mark.parametrize("kind", leaves(errors.GraphstoreError))
+def test_every_error_comes_back_from_a_worker_as_it_was(kind):
+    back = pickle.loads(pickle.dumps(kind("one line")))  # noqa: S301  # our own
+    assert (type(back), str(back)) == (kind, "one line")
+
+
+def test_an_error_of_a_step_is_raised_as_it_is(crew):
+    with pytest.raises(GameNameError, match="there is no game 'nothing'"):
+        list(crew.run(find_game, [("nothing",), ("tictactoe",)]))
+    with pytest.raises(FileNotFoundError, match="/nowhere"):
+        list(crew.run(os.listdir, [("/nowhere",)]))
+
+
+def test_a_worker_killed_in_the_middle_of_a_wave_loses_only_its_own_step(crew, bits):
+    (bits / "deadly").touch()
+    game = f"{bits}/bits.py:Bits"
+    digest = in_parts(find_game(game), bits / "parts", crew, parts=4)
+    positions, _ = asked(bits)
+    assert not (bits / "deadly").exists()
+    assert positions.count(20) == 2
+    again = {position for position, times in Counter(positions).items() if times > 1}
+    assert all(16 <= position < 32 for position in again)
+    assert sorted({*positions}) == [*range(1, IN_PLAY + 1)]
+    assert digest == in_memory(game, bits / "t.db")
+
+
+def test_a_step_that_ends_every_worker_is_one_line(crew):
+    with pytest.raises(StoreError, match=r"4 workers of local:2 have died.*--memory") as raised:
+        list(crew.run(os._exit, [(1,)]))
+    line_of(raised)
+    assert list(crew.run(divmod, [(7, 2)])) == [(0, (3, 1))]
+
+
+def test_on_a_full_disk_a_build_stops_in_one_line_and_goes_on_with_more_room(crew, tmp_path):
+    with small_disk(tmp_path, "600k") as disk:
+        game = find_game("mnk(3,3,3)")
+        with pytest.raises(StoreError, match="No space left on device") as raised:
+            in_parts(game, disk / "parts", crew, parts=2)
+        assert line_of(raised).startswith(str(disk))
+        assert [path.name for path in disk.iterdir()] == [".parts.building"]
+        subprocess.run(["mount", "-o", "remount,size=10m", disk], check=True)
+        begun = {path: path.stat().st_mtime_ns for path in disk.glob(".parts.building/state/*/*")}
+        assert in_parts(game, disk / "parts", crew, parts=2) == DIGESTS["tictactoe"]
+        for path, was in begun.items():
+            now = disk / "parts" / path.relative_to(disk / ".parts.building")
+            assert now.stat().st_mtime_ns == was
+
+
+# What goes wrong with whoever gives the steps out
+
+
+@contextmanager
+def started(bits, **how):
+    """Lend a process that builds the game."""
+    words = [sys.executable, DRIVER, "local:2", bits / "bits.py", bits / "parts", "4"]
+    building = subprocess.Popen(
+        [*map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **how
+    )
+    try:
+        yield building
+    finally:
+        building.kill()
+        building.communicate()
+
+
+def test_killed_at_any_moment_a_build_goes_on_where_it_was_and_leaves_no_process(bits):
+    chance = random.Random(1)
+    draft = draft_of(bits / "parts")
+    before = 0
+    for moment in sorted(chance.sample(range(1, 50), 2)):
+        with started(bits) as building:
+            wait_for(lambda most=moment: len(list(draft.rglob("done/*-*"))) >= most)
+        assert building.returncode == -signal.SIGKILL
+        positions, pids = asked(bits)
+        wait_for(lambda all_of=pids: not any(map(alive, all_of)))
+        assert len(positions) <= IN_PLAY - before
+        records = draft.rglob("done/explore-*.json")
+        explored = [json.loads(path.read_bytes()[8:]) for path in records]  # after a checksum
+        before = sum(record["moves"] for record in explored) // 2
+        (bits / "log").write_text("")
+    with started(bits) as building:
+        assert building.communicate(timeout=PATIENCE) == ("", "")
+    assert building.returncode == 0
+    assert len(asked(bits)[0]) == IN_PLAY - before
+    game = find_game(f"{bits}/bits.py")
+    info = json.loads((bits / "parts" / "game.json").read_text())["game"]
+    assert info["digest"] == in_memory(game, bits / "t.db")
+
+
+def test_ctrl_c_ends_a_build_and_its_processes_in_one_line(bits):
+    (bits / "closed").touch()
+    with started(bits, start_new_session=True) as building:
+        wait_for(lambda: {20, 31} & {*asked(bits)[0]})
+        os.killpg(building.pid, signal.SIGINT)  # as a terminal does: the workers get it, too
+        assert building.communicate(timeout=PATIENCE) == ("", "graphstore: interrupted\n")
+    assert building.returncode == 130
+    assert not any(map(alive, asked(bits)[1]))
+
+
+def free_port():
+    """Return a port at which nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+@contextmanager
+def dask(command, *words):
+    """Lend a process of Dask's own command line."""
+    module = f"distributed.cli.dask_{command}"
+    process = subprocess.Popen(
+        [sys.executable, "-m", module, *map(str, words), "--no-dashboard"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait(PATIENCE)
+
+
+def worker(address, tmp_path):
+    """Lend a worker of one thread."""
+    return dask("worker", address, "--nthreads=1", "--no-nanny", f"--local-directory={tmp_path}")
+
+
+@contextmanager
+def scheduler(port):
+    """Lend a scheduler that listens."""
+    with dask("scheduler", "--host", "127.0.0.1", "--port", port) as process:
+
+        def listens():
+            with suppress(ConnectionRefusedError):
+                socket.create_connection(("127.0.0.1", port)).close()
+                return True
+
+        wait_for(listens)
+        yield process
+
+
+def test_a_scheduler_without_workers_is_one_line_at_the_start_and_later(tmp_path, monkeypatch):
+    port = free_port()
+    address = f"tcp://127.0.0.1:{port}"
+    with scheduler(port):
+        monkeypatch.setattr(clusters, "ANSWER", 3.0)
+        with pytest.raises(StoreError, match=f"start some with: dask worker {address}") as raised:
+            cluster(address).__enter__()
+        line_of(raised)
+        monkeypatch.setattr(clusters, "ANSWER", 60.0)
+        monkeypatch.setattr(clusters, "LOOK", 0.1)
+        monkeypatch.setattr(clusters, "WITHOUT", 0.2)
+        with worker(address, tmp_path) as only, cluster(address) as crew:
+            assert crew.size == 1
+            only.kill()
+            with pytest.raises(StoreError, match=f"{address} has had no worker for") as raised:
+                list(crew.run(divmod, [(7, 2)]))
+        line_of(raised)
+
+
+def test_a_scheduler_killed_in_the_middle_of_a_wave_is_one_line_and_a_new_one_goes_on(
+    bits, tmp_path
+):
+    port = free_port()
+    address = f"tcp://127.0.0.1:{port}"
+    game = find_game(f"{bits}/bits.py")
+
+    def build_there():
+        with cluster(address) as crew:
+            return in_parts(game, bits / "parts", crew, parts=4)
+
+    def kill_in_the_middle(process):
+        with suppress(AssertionError):
+            wait_for(lambda: {20, 31} & {*asked(bits)[0]})
+        process.kill()
+
+    (bits / "closed").touch()
+    with scheduler(port) as first, worker(address, tmp_path), worker(address, tmp_path):
+        killer = threading.Thread(target=kill_in_the_middle, args=(first,))
+        killer.start()
+        with pytest.raises(StoreError, match=f"scheduler at {address} is gone") as raised:
+            build_there()
+        killer.join()
+    assert "give the same command again to go on" in line_of(raised)
+    assert {*range(1, 16)} <= {*asked(bits)[0]}
+    (bits / "log").write_text("")
+    (bits / "closed").unlink()
+    with scheduler(port), worker(address, tmp_path):
+        digest = build_there()
+    assert min(asked(bits)[0]) >= 16
+    assert digest == in_memory(game, bits / "t.db")
+
+
+# What is no cluster
+
+
+@pytest.mark.parametrize("where", ["local:0", "local:", "local:two", "local:99999", "", "8786"])
+def test_what_names_no_cluster_is_refused_in_one_line(where):
+    with pytest.raises(AddressError, match="write local:2 for two processes") as raised:
+        cluster(where)
+    line_of(raised)
+
+
+@pytest.mark.parametrize("scheme", ["tcp://", "", "nonsense://"])
+def test_a_scheduler_that_does_not_answer_is_one_line(scheme, monkeypatch):
+    monkeypatch.setattr(clusters, "ANSWER", 0.5)
+    expected = pytest.raises(AddressError, match="start one with: dask scheduler")
+    with expected as raised, cluster(f"{scheme}127.0.0.1:{free_port()}"):
+        pass
+    line_of(raised)
+
+
+def test_without_dask_a_line_tells_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    expected = pytest.raises(MissingExtraError, match="pip install distributed pyarrow")
+    with expected, cluster("local:1"):
+        pass
+
+
+def test_a_worker_with_another_version_is_refused_in_one_line(crew):
+    import numpy
+
+    def pretend(number):
+        vars(numpy)["__version__"] = number
+
+    crew._client.run(pretend, "1.26.4")
+    try:
+        with pytest.raises(StoreError, match="has numpy 1, here numpy 2; have the same") as raised:
+            clusters._check(crew._client, "local:2")
+    finally:
+        crew._client.run(pretend, numpy.__version__)
+    line_of(raised)

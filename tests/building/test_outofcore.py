@@ -1,0 +1,381 @@
+"""A game is built out of core as it is built in memory; what is stopped goes on."""
+
+import json
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+
+import postgresql
+import pytest
+from conftest import GRAPHSTORE, TableGame, error_line, graphstore
+
+from graphstore import Folder, Store, build, build_folder, build_out_of_core, compare, find_game
+from graphstore.building.parts import draft as drafts
+from graphstore.building.parts import steps
+from graphstore.building.parts.build import build as build_in_parts
+from graphstore.building.parts.crew import Alone
+from graphstore.errors import PositionError, RulesError, StoreError, StoreExistsError, TooLargeError
+from graphstore.store.folder.layout import draft_of
+
+SLOW_RULES = """
+import pathlib, time
+from graphstore import PlainGame
+
+class Slow(PlainGame):
+    def start(self):
+        return 40
+    def moves(self, heap):
+        while heap < 30 and pathlib.Path("wait").exists():
+            pathlib.Path("reached").touch()
+            time.sleep(0.01)
+        return [take for take in (1, 2) if take <= heap]
+    def play(self, heap, take):
+        return heap - take
+    def outcome(self, heap):
+        return -1 if heap == 0 else None
+"""
+
+
+def same(first, second):
+    with Store.open(first) as one, Store.open(second) as other:
+        return compare(one, other, rows=True).same
+
+
+@pytest.mark.parametrize("options", [(), ("--parts", 3), ("--memory", "400MB")])
+def test_a_database_built_out_of_core_holds_the_same_game(
+    run, tmp_path, monkeypatch, tictactoe_db, options
+):
+    monkeypatch.chdir(tmp_path)
+    done = run("build", "tictactoe", "--out-of-core", *options, "--json")
+    assert done.returncode == 0, done
+    assert json.loads(done.stdout)["file"] == "tictactoe.db"
+    assert [path.name for path in tmp_path.iterdir()] == ["tictactoe.db"]
+    assert same("tictactoe.db", tictactoe_db)
+    assert run("verify", "tictactoe.db").returncode == 0
+
+
+def test_positions_to_begin_from_are_as_in_memory(tmp_path):
+    below = ["XO./.X./...", "XOX/.../..."]
+    build("tictactoe", tmp_path / "memory.db", below=below)
+    build_out_of_core("tictactoe", tmp_path / "parts.db", below=below, parts=2)
+    assert same(tmp_path / "memory.db", tmp_path / "parts.db")
+    with Store.open(tmp_path / "parts.db") as store:
+        assert store.info["extent"] == "below"
+
+
+def test_a_postgresql_schema_is_built_the_same(server, tmp_path, monkeypatch, tictactoe_db):
+    monkeypatch.chdir(tmp_path)
+    report = build_out_of_core("tictactoe", postgresql.place(server))
+    assert list(tmp_path.iterdir()) == []
+    assert same(report.file, tictactoe_db)
+
+
+def test_a_folder_is_all_or_nothing_and_replaced_only_by_force(run, tmp_path):
+    folder = tmp_path / "game"
+    assert run("build", "tictactoe", "--folder", folder).returncode == 0
+    before = Folder.open(folder).info
+    assert "--force" in error_line(run("build", "nim(1,2)", "--folder", folder))
+    assert Folder.open(folder).info == before
+    assert "more than 3 states" in error_line(
+        run("build", "connect(4,4)", "--folder", folder, "--force", "--max-states", 3)
+    )
+    assert Folder.open(folder).info == before
+    assert run("build", "connect(6,2)", "--folder", folder, "--force").returncode == 0
+    assert Folder.open(folder).info["name"] == "connect(6,2)"
+
+
+def test_what_was_begun_is_told_from_what_is_there(run, tmp_path):
+    folder = tmp_path / "game"
+    error_line(run("build", "tictactoe", "--folder", folder, "--max-states", 5))
+    with pytest.raises(StoreError, match="not finished; give the command"):
+        Folder.open(folder)
+    assert "begun otherwise (name tictactoe, not nim(1,2)" in error_line(
+        run("build", "nim(1,2)", "--folder", folder)
+    )
+    assert run("build", "tictactoe", "--folder", folder).returncode == 0
+
+
+def test_other_folders_and_files_are_left_alone(run, tmp_path):
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine.txt").touch()
+    (tmp_path / "file").touch()
+    for name in ("full", "file"):
+        done = run("build", "tictactoe", "--folder", tmp_path / name, "--force")
+        assert "no game in parts; name another" in error_line(done)
+    assert "make it first" in error_line(run("build", "nim(1)", "--folder", tmp_path / "no" / "x"))
+    (tmp_path / "empty").mkdir()
+    assert run("build", "nim(1)", "--folder", tmp_path / "empty").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--folder", "x", "--db", "y"), "--folder writes no database"),
+        (("--folder", "x", "--drop-agents"), "--folder writes no database"),
+        (("--memory", "4GB"), "are for --out-of-core"),
+        (("--parts", "4"), "are for --out-of-core"),
+        (("--out-of-core", "--memory", "much"), "not a size"),
+        (("--out-of-core", "--memory", "-1GB"), "not a size"),
+        (("--out-of-core", "--parts", "0"), "not in the range"),
+    ],
+)
+def test_wrong_usage_is_said(run, words, says):
+    assert says in error_line(run("build", "tictactoe", *words), 2)
+
+
+def test_too_little_memory_is_refused(run, tmp_path):
+    done = run("build", "nim(1)", "--folder", tmp_path / "x", "--memory", "100MB")
+    assert "100 MB is too little memory" in error_line(done)
+
+
+@pytest.mark.parametrize(("text", "size"), [("4GB", 4 * 10**9), ("1.5 GiB", 3 * 2**29), ("7", 7)])
+def test_sizes_are_read_as_people_write_them(text, size):
+    from graphstore.cli.options import SIZE
+
+    assert SIZE.convert(text, None, None) == size
+
+
+def test_a_database_that_is_there_is_refused_before_the_work(tmp_path, copy):
+    with pytest.raises(StoreExistsError, match="--force"):
+        build_out_of_core("connect(6,4)", copy)
+
+
+def test_what_the_rules_get_wrong_is_said_as_in_memory(tmp_path):
+    class Twice(TableGame):
+        def to_move(self, position):
+            return 1
+
+    game = Twice({0: {0: 1}, 1: {0: 2}, 2: -1}, 0)
+    for build_it in (build, build_out_of_core):
+        with pytest.raises(RulesError, match="player 1 moves at 0 and, after move 0, again at 1"):
+            build_it(game, tmp_path / "x.db")
+    with pytest.raises(RulesError, match="0 has no move and no result"):
+        build_folder(TableGame({0: {}}, 0), tmp_path / "y")
+    with pytest.raises(TooLargeError, match="more than 2 states"):
+        build_folder("tictactoe", tmp_path / "z", max_states=2)
+    with pytest.raises(PositionError):
+        build_folder("tictactoe", tmp_path / "q", below=["what"])
+
+
+def test_a_build_that_was_interrupted_goes_on_and_does_nothing_twice(tmp_path):
+    (tmp_path / "slow.py").write_text(SLOW_RULES)
+    (tmp_path / "wait").touch()
+    command = [*GRAPHSTORE, "build", "slow.py", "--out-of-core"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as begun:
+        while not (tmp_path / "reached").exists():
+            assert begun.poll() is None
+            time.sleep(0.01)
+        begun.send_signal(signal.SIGINT)
+        _, said = begun.communicate(timeout=60)
+    assert begun.returncode == 130
+    assert "the same command goes on" in said
+    draft = tmp_path / ".slow.db.parts.building"
+    done = sorted(draft.rglob("done/explore-*"))
+    assert done
+    records = {path: path.stat().st_mtime_ns for path in done}
+    assert not (tmp_path / "slow.db").exists()
+    (tmp_path / "wait").unlink()
+
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as again:
+        while again.poll() is None and draft.exists():  # what was done is not done again
+            for path, written in records.items():
+                with suppress(FileNotFoundError):  # at the end all of it is removed
+                    assert path.stat().st_mtime_ns == written
+        out, _ = again.communicate(timeout=60)
+    assert re.search(r"states +41\n", out)
+    assert {path.name for path in tmp_path.glob("*.*")} == {"slow.py", "slow.db"}
+    build(f"{tmp_path / 'slow.py'}", tmp_path / "memory.db")
+    assert same(tmp_path / "memory.db", tmp_path / "slow.db")
+
+
+def test_a_database_that_could_not_be_loaded_keeps_its_parts(tmp_path, monkeypatch):
+    calls = []
+    explore = steps.explore
+    monkeypatch.setattr(steps, "explore", lambda *job: calls.append(job[1:3]) or explore(*job))
+    target = tmp_path / "sub" / "game.db"
+    target.parent.mkdir()
+    (tmp_path / "sub" / ".game.db.building").mkdir()  # so that no draft can be written
+    with pytest.raises(StoreError):
+        build_out_of_core("connect(6,2)", target)
+    first = len(calls)
+    assert first > 0
+    (tmp_path / "sub" / ".game.db.building").rmdir()
+    with pytest.raises(StoreError, match="from another build; load it"):
+        build_out_of_core("tictactoe", target)
+    build_out_of_core("connect(6,2)", target)
+    assert len(calls) == first
+    assert [path.name for path in target.parent.iterdir()] == ["game.db"]
+
+
+class Dies(Alone):
+    """Takes so many steps, then no more."""
+
+    def __init__(self, steps_left):
+        self.left = steps_left
+
+    def run(self, step, calls, homes=None):
+        for number, call in enumerate(calls):
+            if not self.left:
+                raise KeyboardInterrupt
+            self.left -= 1
+            yield number, step(*call)
+
+
+def begun(folder, steps_left, game="tictactoe", **options):
+    """Begin a build that is stopped after so many steps; return where it is."""
+    with pytest.raises(KeyboardInterrupt):
+        build_in_parts(find_game(game), folder, crew=Dies(steps_left), parts=2, **options)
+    (path,) = (each for each in draft_of(folder).iterdir() if each.is_dir())
+    return path
+
+
+@pytest.mark.parametrize("damage", ["edge/wave-0003", "state/wave-0009", "work/block/0004-0001*"])
+def test_what_is_missing_in_a_build_that_was_stopped_is_no_wrong_result(run, tmp_path, damage):
+    path = begun(tmp_path / "game", 22)
+    for each in path.glob(damage):
+        shutil.rmtree(each) if each.is_dir() else each.unlink()
+    done = run("build", "tictactoe", "--folder", tmp_path / "game", "--parts", 2)
+    assert f"remove {draft_of(tmp_path / 'game')} and begin anew" in error_line(done)
+    shutil.rmtree(draft_of(tmp_path / "game"))
+    again = run("build", "tictactoe", "--folder", tmp_path / "game", "--parts", 2)
+    assert again.returncode == 0
+
+
+@pytest.mark.parametrize("contents", [b"", b"{}", b"[1,2]", b"00000000{}", b'{"parts": 1}', b"PK"])
+@pytest.mark.parametrize("name", ["plan.json", "done/*3-0000.json", "block/*3-0000*"])
+def test_damaged_files_of_a_build_that_was_stopped_are_no_wrong_result(
+    tictactoe_db, tmp_path, name, contents
+):
+    folder = tmp_path / "game"
+    begun(folder, 13)
+    files = [*draft_of(folder).rglob(name)]
+    assert files
+    for each in files:
+        each.write_bytes(contents)
+    try:
+        build_folder("tictactoe", folder, parts=2)
+    except StoreError as error:
+        assert "and begin anew" in str(error)  # noqa: PT017
+        shutil.rmtree(draft_of(folder))
+        build_folder("tictactoe", folder, parts=2)
+    with Store.open(tictactoe_db) as store:
+        assert Folder.open(folder).info["digest"] == store.info["digest"]
+
+
+def test_a_step_of_a_build_that_was_given_up_changes_nothing_of_the_next(tmp_path):
+    old = begun(tmp_path / "game", 5)
+    job = steps.Job(str(old), find_game("tictactoe"), find_game("tictactoe").rules)
+    build_folder("connect(6,2)", tmp_path / "game", force=True)
+    with pytest.raises(StoreError):
+        steps.explore(job, 0, 0, steps.Layout((2,)))
+    job.path.mkdir(parents=True)
+    (job.path / "work").mkdir()
+    shutil.rmtree(draft_of(tmp_path / "game"))
+    assert Folder.open(tmp_path / "game").info["name"] == "connect(6,2)"
+
+
+@pytest.mark.parametrize("steps_left", [-1])
+def test_killed_just_before_its_end_a_build_ends_when_it_is_given_again(
+    tmp_path, monkeypatch, steps_left
+):
+    folder = tmp_path / "game"
+    build_folder("nim(1,2)", folder)
+    for fault in ("rmtree", "rename"):
+        with monkeypatch.context() as patch:
+
+            def killed(*_, **__):
+                raise KeyboardInterrupt
+
+            if fault == "rmtree":
+                patch.setattr(drafts.shutil, "rmtree", killed)
+            else:
+                rename = type(folder).rename
+                patch.setattr(
+                    type(folder),
+                    "rename",
+                    lambda path, to, rename=rename: (
+                        rename(path, to) if to.name == drafts.OLD else killed()
+                    ),
+                )
+            with pytest.raises(KeyboardInterrupt):
+                build_in_parts(find_game("tictactoe"), folder, crew=Alone(), force=True)
+        build_in_parts(find_game("tictactoe"), folder, crew=Dies(0), force=True)
+        assert Folder.open(folder).info["name"] == "tictactoe"
+        assert [path.name for path in tmp_path.iterdir()] == ["game"]
+        build_folder("nim(1,2)", folder, force=True)
+
+
+def test_what_somebody_puts_at_the_target_meanwhile_is_left_there(tmp_path):
+    path = begun(tmp_path / "game", 22)
+    (tmp_path / "game").mkdir()
+    (tmp_path / "game" / "thesis.txt").touch()
+    with pytest.raises(StoreError, match="no game in parts; name another"):
+        build_folder("tictactoe", tmp_path / "game", parts=2, force=True)
+    assert path.is_dir()
+    (tmp_path / "game" / "thesis.txt").unlink()
+    build_folder("tictactoe", tmp_path / "game", parts=2)
+    (tmp_path / "game" / "notes.txt").touch()
+    with pytest.raises(StoreError, match=r"did not make \(notes.txt\)"):
+        build_folder("tictactoe", tmp_path / "game", force=True)
+
+
+def test_a_link_leads_to_the_folder_that_is_built_and_some_names_are_refused(tmp_path, monkeypatch):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    build_folder("nim(1)", tmp_path / "link")
+    assert Folder.open(tmp_path / "real").info["states"] == 2
+    with pytest.raises(StoreError, match="not UTF-8"):
+        build_folder("nim(1)", tmp_path / "bad\udcff")
+    with pytest.raises(StoreError, match="name a folder in it"):
+        build_folder("nim(1)", "/")
+
+
+def test_a_folder_that_was_built_to_stay_is_loaded_and_stays(tmp_path):
+    build_folder("nim(1,2)", tmp_path / "game.db.parts")
+    build_out_of_core("nim(1,2)", tmp_path / "game.db")
+    assert Folder.open(tmp_path / "game.db.parts").digests
+
+
+@pytest.mark.parametrize("edit", ['"plies": 2', '"positions": 9', '"format": 0', "[" * 200_000])
+def test_an_edited_list_of_contents_is_refused(run, tmp_path, edit):
+    folder = tmp_path / "game"
+    build_folder("nim(1,1)", folder)
+    file = folder / "game.json"
+    name = edit.partition(":")[0]
+    text = re.sub(rf"{name}: \d+", edit, file.read_text()) if ":" in edit else edit
+    assert text != file.read_text() or name == '"plies"'
+    file.write_text(text.replace('"name": "nim(1,1)"', '"name": "nim(1,2)"'))
+    for command in ("load", "sql"):
+        words = () if command == "load" else ("SELECT 1",)
+        assert "is damaged" in error_line(run(command, folder, *words))
+
+
+def test_two_builds_of_one_folder_do_not_meet(tmp_path):
+    (tmp_path / "slow.py").write_text(SLOW_RULES)
+    (tmp_path / "wait").touch()
+    command = [*GRAPHSTORE, "build", "slow.py", "--folder", "game"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL) as begun:
+        while not (tmp_path / "reached").exists():
+            time.sleep(0.01)
+        done = graphstore("build", "slow.py", "--folder", "game", cwd=tmp_path)
+        assert "another build is writing" in error_line(done)
+        (tmp_path / "wait").unlink()
+        assert begun.wait(60) == 0
+    assert Folder.open(tmp_path / "game").info["states"] == 41
+
+
+@pytest.mark.parametrize("command", ["show", "verify", "play", "train", "serve", "stats", "line"])
+def test_commands_that_need_a_database_say_what_a_folder_is_for(run, tmp_path, command):
+    build_folder("nim(1)", tmp_path / "game")
+    assert "is a game in parts" in error_line(run(command, tmp_path / "game"))
+
+
+def test_extra_packages_that_are_missing_are_named(run, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    done = run("build", "tictactoe", "--folder", tmp_path / "x")
+    assert "pip install pyarrow" in error_line(done)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,295 @@
+"""A game in parts is the game that is built in memory, whatever happens on the way."""
+
+import json
+import random
+
+import pytest
+from conftest import DATA, TableGame, table_games
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphstore import explore, find_game, solve
+from graphstore.building.parts import progress, rounds
+from graphstore.building.parts.build import build
+from graphstore.building.parts.crew import Alone
+from graphstore.errors import RulesError
+from graphstore.store.arrow import pyarrow
+from graphstore.store.columns import edge_parts, state_parts
+from graphstore.store.digests import ColumnDigests
+
+DIGESTS = json.loads((DATA / "digests.json").read_text())
+LARGE = {"mnk(4,4,4)", "connect(4,4)"}
+FEW = ("vanishing", "hexapawn(4,4)", "nim(3,4,5)", "tictactoe")
+RING = TableGame(
+    {0: {0: 1, 5: 2}, 1: {3: 0, 1: 2}, 2: {0: 1, 1: 3}, 3: {0: 4, 2: 5}, 4: -1, 5: 0}, 0
+)
+"""A game in which play can cycle, with a win, a loss and draws."""
+
+
+def in_parts(game, folder, *, crew=None, **options):
+    """Build a game in parts."""
+    game = find_game(game) if isinstance(game, str) else game
+    return build(game, folder, crew=crew or Alone(), **options)
+
+
+def rows_of(folder, table):
+    """Return the rows of a folder by key, each file of which must be in order."""
+    key = {"state": ("id",), "edge": ("parent", "move")}[table]
+    found = []
+    for file in folder.files(table):
+        rows = pyarrow().parquet.read_table(file).to_pylist()
+        keys = [tuple(row[name] for name in key) for row in rows]
+        assert keys == sorted(keys)
+        assert rows
+        if table == "state":
+            assert {row["ply"] for row in rows} == {int(file.parent.name.removeprefix("wave-"))}
+        found += rows
+    return sorted(found, key=lambda row: tuple(row[name] for name in key))
+
+
+def built(game):
+    """Return (rows of the states, rows of the edges, digests) of a game built in memory."""
+    graph = explore(game)
+    hashes, rows = ColumnDigests(), {"state": [], "edge": []}
+    for table, parts in (("state", state_parts(graph, solve(graph))), ("edge", edge_parts(graph))):
+        for _, _, columns in parts:
+            for name, column in columns.items():
+                hashes.update(f"{table}.{name}", column)
+            cells = [c if isinstance(c, list) else c.tolist() for c in columns.values()]
+            rows[table] += [
+                dict(zip(columns, row, strict=True)) for row in zip(*cells, strict=True)
+            ]
+    return rows["state"], rows["edge"], hashes.of_columns()
+
+
+def hashed(game):
+    """Return the same game with positions whose ids are hashes of their texts."""
+    table = {
+        ("at", at): {move: ("at", to) for move, to in row.items()} if isinstance(row, dict) else row
+        for at, row in game.table.items()
+    }
+    return TableGame(table, *(("at", at) for at in game.start_positions))
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [*((name, 3) for name in sorted(DIGESTS.keys() - LARGE)), *((name, 1) for name in FEW)],
+)
+def test_a_game_in_parts_has_the_digest_that_it_has_in_memory(name, parts, tmp_path):
+    assert in_parts(name, tmp_path / "parts", parts=parts).info["digest"] == DIGESTS[name]
+
+
+def test_a_large_game_in_as_many_parts_as_memory_demands_has_the_same_digest(tmp_path):
+    folder = in_parts("connect(4,4)", tmp_path / "parts", memory=1 << 21)
+    assert folder.info["digest"] == DIGESTS["connect(4,4)"]
+    assert len(list((folder.path / "state").glob("wave-0010/*"))) > 1
+
+
+class Shuffled(Alone):
+    """Takes steps in any order, some of them in a process that has taken none before."""
+
+    def __init__(self, seed, size=1):
+        self.random = random.Random(seed)
+        self.size = size
+
+    def run(self, step, calls, homes=None):
+        order = self.random.sample(range(len(calls)), len(calls))
+        for number in order:
+            if self.random.random() < 0.3:
+                progress._kept.clear()
+            yield number, step(*calls[number])
+
+
+@settings(max_examples=40)
+@given(
+    st.booleans().flatmap(lambda cyclic: table_games(cyclic=cyclic)),
+    st.booleans(),
+    st.integers(1, 4),
+    st.sampled_from((None, 1500)),
+    st.integers(0, 99),
+)
+def test_any_game_in_parts_has_the_rows_that_it_has_in_memory(
+    tmp_path_factory, game, spelled, parts, memory, seed
+):
+    game = hashed(game) if spelled else game
+    path = tmp_path_factory.mktemp("any") / "parts"
+    folder = in_parts(game, path, crew=Shuffled(seed), parts=parts, memory=memory)
+    states, edges, digests = built(game)
+    assert rows_of(folder, "state") == states
+    assert rows_of(folder, "edge") == edges
+    assert folder.digests == digests
+
+
+class StoppedError(Exception):
+    """The build was stopped."""
+
+
+class Stops(Alone):
+    """Takes so many steps and no more; a new process goes on."""
+
+    def __init__(self, steps):
+        self.left = steps
+        self.taken = []
+
+    def run(self, step, calls, homes=None):
+        for number, call in enumerate(calls):
+            if not self.left:
+                progress._kept.clear()
+                raise StoppedError
+            self.left -= 1
+            self.taken.append((step.__name__, *call[1:]))
+            yield number, step(*call)
+
+
+@pytest.mark.parametrize("game", [RING, hashed(RING), "nim(2,2,3)"], ids=str)
+@pytest.mark.parametrize("steps", [1, 7])
+def test_a_build_that_was_stopped_goes_on_and_does_nothing_twice(game, steps, tmp_path):
+    game = find_game(game) if isinstance(game, str) else game
+    whole = Stops(-1)
+    expected = in_parts(game, tmp_path / "whole", crew=whole, parts=2).digests
+    taken = []
+    while True:
+        crew = Stops(steps)
+        try:
+            folder = in_parts(game, tmp_path / "parts", crew=crew, parts=2)
+            break
+        except StoppedError:
+            taken += crew.taken
+    taken += crew.taken
+    assert folder.digests == expected
+    assert len(taken) == len(whole.taken) > 20
+    assert len({repr(each) for each in taken}) == len(taken)
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+class Again(Alone):
+    """Takes every step twice."""
+
+    def run(self, step, calls, homes=None):
+        for number, call in enumerate(calls):
+            step(*call)
+            yield number, step(*call)
+
+
+class Unnoted(Alone):
+    """Loses the record of every step, as when the power fails just before it is written."""
+
+    def run(self, step, calls, homes=None):
+        for number, call in enumerate(calls):
+            done = call[0].path / "work" / "done"
+            before = set(done.iterdir()) if done.is_dir() else set()
+            step(*call)
+            for record in set(done.iterdir()) - before:
+                record.unlink()
+            yield number, step(*call)
+
+
+@pytest.mark.parametrize("crew", [Again(), Unnoted()], ids=lambda crew: type(crew).__name__)
+@pytest.mark.parametrize("game", [RING, "nim(2,2,3)", "hexapawn(3,3)"], ids=str)
+def test_steps_that_are_taken_twice_change_nothing(game, crew, tmp_path):
+    game = find_game(game) if isinstance(game, str) else game
+    assert in_parts(game, tmp_path / "parts", crew=crew, parts=2).digests == built(game)[2]
+
+
+class Watches(Alone):
+    """Notes what a build writes down for want of room."""
+
+    def __init__(self):
+        self.seen = set()
+
+    def run(self, step, calls, homes=None):
+        for number, call in enumerate(calls):
+            yield number, step(*call)
+            self.seen |= {each.name for each in call[0].path.glob("work/*_kept")}
+
+
+def test_what_finds_no_room_in_memory_is_written_down_and_read_again(tmp_path):
+    crew = Watches()
+    folder = in_parts("vanishing", tmp_path / "parts", crew=crew, memory=1 << 19)
+    assert folder.info["digest"] == DIGESTS["vanishing"]
+    assert {"upward_kept", "around_kept"} <= crew.seen
+
+
+@pytest.mark.parametrize(("little", "shares"), [(100_000, 1), (50, 2)])
+def test_hands_share_the_states_unless_they_are_few(little, shares, monkeypatch, tmp_path):
+    monkeypatch.setattr(rounds, "LITTLE", little)
+    crew = Stops(-1)
+    crew.size = 2
+    assert in_parts("nim(1,3,5,7,misere)", tmp_path / "parts", crew=crew).info["states"] == 143
+    assert [share for step, _, share, *_ in crew.taken if step == "gather"] == [*range(shares)]
+
+
+class Stuck(TableGame):
+    def text(self, position):
+        return f"<board {position}>"
+
+
+class Twice(TableGame):
+    def to_move(self, position):
+        return {0: 1, 4: 2, 5: 2, 6: 1}[position]
+
+
+@pytest.mark.parametrize(
+    "game",
+    [
+        Stuck({0: {0: 1, 1: 7}, 1: 0, 7: {}}, 0),
+        Twice({0: {0: 4}, 4: {3: 5}, 5: {0: 6}, 6: 0}, 0),
+        TableGame({0: {0: 1}, 1: {0: 2}, 2: 5}, 0),
+    ],
+    ids=["stuck", "twice", "result"],
+)
+def test_rules_that_are_refused_in_memory_are_refused_in_parts_with_the_same_words(game, tmp_path):
+    with pytest.raises(RulesError) as in_memory:
+        explore(game)
+    with pytest.raises(RulesError) as parted:
+        in_parts(game, tmp_path / "parts", parts=3)
+    assert str(parted.value) == str(in_memory.value)
+
+
+class Forgets(TableGame):
+    """Two positions with one text, far from each other."""
+
+    def text(self, position):
+        return {"d": "a"}.get(position, position)
+
+
+class Unread(TableGame):
+    """A text that nothing parses."""
+
+    def parse(self, text):
+        raise ValueError("cannot")
+
+
+class Misread(TableGame):
+    """A text that means another position."""
+
+    def parse(self, text):
+        return "b" if text == "c" else text
+
+
+CHAIN = {"a": {0: "b"}, "b": {0: "c"}, "c": {0: "d"}, "d": {0: "e"}, "e": -1}
+OF_A = 2340832890917691671  # the id of "a"
+
+
+@pytest.mark.parametrize(
+    ("game", "said"),
+    [
+        (Forgets(CHAIN, "a"), r"^Forgets: parse\(\) of 'a' is 'a', .*text\(\) of 'd'"),
+        (Unread(CHAIN, "a"), r"^Unread: parse\(\) of 'a' failed: ValueError: cannot$"),
+        (Misread(CHAIN, "a"), r"^Misread: parse\(\) of 'c' is 'b', "),
+        (
+            TableGame({"a": {0: "b"}, "b": {0: "c"}, "c": {0: OF_A}, OF_A: -1}, "a"),
+            rf"^TableGame: 'a' and {OF_A} share the id {OF_A}; text\(\) must tell",
+        ),
+        (
+            TableGame({"s": {0: "a", 1: "b"}, "a": {0: "z"}, "b": {0: OF_A}, OF_A: 0, "z": 0}, "s"),
+            rf"^TableGame: {OF_A} and 'a' share the id {OF_A}; text\(\) must tell",
+        ),
+    ],
+    ids=["one text for two", "not read", "read wrongly", "far", "near"],
+)
+@pytest.mark.parametrize("parts", [1, 3])
+def test_positions_that_their_texts_do_not_tell_apart_are_refused(game, said, parts, tmp_path):
+    with pytest.raises(RulesError, match=said) as refused:
+        in_parts(game, tmp_path / "parts", parts=parts)
+    assert "\n" not in str(refused.value)

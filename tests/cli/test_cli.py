@@ -1,0 +1,556 @@
+"""Every command does what its help says, prints data alone, and fails in one line."""
+
+import csv
+import io
+import json
+import os
+import pty
+import re
+import select
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from importlib.metadata import version
+from pathlib import Path
+
+import click
+import pytest
+from conftest import GRAPHSTORE, error_line, graphstore
+
+from graphstore import Store, build
+from graphstore.cli.main import cli
+from graphstore.store import schema
+
+README = (Path(__file__).parent.parent / "README.md").read_text()
+SCRIPT = str(Path(sys.executable).with_name("graphstore"))
+ESCAPE = "\x1b"
+STATE_COLUMNS = [column.name for column in schema.state.c]
+NAMED = ["state", *STATE_COLUMNS[1:]]  # what show and line call them
+
+
+@pytest.fixture
+def inside(tmp_path, monkeypatch):
+    """A folder of its own, as the current one."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def printed(done):
+    """Return what a command that went well printed, which must be all that it said."""
+    assert (done.returncode, done.stderr) == (0, ""), done
+    assert ESCAPE not in done.stdout
+    return done.stdout
+
+
+def in_terminal(*words, **environment):
+    """Run a command in a terminal; return its exit code and what was shown."""
+    here, there = pty.openpty()
+    process = subprocess.Popen(
+        [*GRAPHSTORE, *map(str, words)],
+        stdin=there,
+        stdout=there,
+        stderr=there,
+        env={k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR")}
+        | {"TERM": "xterm-256color", "COLUMNS": "100"}
+        | environment,
+    )
+    os.close(there)
+    shown = b""
+    while select.select([here], [], [], 60)[0]:
+        try:
+            part = os.read(here, 10_000)
+        except OSError:  # the other side was closed
+            break
+        if not part:
+            break
+        shown += part
+    os.close(here)
+    return process.wait(60), shown.decode()
+
+
+# Help
+
+
+@pytest.mark.parametrize("name", cli.commands)
+def test_every_command_explains_itself(run, name):
+    text = printed(run(name, "-h"))
+    assert text == printed(run(name, "--help"))
+    assert text.startswith(f"Usage: graphstore {name} ")
+    assert "\\b" not in text
+    for parameter in cli.commands[name].params:
+        if isinstance(parameter, click.Option):
+            assert parameter.help, parameter.name
+        elif parameter.required:
+            assert parameter.make_metavar(click.Context(cli.commands[name])) in text
+    summary = text.split("\n\n")[1]
+    assert summary.strip().split("\n")[0].rstrip().endswith((".", ":")) or "\n" in summary
+
+
+@pytest.mark.parametrize("name", cli.commands)
+def test_every_command_is_in_the_readme(name):
+    if not README:
+        pytest.skip("there is no README yet")
+    assert f"graphstore {name}" in README
+
+
+def test_the_examples_in_the_help_are_lines_of_their_own_and_work(run, inside):
+    text = printed(run("-h"))
+    examples = re.findall(r"^  (graphstore .*)$", text, re.M)
+    assert len(examples) >= 3
+    for example in examples:
+        words = [word.strip('"') for word in re.findall(r'"[^"]*"|\S+', example)]
+        assert printed(run(*words[1:]))
+
+
+def test_without_a_command_the_help_is_shown_and_that_is_wrong_usage(run):
+    done = run()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.rstrip() == printed(run("-h")).rstrip()
+
+
+def test_help_loads_none_of_the_slow_libraries():
+    code = (
+        "import sys, graphstore.cli.main\n"
+        "sys.argv = ['graphstore', '-h']\n"
+        "try: graphstore.cli.main.main()\n"
+        "finally: print([m for m in ('numpy', 'sqlalchemy', 'networkx', 'alembic', 'rich') "
+        "if m in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stderr == "[]\n"
+
+
+def test_the_script_and_the_module_tell_one_version():
+    right = f"graphstore {version('graphstore')}\n"
+    assert printed(graphstore("--version")) == right
+    done = subprocess.run([SCRIPT, "--version"], capture_output=True, text=True, timeout=60)
+    assert printed(done) == right
+
+
+# Data
+
+
+def test_build_tells_what_it_made(run, inside):
+    text = printed(run("build", "tictactoe"))
+    facts = dict(line.split(maxsplit=1) for line in text.splitlines() if ":" not in line)
+    assert facts | {"file": "tictactoe.db"} == facts
+    assert (facts["states"], facts["positions"], facts["moves"]) == ("765", "5,478", "2,270")
+    assert "seconds: total" in text
+    report = json.loads(printed(run("build", "mnk(2,2,2)", "--json")))
+    assert report["file"] == "mnk-2-2-2.db"
+    assert report.keys() >= {"states", "positions", "moves", "edges", "value", "remoteness"}
+    assert sorted(p.name for p in inside.iterdir()) == ["mnk-2-2-2.db", "tictactoe.db"]
+
+
+def test_games_are_listed_with_examples_that_build(run, inside):
+    text = printed(run("games"))
+    rows = json.loads(printed(run("games", "--json")))
+    assert [row["game"] for row in rows] == [line.split("  ")[0] for line in text.splitlines()[2:]]
+    assert printed(run("build", rows[0]["examples"][0]))
+
+
+def test_show_gives_json_with_the_names_of_the_columns(run, store, tictactoe_db):
+    for position in ("XO./.X./...", "xo..x....", "8706", "XXX/OO./..."):
+        data = json.loads(printed(run("show", tictactoe_db, position, "--json")))
+        assert list(data) == [*NAMED, "moves"]
+        assert data == json.loads(json.dumps(store.probe(position).as_dict()))
+
+
+def test_line_gives_json_with_the_names_of_the_columns(run, store, tictactoe_db):
+    data = json.loads(printed(run("line", tictactoe_db, "XO./.X./...", "--json")))
+    assert list(data) == ["moves", "positions", "repeats"]
+    assert data["moves"] == list(store.line("XO./.X./...").moves)
+    assert {tuple(row) for row in data["positions"]} == {tuple(NAMED)}
+
+
+def test_stats_give_the_row_of_the_game_and_the_census(run, file_store, tictactoe_db):
+    data = json.loads(printed(run("stats", tictactoe_db, "--json")))
+    assert data == {"game": file_store.info, "census": file_store.census()}
+    assert list(data["game"]) == [column.name for column in schema.game.c]
+    rows = list(csv.DictReader(io.StringIO(printed(run("stats", tictactoe_db, "--csv")))))
+    assert [{k: int(v) for k, v in row.items()} for row in rows] == file_store.census()
+    text = printed(run("stats", tictactoe_db))
+    assert "positions      5,478" in text
+    assert " won_by_1" in text
+
+
+def test_sql_prints_the_same_rows_in_three_forms(run, store, tictactoe_db):
+    statement = "SELECT * FROM state ORDER BY id"
+    rows = list(store.sql(statement))
+    parsed = json.loads(printed(run("sql", tictactoe_db, statement, "--json")))
+    assert [tuple(row.values()) for row in parsed] == rows
+    assert list(parsed[0]) == STATE_COLUMNS
+    lines = list(csv.reader(io.StringIO(printed(run("sql", tictactoe_db, statement, "--csv")))))
+    assert lines[0] == STATE_COLUMNS
+    assert lines[1:] == [["" if c is None else str(c) for c in row] for row in rows]
+    table = printed(run("sql", tictactoe_db, statement)).splitlines()
+    assert table[0].split() == STATE_COLUMNS
+    assert len(table) == 2 + len(rows)
+
+
+def test_json_is_json_whatever_is_asked(run, tictactoe_db):
+    def refuse(constant):
+        raise AssertionError(f"{constant} is not JSON")
+
+    statement = (
+        "SELECT 9e999 a, -9e999 b, x'00ff' c, NULL d, 'é' || char(10) || '\"' e, 1 a, '' AS ''"
+    )
+    (row,) = json.loads(
+        printed(run("sql", tictactoe_db, statement, "--json")), parse_constant=refuse
+    )
+    assert row == {"a": "inf", "b": "-inf", "c": "00ff", "d": None, "e": 'é\n"', "a_2": 1, "": ""}
+    assert json.loads(printed(run("sql", tictactoe_db, "SELECT 1 WHERE 0", "--json"))) == []
+    assert printed(run("sql", tictactoe_db, "SELECT 1 AS a WHERE 0", "--csv")) == "a\n"
+    assert printed(run("sql", tictactoe_db, "SELECT 1 AS a WHERE 0")) == "a\n-\n"
+
+
+def test_a_board_in_a_table_takes_several_lines(run, tictactoe_db):
+    text = printed(run("sql", tictactoe_db, "SELECT board(8706) AS board, 1 AS one"))
+    assert text.splitlines() == ["board  one", "-----  ---", "...      1", ".X.", ".OX"]
+
+
+def test_sql_takes_its_statement_from_standard_input(run, tictactoe_db):
+    statement = "-- how many\nSELECT count(*) AS n\nFROM state;\n"
+    assert printed(run("sql", tictactoe_db, "-", "--csv", stdin=statement.encode())) == "n\n765\n"
+    assert printed(graphstore("sql", tictactoe_db, "-", "--csv", stdin=statement)) == "n\n765\n"
+    assert "nothing to run" in error_line(run("sql", tictactoe_db, "-"))
+    error_line(run("sql", tictactoe_db, "-", stdin=bytes(range(256))))
+
+
+def test_verify_and_upgrade_tell_in_words_and_in_json(run, copy):
+    assert printed(run("verify", copy)).startswith(f"{copy} holds: 765 states, 2,270 moves\n")
+    data = json.loads(printed(run("verify", copy, "--json")))
+    assert (data["ok"], data["problems"], data["skipped"]) == (True, [], [])
+    last = schema.REVISIONS[-1]
+    assert printed(run("upgrade", copy)) == f"{copy} is at schema {last} already\n"
+    data = json.loads(printed(run("upgrade", copy, "--json")))
+    assert data == {"file": str(copy), "before": last, "after": last}
+    with closing(sqlite3.connect(copy)) as connection:
+        connection.execute("UPDATE state SET ply = 7 WHERE id = 0")
+        connection.commit()
+    done = run("verify", copy, "--json")
+    assert done.returncode == 1
+    data = json.loads(done.stdout)
+    assert not data["ok"]
+    assert {"table", "row", "column", "found", "expected"} == set(data["problems"][0])
+    assert "ply" in {problem["column"] for problem in data["problems"]}
+
+
+@pytest.mark.parametrize(
+    ("position", "words"),
+    [
+        (".../.../...", "X to move: drawn, a tie is 9 plies away"),
+        ("XOX/XOO/OX.", "X to move: drawn, a tie is 1 ply away"),
+        ("XX./OO./...", "X to move: X wins in 1 move (1 ply)"),
+        ("XO./.X./...", "O to move: X wins in 2 moves (4 plies)"),
+        ("XO./.X./..O", "X to move: X wins in 2 moves (3 plies)"),
+        ("XX./OO./..X", "O to move: O wins in 1 move (1 ply)"),
+        ("XXX/OO./...", "over: X has won"),
+        ("OOO/XX./XX.", None),
+        ("OOO/XX./X..", "over: O has won"),
+        ("XOX/XOO/OXX", "over: drawn"),
+    ],
+)
+def test_show_says_what_every_kind_of_position_is_worth(run, tictactoe_db, position, words):
+    done = run("show", tictactoe_db, position)
+    if words is None:
+        error_line(done)
+        return
+    text = printed(done)
+    assert f"{position}  {words}\n" in text
+    board = [line.split() for line in text.splitlines()[:3]]
+    cells = position.replace("/", "")
+    over = words.startswith("over")
+    for cell, mark in enumerate(cells):
+        free = "." if over else str(cell)
+        assert board[cell // 3][cell % 3] == (mark if mark in "XO" else free)
+    moves = [line.split() for line in text.splitlines() if re.match(r" +\d+  ", line)]
+    assert len(moves) == (0 if over else cells.count("."))
+    assert ("result" in text) == (not over)
+
+
+def test_a_line_is_listed_with_its_moves(run, tictactoe_db):
+    lines = printed(run("line", tictactoe_db, "XO./.X./...")).splitlines()
+    assert len(lines) == 5
+    assert " ".join(lines[0].split()) == "0 XO./.X./... O to move: X wins in 2 moves (4 plies)"
+    assert lines[-1].endswith("over: X has won")
+    assert len(printed(run("line", tictactoe_db)).splitlines()) == 10
+    assert printed(run("line", tictactoe_db, "XXX/OO./...")).count("\n") == 1
+
+
+def test_a_game_without_end_says_so(run, inside):
+    printed(run("build", "vanishing", "--db", "v.db"))
+    (position,) = printed(
+        run("sql", "v.db", "SELECT position FROM state WHERE remoteness IS NULL LIMIT 1", "--csv")
+    ).splitlines()[1:]
+    assert "drawn, play need never end" in printed(run("show", "v.db", position))
+    last = printed(run("line", "v.db", position)).splitlines()[-1]
+    assert last == "and so on: this position was met before, play need never end"
+
+
+# Errors
+
+WRONG_USAGE = [
+    (["shwo", "t.db"], "No such command 'shwo'"),
+    (["t.db", "show"], "No such command 't.db'"),
+    (["show"], "Missing argument 'FILE'"),
+    (["build"], "Missing argument 'GAME'"),
+    (["build", "mnk", "4", "4", "4"], "unexpected extra arguments"),
+    (["build", "mnk(4,", "4,", "4)"], "unexpected extra arguments"),
+    (["build", "tictactoe", "t.db"], "unexpected extra argument"),
+    (["show", "t.db", "XO.", ".X.", "..."], "unexpected extra arguments"),
+    (["sql", "t.db"], "Missing argument 'STATEMENT'"),
+    (["sql", "t.db", "SELECT", "*", "FROM", "state"], "unexpected extra arguments"),
+    (["sql", "SELECT 1", "t.db"], "t.db is a file; FILE goes first"),
+    (["show", "XO./.X./...", "t.db"], "t.db is a file; FILE goes first"),
+    (["line", "XO./.X./...", "t.db"], "t.db is a file; FILE goes first"),
+    (["show", "t.db", "--jsno"], "No such option"),
+    (["show", "--json=yes", "t.db"], "does not take a value"),
+    (["export", "t.db"], "Missing option '--format'"),
+    (["export", "t.db", "--format", "xml"], "'xml' is not one of 'parquet', 'csv'"),
+    (["build", "tictactoe", "--max-states", "0"], "0 is not in the range"),
+    (["build", "tictactoe", "--max-states", "many"], "'many' is not a valid integer range"),
+    (["build", "tictactoe", "--max-states", "-5"], "-5 is not in the range"),
+    (["build", "tictactoe", "--db"], "requires an argument"),
+    (["build", "--", "--force", "x"], "unexpected extra argument"),
+    (["verify", "t.db", "t.db"], "unexpected extra argument"),
+    (["games", "tictactoe"], "unexpected extra argument"),
+]
+
+ERRORS = [
+    (["show", "none.db"], "there is no file none.db"),
+    (["show", ""], "is a folder"),
+    (["show", "."], ". is a folder, not a graphstore database"),
+    (["show", "/dev/zero"], "/dev/zero is a pipe or device"),
+    (["show", "empty"], "empty is not a graphstore database"),
+    (["show", "noise"], "noise is not a graphstore database"),
+    (["show", "other.db"], "other.db is not a graphstore database"),
+    (["show", "half.db"], "half.db is damaged"),
+    (["sql", "none.db", "SELECT 1"], "there is no file none.db"),
+    (["stats", "none.db"], "there is no file none.db"),
+    (["stats", "noise"], "noise is not a graphstore database"),
+    (["verify", "noise"], "noise is not a graphstore database"),
+    (["verify", "half.db"], "half.db is damaged"),
+    (["upgrade", "none.db"], "there is no file none.db"),
+    (["upgrade", "noise"], "noise is not a graphstore database"),
+    (["upgrade", "half.db"], "half.db is damaged"),
+    (["export", "none.db", "--format", "gmap"], "there is no file none.db"),
+    (["line", "t.db/x"], "there is no file t.db/x"),
+    (["show", "x" * 5000], "File name too long"),
+    (["show", "mysql://host/db"], "only files and sqlite:///"),
+    (["show", "t.db", "XO"], "has 2 cells"),
+    (["show", "t.db", ""], "9 cells"),
+    (["show", "t.db", "XXXXXXXXX"], "9 X and 0 O"),
+    (["show", "t.db", "XXX/OOO/..."], "both have a line"),
+    (["show", "t.db", "XO./.X./..?"], "'?' is not a cell"),
+    (["show", "t.db", "❌⭕ "], "'❌' is not a cell"),
+    (["show", "t.db", "77"], "no state has the id"),
+    (["show", "t.db", "9" * 19], "no state has the id"),
+    (["show", "t.db", "\udcff"], "not a cell"),
+    (["line", "t.db", "\udcff"], "not a cell"),
+    (["play", "t.db", "\udcff"], "not a cell"),
+    (["draw", "t.db", "\udcff"], "not a cell"),
+    (["export", "t.db", "--format", "csv", "--below", "\udcff"], "not a cell"),
+    (["agents", "t.db", "\udcff", "--remove"], "has no agent"),
+    (["agents", "t.db", "\udcff"], "has no agent '\\udcff'"),
+    (["show", "t.db", "9" * 5000], "not a cell"),
+    (["show", "t.db", "X" * 20_000], "20,000 characters"),
+    (["line", "t.db", "XO"], "has 2 cells"),
+    (["sql", "t.db", ""], "nothing to run"),
+    (["sql", "t.db", "SELCT 1"], "syntax error"),
+    (["sql", "t.db", "DELETE FROM state"], "do more than read"),
+    (["sql", "t.db", "SELECT 1; SELECT 2"], "one statement"),
+    (["sql", "t.db", "SELECT '\udcff'"], "surrogates"),
+    (["build", "chess"], "there is no game 'chess'"),
+    (["build", ""], "there is no game ''"),
+    (["build", "mnk"], "mnk"),
+    (["build", "mnk(4,4)"], "write mnk(m,n,k"),
+    (["build", "mnk(4,4,4"], "mnk(4,4,4"),
+    (["build", "mnk 4 4 4"], "mnk 4 4 4"),
+    (["build", "mnk(6,6,4)"], "36 cells"),
+    (["build", "mnk(0,3,3)"], "0"),
+    (["build", "mnk(99999999999999999999,1,1)"], "too large a number"),
+    (["build", "mnk(4,4,4,Misère)"], "not a parameter"),
+    (["build", "井字棋"], "井字棋"),
+    (["build", "tictactoe", "--db", "t.db"], "t.db exists; add --force"),
+    (["build", "tictactoe", "--db", "none/t.db"], "there is no folder none"),
+    (["build", "tictactoe", "--db", "."], ". is a folder"),
+    (["build", "tictactoe", "--db", "/dev/null", "--force"], "pipe or device"),
+    (["build", "tictactoe", "--db", "x" * 300], "File name too long"),
+    (["build", "tictactoe", "--db", "new.db", "--max-states", "700"], "more than 700 states"),
+    (["export", "small.db", "--format", "gmap"], "tictactoe only"),
+    (["export", "t.db", "--format", "gmap", "--output", "t.db"], "File exists"),
+    (["export", "t.db", "--format", "gmap", "--output", "none/map"], "none/map: No such file"),
+]
+
+
+@pytest.fixture(scope="module")
+def clutter(tictactoe_db, tmp_path_factory):
+    """A folder as a newcomer may have it."""
+    folder = tmp_path_factory.mktemp("clutter")
+    whole = tictactoe_db.read_bytes()
+    (folder / "t.db").write_bytes(whole)
+    (folder / "half.db").write_bytes(whole[: len(whole) // 2])
+    (folder / "empty").touch()
+    (folder / "noise").write_bytes(bytes(range(256)) * 40)
+    build("mnk(2,2,2)", folder / "small.db")
+    with closing(sqlite3.connect(folder / "other.db")) as connection:
+        connection.execute("CREATE TABLE state (id)")
+    return folder
+
+
+def short(words):
+    """Return an id for a test."""
+    return ascii(" ".join(words))[1:60] if isinstance(words, list) else ""
+
+
+@pytest.mark.parametrize(("words", "message"), WRONG_USAGE, ids=short)
+def test_wrong_usage_is_told_in_one_line_that_names_the_help(
+    run, clutter, monkeypatch, words, message
+):
+    monkeypatch.chdir(clutter)
+    line = error_line(run(*words), 2)
+    assert message in line
+    assert line.endswith((f" (see graphstore {words[0]} -h)", " (see graphstore -h)"))
+
+
+@pytest.mark.parametrize(("words", "message"), ERRORS, ids=short)
+def test_what_cannot_be_done_is_told_in_one_line(run, clutter, monkeypatch, words, message):
+    monkeypatch.chdir(clutter)
+    before = sorted(clutter.iterdir())
+    assert message in error_line(run(*words))
+    assert sorted(clutter.iterdir()) == before
+
+
+@pytest.mark.parametrize("option", ["--json", "--csv"])
+def test_an_error_prints_no_beginning_of_data(run, tictactoe_db, option):
+    error_line(run("sql", tictactoe_db, "SELECT board(id + 1) FROM state", option))
+
+
+def test_a_real_process_fails_in_the_same_way(clutter):
+    for words, message, code in (
+        (["show", "half.db"], "damaged", 1),
+        (["shwo"], "No such command", 2),
+    ):
+        done = graphstore(*words, cwd=clutter)
+        assert message in error_line(done, code)
+    done = graphstore("show", os.fsdecode(b"\xff.db"), cwd=clutter)
+    assert "there is no file \\udcff.db" in error_line(done)
+
+
+def test_a_file_name_with_a_line_break_is_still_one_line(run, inside):
+    assert "there is no file a b.db" in error_line(run("show", "a\nb.db"))
+
+
+# The surroundings
+
+
+def shell(script, *words, **environment):
+    return subprocess.run(
+        ["bash", "-c", script, "bash", *map(str, words)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=os.environ | environment,
+    )
+
+
+@pytest.mark.parametrize("statement", ["SELECT * FROM state, edge", "SELECT 1"])
+def test_a_reader_that_has_seen_enough_is_no_error(tictactoe_db, statement):
+    script = '"$1" sql "$2" "$3" --csv | true; echo "${PIPESTATUS[0]}"'
+    done = shell(script, SCRIPT, tictactoe_db, statement)
+    assert (done.stdout, done.stderr) == ("141\n", "")
+
+
+def test_head_gets_its_line(tictactoe_db):
+    script = '"$1" sql "$2" "SELECT id FROM state, edge" --json | head -2'
+    done = shell(script, SCRIPT, tictactoe_db)
+    assert (done.stdout.startswith('[\n{"id": '), done.stderr) == (True, "")
+
+
+def test_a_full_disk_or_a_closed_output_is_told_in_one_line(tictactoe_db):
+    done = shell('"$1" stats "$2" > /dev/full', SCRIPT, tictactoe_db)
+    assert "No space left on device" in error_line(done)
+    done = shell('"$1" stats "$2" >&-', SCRIPT, tictactoe_db)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"LC_ALL": "C", "LANG": "C"},
+        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        {"PYTHONIOENCODING": "ascii"},
+        {"PYTHONIOENCODING": "latin-1"},
+    ],
+)
+def test_in_any_locale_all_is_printed(tictactoe_db, environment):
+    statement = "SELECT char(0x4e95, 0xe9, 0x1f600) AS text"
+    done = graphstore("sql", tictactoe_db, statement, "--json", **environment)
+    assert json.loads(printed(done)) == [{"text": "井é😀"}]
+
+
+def test_outside_a_terminal_there_are_no_escape_codes(tictactoe_db):
+    for words in (["show", tictactoe_db], ["line", tictactoe_db]):
+        printed(graphstore(*words, TERM="xterm-256color"))
+
+
+def test_a_narrow_terminal_or_a_pipe_cuts_nothing(run, tictactoe_db):
+    narrow = printed(graphstore("show", tictactoe_db, COLUMNS="20"))
+    assert narrow == printed(run("show", tictactoe_db))
+    assert "…" not in narrow
+
+
+def test_in_a_terminal_results_have_colours(tictactoe_db):
+    code, shown = in_terminal("show", tictactoe_db, "X../.O./..X")
+    assert code == 0
+    assert f"{ESCAPE}[33mdraw" in shown
+    assert f"{ESCAPE}[31mloss" in shown
+    code, plain = in_terminal("show", tictactoe_db, "X../.O./..X", NO_COLOR="1")
+    assert (code, ESCAPE in plain) == (0, False)
+    assert re.sub(r"\x1b\[[0-9;]*m", "", shown) == plain
+
+
+def test_in_a_terminal_a_build_shows_its_progress_and_ends_with_a_summary(inside):
+    code, shown = in_terminal("build", "mnk(4,3,3)")
+    assert code == 0
+    assert "explore" in shown
+    assert "load states" in shown
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)
+    assert re.search(r"^states +28,275\r?$", text, re.M)
+    assert re.search(r"^seconds: total +[0-9.]+\r?$", text, re.M)
+
+
+def test_progress_is_not_mixed_into_data(inside):
+    done = graphstore("build", "mnk(2,2,2)", "--json", FORCE_COLOR="1")
+    assert json.loads(done.stdout)["states"] == 6
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_in_the_shell_is_offered(shell):
+    done = graphstore(_GRAPHSTORE_COMPLETE=f"{shell}_source")
+    assert "_GRAPHSTORE_COMPLETE=" in printed(done)
+
+
+def test_completion_knows_commands_and_games():
+    for words, right in (
+        ("graphstore bu", "plain,build\n"),
+        ("graphstore build ticta", "plain,tictactoe\n"),
+        ("graphstore show --js", "plain,--json\n"),
+    ):
+        done = graphstore(
+            _GRAPHSTORE_COMPLETE="bash_complete",
+            COMP_WORDS=words,
+            COMP_CWORD=str(words.count(" ")),
+        )
+        assert printed(done) == right
+
+
+def test_a_position_that_the_file_does_not_hold_is_not_called_a_bug(run, copy):
+    with closing(sqlite3.connect(copy)) as connection:
+        connection.execute("DELETE FROM state WHERE id = 8706")
+        connection.commit()
+    assert "not in this database" in error_line(run("show", copy, "XO./.X./..."))
+    assert "damaged: a move of" in error_line(run("show", copy, ".O./.X./..."))
+    assert Store.open(copy).info["states"] == 765

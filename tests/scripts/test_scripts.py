@@ -1,0 +1,633 @@
+"""Every script has a help that works, its doctests hold, and what it prints is tested."""
+
+import csv
+import json
+import os
+import re
+import runpy
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections import Counter
+from contextlib import closing
+from fractions import Fraction
+from functools import cache
+from itertools import chain
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+from graphstore import Store, build, find_game, prove, train
+from graphstore.play.agents import load
+from graphstore.play.standings import curve
+from graphstore.rules.game import IN_PLAY
+
+DATA = Path(__file__).parent / "data"
+SCRIPTS = Path(__file__).parents[1] / "scripts"
+
+# Wikipedia, "Game complexity" and "Tic-tac-toe"; the tree has 549,945 nodes below the empty board.
+TICTACTOE = {
+    "game": "tictactoe",
+    "games": 255_168,
+    "won_by_1": 131_184,
+    "won_by_2": 77_904,
+    "tied": 46_080,
+    "tree_nodes": 549_946,
+}
+
+
+def run(script, *arguments):
+    command = [sys.executable, "-W", "error", SCRIPTS / script, *arguments]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def printed(script, *arguments):
+    done = run(script, *arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("script", sorted(path.name for path in SCRIPTS.glob("*.py")))
+def test_a_script_has_help_and_doctests_that_hold_and_a_test_here(script):
+    done = run(script, "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"usage: {script}")
+    doctests = [sys.executable, "-W", "error", "-m", "doctest", SCRIPTS / script]
+    subprocess.run(doctests, check=True, timeout=60)
+    assert f'"{script}"' in Path(__file__).read_text()
+
+
+def test_the_games_of_tictactoe_are_counted_by_name_and_from_a_database(tmp_path):
+    build("tictactoe", tmp_path / "tictactoe.db")
+    assert printed("count_games.py", "tictactoe", "--json") == TICTACTOE
+    assert printed("count_games.py", tmp_path / "tictactoe.db", "--json") == TICTACTOE
+
+
+def test_the_fuzzer_counts_what_was_accepted_and_what_was_refused():
+    done = run("fuzz.py", "--inputs", "60", "--only", "settings", "--json")
+    (tally,) = json.loads(done.stdout)
+    assert (done.returncode, tally["inputs"], tally["defects"]) == (0, 60, [])
+    assert tally["accepted"] + tally["refused"] == 60
+
+
+def test_games_are_counted_for_people_too():
+    done = run("count_games.py", "tictactoe")
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert lines == [
+        [name, value if isinstance(value, str) else f"{value:,}"]
+        for name, value in TICTACTOE.items()
+    ]
+
+
+def all_games(game, positions, players):
+    """Play every game out, without symmetry: (tree nodes, results by winner), a ply at a time."""
+    nodes, results = len(positions), {0: 0, 1: 0, 2: 0}
+    while positions.size:
+        outcomes = game.outcomes(positions)
+        for winner, value in zip(players, (1, -1), strict=True):
+            results[winner] += int((outcomes == value).sum())
+        results[0] += int((outcomes == 0).sum())
+        positions = game.expand(positions[outcomes == IN_PLAY]).child
+        nodes += len(positions)
+        players = players[::-1]
+    return nodes, results
+
+
+@pytest.mark.parametrize("name", ["mnk(3,2,2)", "mnk(3,2,3)", "mnk(2,2,2,misere)", "mnk(8,1,3)"])
+def test_symmetry_changes_no_count(name):
+    game = find_game(name)
+    nodes, results = all_games(game, game.start_states(), (1, 2))
+    assert printed("count_games.py", name, "--json") == {
+        "game": name,
+        "games": sum(results.values()),
+        "won_by_1": results[1],
+        "won_by_2": results[2],
+        "tied": results[0],
+        "tree_nodes": nodes,
+    }
+
+
+HEAP = '''
+from graphstore import PlainGame
+
+class Heap(PlainGame):
+    """Take one or two of three; who takes the last wins."""
+    def start(self): return 3
+    def moves(self, heap): return range(1, min(heap, 2) + 1)
+    def play(self, heap, take): return heap - take
+    def outcome(self, heap): return None if heap else -1
+
+class Round(Heap):
+    """Goes round."""
+    def play(self, heap, take): return (heap + take) % 4
+'''
+
+
+@pytest.fixture
+def heap(tmp_path):
+    """Rules of one's own, in a file."""
+    rules = tmp_path / "rules.py"
+    rules.write_text(HEAP)
+    return rules
+
+
+def test_a_game_that_does_not_tell_whose_turn_it_is_is_counted_by_who_began(heap):
+    # 1+1+1 and the beginner wins; 1+2 and 2+1 and the other one does.
+    count = printed("count_games.py", f"{heap}:Heap", "--json")
+    assert (count["games"], count["won_by_1"], count["won_by_2"], count["tied"]) == (3, 1, 2, 0)
+    assert count["tree_nodes"] == 7
+
+
+def test_games_without_number_are_refused(heap):
+    done = run("count_games.py", f"{heap}:Round")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "can come back to a position" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("game", ["missing.db", "chess"])
+def test_a_game_that_there_is_not_is_refused_in_one_line(game):
+    done = run("count_games.py", game)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("count_games: there is no ")
+    assert len(done.stderr.splitlines()) == 1
+
+
+FIGURES = {
+    "build": "explore solve load_states load_edges index finish explore_solve total states moves "
+    "edges wins draws losses states_per_s edges_per_s file_mb bytes_per_state bytes_per_edge",
+    "copy": "states edges index total",
+    "plain_game": "explore states moves states_per_s",
+    "commands": "help show",
+    "lookups": (
+        "by_id probe_by_id probe_typed probe_typed_snapshot lookup_ids lookup_typed "
+        "raw_by_id raw_by_id_cached raw_ids raw_ids_cached"
+    ),
+}
+
+
+def test_the_benchmark_measures_everything():
+    done = run("bench.py", "tictactoe", "--quick", "--without-plain", "--json")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert set(result) == {"game", "machine", "figures", "targets"}
+    assert {piece: set(figures) for piece, figures in result["figures"].items()} == {
+        piece: {*names.split(), "cpu_s", "peak_mb"} for piece, names in FIGURES.items()
+    }
+    build = result["figures"]["build"]
+    assert [build[name] for name in ("states", "moves", "edges")] == [765, 2270, 2096]
+    assert [build[name] for name in ("wins", "draws", "losses")] == [390, 151, 224]
+    for target in result["targets"]:
+        measured = "plain" not in target["name"].split()
+        assert (target["value"] is not None, target["met"] is not None) == (measured, measured)
+
+
+@pytest.mark.parametrize("game", ["tictactoe", "mnk(3,2,2,misere)"])
+def test_the_plain_pipeline_writes_the_very_rows_that_graphstore_does(tmp_path, game):
+    for piece in ("build", "plain"):
+        printed("bench.py", game, "--piece", piece, "--folder", tmp_path)
+    with closing(sqlite3.connect(tmp_path / "game.db")) as connection:
+        connection.execute("ATTACH ? AS plain", (str(tmp_path / "plain.db"),))
+        for table in ("edge", "state"):
+            info = connection.execute(f"PRAGMA plain.table_info({table})").fetchall()
+            names = ", ".join(
+                f"round({row[1]}, 12)" if row[1] in ("random_value", "best_response") else row[1]
+                for row in info
+            )
+            ours, theirs = (
+                connection.execute(f"SELECT {names} FROM {place}.{table} ORDER BY 1, 2").fetchall()
+                for place in ("main", "plain")
+            )
+            assert ours == theirs
+
+
+def test_the_benchmark_says_what_the_plain_pipeline_does_not_know():
+    done = run("bench.py", "nim(1,2)")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "bench: the plain pipeline knows no nim(1,2); add --without-plain" in done.stderr
+
+
+def test_the_benchmark_prints_tables():
+    done = run("bench.py", "mnk(2,2,2)", "--quick")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == "mnk(2,2,2)"
+    assert [line for line in lines if line in FIGURES] == list(FIGURES)
+    assert [line.split()[-1] in ("yes", "NO") for line in lines[-8:]] == [True] * 8
+
+
+def test_a_peer_solves_the_same_positions():
+    figures = printed("peers.py", "--one", "graphstore", "tictactoe")
+    assert figures["positions"] == 5_478
+    pytest.importorskip("pyspiel", reason="the package open_spiel is not installed")
+    assert printed("peers.py", "--one", "OpenSpiel get_all_states", "tictactoe") == {
+        "seconds": pytest.approx(1, abs=60),
+        "positions": 5_478,
+    }
+
+
+def test_menace_is_trained_for_every_seed():
+    words = ("--seeds", "3", "--games", "600", "--last", "100")
+    learned = printed("menace_seeds.py", *words, "--json")
+    assert [each["seed"] for each in learned] == [0, 1, 2]
+    assert all(abs(each["won"] + each["drawn"] + each["lost"] - 1) < 1e-9 for each in learned)
+    assert all(each["won"] == 0 for each in learned)  # against a perfect opponent
+    done = run("menace_seeds.py", *words)
+    spreads = re.findall(
+        r"least ([\d.]+), quartiles ([\d.]+) ([\d.]+) ([\d.]+), most ([\d.]+)", done.stdout
+    )
+    assert len(spreads) == 4
+    assert all(list(spread) == sorted(spread, key=float) for spread in spreads)
+
+
+def test_a_strategy_is_walked_through_exact_boards(tmp_path):
+    prove(tmp_path / "proof.db")
+    done = run("walk_strategy.py", tmp_path / "proof.db", "--plies", "7")
+    assert (done.returncode, done.stderr) == (0, "")
+    boards = [int(line.split()[1].replace(",", "")) for line in done.stdout.splitlines()[1:-1]]
+    # 8 choose n boards after X's answer to n marks of O in field 4; 8 - n replies of O to each.
+    assert boards == [1, 1, 8, 8, 56, 28, 168, 56]
+    assert done.stdout.splitlines()[-1].endswith("X wins in 0; the rest was not walked")
+
+
+def test_a_walk_through_no_strategy_fails_in_one_line(tmp_path):
+    build("tictactoe", tmp_path / "tictactoe.db")
+    done = run("walk_strategy.py", tmp_path / "tictactoe.db")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("walk_strategy: ")
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.fixture
+def told(run_script):
+    """Return a function that runs a script with --json here and returns what it printed."""
+
+    def told(script, *arguments):
+        code, out, err = run_script(script, *arguments, "--json")
+        assert (code, err) == (0, "")
+        return json.loads(out)
+
+    return told
+
+
+@pytest.fixture
+def line(run_script):
+    """Return a function that runs a script that must fail, and returns the line that it said."""
+
+    def line(script, *arguments):
+        code, _, err = run_script(script, *arguments)
+        assert code == 1
+        assert err.startswith(f"{script.removesuffix('.py')}: ")
+        assert err.count("\n") == 1
+        return err
+
+    return line
+
+
+@pytest.fixture(scope="session")
+def vanishing_db(tmp_path_factory):
+    """A game in which play can go round."""
+    path = tmp_path_factory.mktemp("built") / "vanishing.db"
+    build("vanishing", path)
+    return path
+
+
+def counts(file):
+    with (DATA / file).open(newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_the_census_of_tictactoe_is_the_published_one(told, tictactoe_db, stored):
+    census = told("census.py", tictactoe_db if stored else "tictactoe")
+    assert (census["game"], census["wrong"]) == ("tictactoe", [])
+    assert [
+        (row["ply"], row["positions"], row["states"], row["published"]) for row in census["census"]
+    ] == [
+        (int(row["ply"]), int(row["states"]), int(row["canon"]), int(row["canon"]))
+        for row in counts("tictactoe_ply_counts.csv")[:-1]
+    ]
+
+
+def test_a_game_too_large_to_build_has_a_census_of_its_first_plies(told):
+    census = told("census.py", "connect(7,6)", "--plies", 6)
+    assert [row["positions"] for row in census["census"]] == [1, 7, 49, 238, 1120, 4263, 16422]
+    assert census["wrong"] == []
+
+
+def test_the_walk_of_a_game_that_goes_round_ends_and_agrees_with_the_database(told, vanishing_db):
+    walked = told("census.py", "vanishing")["census"]
+    stored = told("census.py", vanishing_db)["census"]
+    assert walked == [{name: row[name] for name in walked[0]} for row in stored]
+
+
+def test_a_census_that_is_not_the_published_one_fails(line, copy):
+    with closing(sqlite3.connect(copy)) as connection, connection:
+        connection.execute("UPDATE state SET ply = 3 WHERE id = (SELECT max(id) FROM state)")
+    assert "states, OEIS A008907 says" in line("census.py", copy)
+
+
+def replies(graph, state):
+    """Return the worths of the moves to distinct children, for the mover."""
+    return [-graph.nodes[child]["value"] for child in graph[state]]
+
+
+def test_traps_and_only_moves_are_those_that_the_children_tell(told, tictactoe_db, tictactoe):
+    traps = told("traps.py", tictactoe_db, "--limit", 1000)
+    choices = {
+        state: (data["value"], replies(tictactoe, state))
+        for state, data in tictactoe.nodes.items()
+        if data["value"] >= 0 and len(tictactoe[state]) > 1
+    }
+    assert traps["summary"] == [
+        {
+            "value": name,
+            "with_choice": len(shares),
+            "only_moves": sum(v == value and w.count(v) == 1 for v, w in choices.values()),
+            "mean_share": round(sum(shares) / len(shares), 4),
+        }
+        for name, value in (("win", 1), ("draw", 0))
+        if (shares := [1 - w.count(v) / len(w) for v, w in choices.values() if v == value])
+    ]
+    worst = traps["worst"]
+    assert len(worst) == sum(set(w) != {v} for v, w in choices.values())
+    assert [trap["share"] for trap in worst] == sorted(
+        (trap["share"] for trap in worst), reverse=True
+    )
+    states = {data["position"]: state for state, data in tictactoe.nodes.items()}
+    for trap in worst:
+        state = states[trap["position"]]
+        kept = [
+            edge["moves"]
+            for child, edge in tictactoe[state].items()
+            if -tictactoe.nodes[child]["value"] == trap["value"]
+        ]
+        assert (trap["keep"], trap["moves"]) == (len(kept), sorted(chain(*kept)))
+        if trap["value"] == 0:  # the score of the move into it is the share of replies that lose
+            assert trap["share"] == pytest.approx(tictactoe.nodes[state]["score"])
+
+
+@pytest.mark.parametrize("positions", [False, True])
+def test_the_spread_over_remoteness_is_that_of_the_oracle(told, tictactoe_db, oracle, positions):
+    wanted = Counter()
+    for row in oracle:
+        if row["value"] != "0":
+            wanted[int(row["remoteness"]), row["value"]] += int(row["orbit"]) if positions else 1
+    rows = told("remoteness.py", tictactoe_db, *["--positions"] * positions)
+    found = {(row["remoteness"], "1"): row["wins"] for row in rows}
+    found |= {(row["remoteness"], "-1"): row["losses"] for row in rows}
+    assert {key: count for key, count in found.items() if count} == wanted
+    assert sum(row["draws"] for row in rows) == (1068 if positions else 151)
+
+
+def test_endless_draws_have_a_row_without_a_number(told, vanishing_db):
+    rows = told("remoteness.py", vanishing_db)
+    assert rows[-1] == {"remoteness": None, "wins": 0, "draws": 951, "losses": 0}
+    assert sum(row["wins"] for row in rows) == 5719  # small_games.jsonl
+    assert sum(row["losses"] for row in rows) == 2520
+
+
+def test_the_spread_and_a_curve_are_drawn(run_script, tictactoe_db, tmp_path):
+    for script, *words in (
+        ("remoteness.py", tictactoe_db),
+        ("learning_curve.py", "tictactoe", "--games", 20, "--seed", 1),
+    ):
+        picture = tmp_path / f"{script}.png"
+        code, _, err = run_script(script, *words, "--plot", picture)
+        assert (code, err) == (0, "")
+        assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_disagreements_are_those_of_games_played_out(told, tictactoe_db, tictactoe):
+    @cache
+    def mean(state):  # for the player to move
+        moves = [-mean(child) for child, edge in tictactoe[state].items() for _ in edge["moves"]]
+        return Fraction(sum(moves)) / len(moves) if moves else tictactoe.nodes[state]["value"]
+
+    expected = {}
+    for state, data in tictactoe.nodes.items():
+        if not data["ended"]:
+            worth = {child: -mean(child) for child in tictactoe[state]}
+            liked = [child for child in worth if worth[child] == max(worth.values())]
+            kept = max(-tictactoe.nodes[child]["value"] for child in liked)
+            moves = sorted(move for child in liked for move in tictactoe[state][child]["moves"])
+            gap = float(abs(data["value"] - mean(state)))
+            expected[data["position"]] = (pytest.approx(gap), moves, data["value"] - kept)
+    answer = told("disagreement.py", tictactoe_db, "--limit", 1000)
+    found = answer["positions"]
+    assert {row["position"]: (row["gap"], row["random"], row["costs"]) for row in found} == expected
+    assert found == sorted(found, key=lambda row: -round(row["gap"], 9))
+    assert answer["in_play"] == 627
+    wrong = told("disagreement.py", tictactoe_db, "--wrong", "--limit", 1000)
+    assert wrong["positions"] == [row for row in found if row["costs"]]
+    # The table in docs/q-tables.md: optimal and random have no best move in common.
+    assert answer["misled"] == len(wrong["positions"]) == 10
+
+
+@pytest.mark.parametrize("play", ["all", "keeping", "best"])
+def test_what_a_critical_state_dominates_cannot_be_reached_without_it(
+    told, store, tictactoe_db, tictactoe, play
+):
+    best = set(store.sql("SELECT state, child FROM best_move"))
+    value = {state: data["value"] for state, data in tictactoe.nodes.items()}
+    moves = nx.DiGraph(
+        edge
+        for edge in tictactoe.edges
+        if play == "all"
+        or (play == "keeping" and value[edge[0]] == -value[edge[1]])
+        or edge in best
+    )
+    ended = {state for state, data in tictactoe.nodes.items() if data["ended"]}
+    state_of = {data["position"]: state for state, data in tictactoe.nodes.items()}
+    reached = nx.descendants(moves, 0) | {0}
+    answer = told("critical.py", tictactoe_db, "--play", play, "--limit", 1000)
+    assert answer["states"] == len(reached)
+    found = {state_of[row["position"]]: row for row in answer["critical"]}
+    for state, row in found.items():
+        without = moves.subgraph(set(moves) - {state})
+        left = nx.descendants(without, 0) | {0} if state else set()
+        lost = reached - left - {state}
+        assert (row["only_way_to"], row["ends"]) == (len(lost), len(lost & ended))
+        assert row["forced"] == (not left & ended)
+    assert all(
+        len(moves.pred[child]) > 1 or parent in found
+        for parent, child in moves.subgraph(reached).edges
+    )
+
+
+def test_a_curve_is_that_of_the_agent_and_the_file_stays_as_it_is(told, copy, tmp_path):
+    train(copy, "x", games=60, side=1, seed=3)
+    before = copy.read_bytes()
+    first = told("learning_curve.py", copy, "--agent", "x")
+    more = told("learning_curve.py", copy, "--agent", "x", "--games", 40)
+    assert copy.read_bytes() == before
+    with Store.open(copy) as store:
+        assert first == curve(store, load(store, "x")).points()
+    train(copy, "x", games=40)
+    assert told("learning_curve.py", copy, "--agent", "x") == more
+    new = ("--agent", "new", "--games", 100, "--side", 1, "--seed", 3, "--against", "perfect")
+    assert told("learning_curve.py", "tictactoe", *new) == more
+
+
+def test_a_curve_as_csv_has_the_same_rows(told, run_script):
+    words = ("learning_curve.py", "tictactoe", "--games", 12, "--seed", 1)
+    code, out, _ = run_script(*words, "--csv")
+    assert code == 0
+    assert list(csv.DictReader(out.splitlines())) == [
+        {name: "" if cell is None else str(cell) for name, cell in row.items()}
+        for row in told(*words)
+    ]
+
+
+READERS = ("census.py", "traps.py", "remoteness.py", "disagreement.py", "critical.py")
+
+
+@pytest.mark.parametrize("script", [*READERS, "learning_curve.py"])
+def test_a_file_that_is_not_there_or_no_database_is_refused_in_one_line(line, tmp_path, script):
+    assert "there is no file" in line(script, tmp_path / "missing.db")
+    (tmp_path / "text.db").write_text("no database")
+    assert "is not a graphstore database" in line(script, tmp_path / "text.db")
+
+
+@pytest.mark.parametrize("script", READERS)
+def test_a_script_prints_tables_of_any_game(run_script, heap, tmp_path, script):
+    build(f"{heap}:Heap", tmp_path / "heap.db")
+    code, out, err = run_script(script, tmp_path / "heap.db")
+    assert (code, err) == (0, "")
+    assert "---" in out
+
+
+@pytest.mark.parametrize("script", ["remoteness.py", "learning_curve.py"])
+def test_a_picture_does_not_replace_the_database(run_script, copy, script):
+    before = copy.read_bytes()
+    code, out, err = run_script(script, copy, "--plot", copy)
+    assert (code, out) == (2, "")
+    assert "must end in .png" in err
+    png = copy.rename(copy.with_suffix(".png"))
+    code, out, err = run_script(script, png, "--plot", png)
+    assert (code, out) == (2, "")
+    assert "would replace the database" in err
+    assert png.read_bytes() == before
+
+
+def test_what_a_script_cannot_do_it_says_in_one_line(line, tictactoe_db, vanishing_db, tmp_path):
+    assert "can come back to a position" in line("disagreement.py", vanishing_db)
+    assert "no agent 'menace'" in line("learning_curve.py", tictactoe_db)
+    nowhere = tmp_path / "nowhere" / "picture.png"
+    assert "No such file" in line("remoteness.py", tictactoe_db, "--plot", nowhere)
+    words = ("learning_curve.py", "nim(2)", "--games", 5, "--against", "nobody")
+    assert "nim(2) has no agent 'nobody'" in line(*words)
+
+
+@pytest.mark.skipif(
+    shutil.which("chromedriver") is None and os.environ.get("GRAPHSTORE_CHROMIUM") != "required",
+    reason="chromium and chromedriver are not installed",
+)
+def test_the_pictures_of_the_explorer_are_small_and_those_that_the_documents_show(tmp_path):
+    done = run("screenshots.py", "--output", tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    taken = sorted(path.name for path in tmp_path.iterdir())
+    assert taken == sorted(path.name for path in (SCRIPTS.parent / "docs/images").glob("*.png"))
+    for path in tmp_path.iterdir():
+        data = path.read_bytes()
+        assert data.startswith(b"\x89PNG")
+        assert 5_000 < len(data) < 150_000
+
+
+def test_pictures_need_a_browser(tmp_path):
+    command = [sys.executable, SCRIPTS / "screenshots.py", "--output", tmp_path]
+    nowhere = os.environ | {"PATH": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, env=nowhere)
+    assert done.stderr == (
+        "screenshots.py: chromium and chromedriver are needed; install them and run this again\n"
+    )
+    assert done.returncode == 1
+
+
+def test_many_readers_at_once_get_right_answers_and_no_error():
+    told = printed("load.py", "--quick", "--json")
+    assert (told["errors"], told["wrong"], told["clients"]) == (0, [], 64)
+    by_kind = {each["kind"]: each for each in told["pages"]}
+    kinds = {"index", "position", "row", "table", "row json", "table json", "sql"}
+    assert kinds | {"all but slow sql"} <= by_kind.keys()
+    assert all(each["requests"] and not each["errors"] for each in told["pages"])
+    assert not any(by_kind[kind]["busy"] for kind in kinds - {"sql"})
+    assert by_kind["all but slow sql"]["requests"] >= 64
+    ways = {each["lookups"]: each for each in told["lookups"]}
+    assert ways.keys() == {"probe", "lookup", "sql"}
+    assert all(each["processes"] == 8 and each["least"] > 0 for each in ways.values())
+
+
+def test_a_wrong_answer_is_an_error_of_the_load(tmp_path):
+    build("tictactoe", tmp_path / "tictactoe.db")
+    load = runpy.run_path(str(SCRIPTS / "load.py"))
+    first, *others = load["read"](str(tmp_path / "tictactoe.db"), seed=0)
+    assert first.row["position"] == ".../.../..."
+    right, wrong = json.dumps([first.row]), json.dumps([others[0].row])
+    asked = load["row_as_json"](first)
+    assert asked.right(200, right)
+    assert not asked.right(200, wrong)
+    assert not asked.right(500, right)
+
+
+BUILT = ("tictactoe", 765, 2270)  # states and moves: tests/data/mnk.jsonl
+
+
+@pytest.fixture(scope="module")
+def scaling_run(tmp_path_factory):
+    """What `scaling.py` measured of a tiny game, as a file."""
+    done = run("scaling.py", BUILT[0], "--no-cluster", "--rounds", "1", "--parts", "2", "--json")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines()[0] == f"1/3  memory {BUILT[0]} ..."
+    file = tmp_path_factory.mktemp("scaling") / "run.json"
+    file.write_text(done.stdout)
+    return file
+
+
+def test_a_game_in_parts_sends_each_child_to_each_part_that_asks_once(scaling_run):
+    memory, one, two = json.loads(scaling_run.read_text())["runs"]
+    name, states, moves = BUILT
+    assert {(each["game"], each["states"], each["moves"]) for each in (memory, one, two)} == {
+        (name, states, moves)
+    }
+    assert len({each["digest"] for each in (memory, one, two)}) == 1
+    ask, answer = 8, 1 + 4 + 8 + 8 + 8  # bytes: an id; a Worth
+    sent = [{phase: took["bytes"] for phase, took in run["took"].items()} for run in (one, two)]
+    assert sent[0] == {"explore": states * ask, "solve": (states - 1) * answer}
+    assert states * ask <= sent[1]["explore"] <= (moves + 1) * ask
+    assert sent[1]["solve"] % answer == 0
+    assert sent[1]["solve"] // answer == sent[1]["explore"] // ask - 1
+    assert all(took["steps"] == one["waves"] for took in one["took"].values())
+    assert all(took["steps"] == 2 * two["waves"] for took in two["took"].values())
+
+
+def test_the_tables_of_a_run_are_printed_again_as_text_and_into_a_document(scaling_run, tmp_path):
+    text = run("scaling.py", "--again", scaling_run)
+    markdown = run("scaling.py", "--again", scaling_run, "--markdown")
+    assert (text.returncode, text.stderr, markdown.returncode, markdown.stderr) == (0, "", 0, "")
+    rows = [row for row in markdown.stdout.splitlines() if row and not row.startswith("| ---")]
+    lines = [line for line in text.stdout.splitlines() if line]
+    assert [row.replace("|", " ").split() for row in rows] == [line.split() for line in lines]
+    assert run("scaling.py", "--again", scaling_run, "--json").stdout == scaling_run.read_text()
+    document = tmp_path / "scale.md"
+    places = [f"<!-- {name} -->\nold\n<!-- end of {name} -->" for name in ("measured", "predicted")]
+    document.write_text("\n".join(["# Title", *places, ""]))
+    assert run("scaling.py", "--again", scaling_run, "--into", document).returncode == 0
+    left = [line for line in document.read_text().splitlines() if not line.startswith("<!--")]
+    assert "\n".join(left[1:]).replace("\n", "") == markdown.stdout.replace("\n", "")
+
+
+def test_the_tables_of_the_document_are_those_of_the_run_beside_it():
+    docs = SCRIPTS.parent / "docs"
+    tables = run("scaling.py", "--again", docs / "scale.json", "--markdown").stdout.split("\n\n")
+    assert len(tables) >= 16
+    assert [table for table in tables if table.strip() not in (docs / "scale.md").read_text()] == []
+
+
+def test_a_run_that_cannot_be_read_again_is_refused_in_one_line(line, tmp_path):
+    (tmp_path / "other.json").write_text("{}")
+    for file in (tmp_path / "other.json", tmp_path / "missing.json"):
+        assert "is no JSON of an earlier run" in line("scaling.py", "--again", file)
+    assert "at least 1" in run("scaling.py", "--rounds", "0").stderr

@@ -1,0 +1,113 @@
+"""Rows of a folder of parts in the order of their key, however they lie in its files."""
+
+import numpy as np
+import pyarrow.parquet
+import pytest
+from conftest import table_games
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from graphstore import explore, solve
+from graphstore.errors import NotAStoreError
+from graphstore.store.columns import edge_parts, state_parts
+from graphstore.store.digests import ColumnDigests
+from graphstore.store.folder import rows as room
+from graphstore.store.folder.layout import file_of, files_of, write_rows
+from graphstore.store.folder.rows import digests_of, ordered
+
+IDS = {"state": "id", "edge": "parent"}
+
+
+def tables(graph):
+    """Return the columns of state and edge of a graph, which fit into one chunk each."""
+    chunks = {"state": state_parts(graph, solve(graph)), "edge": edge_parts(graph)}
+    return {table: columns for table, of in chunks.items() for _, _, columns in of}
+
+
+def some(columns, rows):
+    """Return rows of columns."""
+    return {
+        name: [cells[row] for row in rows] if isinstance(cells, list) else cells[rows]
+        for name, cells in columns.items()
+    }
+
+
+def scatter(path, table, columns, parts, group):
+    """Write rows to files by the part of their id, in row groups of a size."""
+    part = np.array([parts[int(each)] for each in columns[IDS[table]]], dtype=np.int64)
+    for number in np.unique(part).tolist():
+        rows = np.flatnonzero(part == number)
+        groups = [rows[begin : begin + group] for begin in range(0, len(rows), group)]
+        write_rows(file_of(path, table, 0, number), table, (some(columns, each) for each in groups))
+
+
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(table_games(cyclic=True), st.data())
+def test_digests_are_the_same_however_rows_lie_in_files_and_however_few_are_held(
+    tmp_path_factory, game, data
+):
+    graph = explore(game)
+    path = tmp_path_factory.mktemp("parts")
+    ids = graph.states.id.tolist()
+    numbers = st.lists(st.integers(0, 3), min_size=len(ids), max_size=len(ids))
+    parts = dict(zip(ids, data.draw(numbers), strict=True))
+    hashes = ColumnDigests()
+    for table, columns in tables(graph).items():
+        scatter(path, table, columns, parts, data.draw(st.integers(1, 5)))
+        hashes.update_table(table, columns)
+    with pytest.MonkeyPatch.context() as small:
+        small.setattr(room, "_FEWEST", data.draw(st.integers(1, 6)))
+        small.setattr(room, "_MOST", data.draw(st.integers(1, 9)))
+        assert digests_of(path, memory=1) == hashes.of_columns()
+
+
+def many_moves(count):
+    """Return the columns of moves, each of a parent of its own."""
+    parent = np.sort(np.random.default_rng(1).choice(2**62, count, replace=False))
+    return {"parent": parent, "move": np.zeros(count, np.int32), "child": parent + 1}
+
+
+def test_a_table_of_any_size_is_held_in_the_memory_that_was_given(tmp_path):
+    columns = many_moves(500_000)
+    parts = {int(key): number % 40 for number, key in enumerate(columns["parent"])}
+    scatter(tmp_path, "edge", columns, parts, 65_536)
+    memory, peaks = 3_000_000, []
+    for _ in range(3):  # of which one at least is not disturbed by threads of other tests
+        parent, held, before = [], [], pyarrow.total_allocated_bytes()
+        for done, total, rows in ordered(files_of(tmp_path, "edge"), "edge", memory=memory):
+            parent.extend(rows["parent"].tolist())
+            assert done == len(parent) <= total
+            held.append(pyarrow.total_allocated_bytes() - before)
+        assert parent == columns["parent"].tolist()
+        peaks.append(max(held))
+    assert min(peaks) < memory * 1.1 < sum(cells.nbytes for cells in columns.values()) / 3
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda rows: rows.take([1, 0, 2]), "edge is damaged: parent 3 move 0 is out of order"),
+        (lambda rows: rows.take([0, 0, 2]), "edge is damaged: parent 3 move 0 is .* twice"),
+        (lambda rows: rows.take([0, None, 2]), r"part-0000.parquet is damaged: \w+ is NULL"),
+        (
+            lambda rows: rows.select(["move", "parent", "child"]),
+            "its columns are not those of edge",
+        ),
+        (
+            lambda rows: rows.cast(pyarrow.schema(dict.fromkeys(rows.column_names, "int64"))),
+            "those",
+        ),
+    ],
+)
+def test_a_file_that_no_build_writes_is_refused_in_one_line(tmp_path, spoil, message):
+    columns = {
+        "parent": np.array([3, 5, 8]),
+        "move": np.zeros(3, np.int32),
+        "child": np.arange(3),
+    }
+    scatter(tmp_path, "edge", columns, dict.fromkeys((3, 5, 8), 0), 3)
+    (file,) = files_of(tmp_path, "edge")
+    pyarrow.parquet.write_table(spoil(pyarrow.parquet.read_table(file)), file)
+    with pytest.raises(NotAStoreError, match=message) as refused:
+        list(ordered([file], "edge"))
+    assert "\n" not in str(refused.value)

@@ -1,0 +1,590 @@
+"""The page of a position: its address, what it says, play on it, and what it makes of nonsense."""
+
+import asyncio
+import re
+from collections import Counter
+from urllib.parse import parse_qs, quote, unquote, urljoin, urlsplit
+
+import pytest
+from conftest import TableGame
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from pages import Reader
+
+from graphstore import PlainGame, Store, build, prove, train
+from graphstore.errors import SettingError
+from graphstore.rules.board import Choice, images
+from graphstore.rules.game import move_text
+from graphstore.web import addresses
+from graphstore.web.application import application
+from graphstore.web.page.pictures import Link, links
+from graphstore.web.page.query import Asked, read_asked
+
+GAMES = {
+    "dots": "mnk(2,2,2)",
+    "one": "mnk(1,1,1)",
+    "connect": "connect(3,3,3)",
+    "nim": "nim(2,3)",
+    "heap": "subtraction(9,1,2)",
+    "hexapawn": "hexapawn(3,3)",
+    "morris": "morris(orthogonal)",
+    "vanishing": "vanishing",
+}
+ODD = [
+    "",
+    ".",
+    "..",
+    "./..//...",
+    "a?b=c&d#e",
+    "50% \\ ~2E + %2e",
+    "<script>alert(1)</script>",
+    "\"quotes\" and 'others'",
+    "é ☃ \U0001f600",
+    "tab\tand\nline",
+    "~",
+    "/",
+]
+
+
+class OddTexts(PlainGame):
+    """A walk along positions with odd texts, the last one is lost."""
+
+    def start(self):
+        return 0
+
+    def moves(self, at):
+        return range(1, min(4, len(ODD) - at))
+
+    def play(self, at, step):
+        return at + step
+
+    def outcome(self, at):
+        return -1 if at == len(ODD) - 1 else None
+
+    def text(self, at):
+        return ODD[at]
+
+    def parse(self, text):
+        return ODD.index(text)
+
+
+class Foreign(TableGame):
+    """A game whose rules are not at hand when it is looked at."""
+
+
+@pytest.fixture(scope="module")
+def trained(tictactoe_db, tmp_path_factory):
+    """A tic-tac-toe with two agents: one of both sides, one of X that gives up."""
+    path = tmp_path_factory.mktemp("trained") / "trained.db"
+    path.write_bytes(tictactoe_db.read_bytes())
+    train(path, "menace", games=200, seed=1)
+    quick = {"stages": (1,), "loss": -1, "win": 0, "draw": -1, "empty": "resign"}
+    train(path, "weary", games=400, against="perfect", side=1, seed=1, **quick)
+    return path
+
+
+@pytest.fixture(scope="module")
+def site(tictactoe_db, trained, tmp_path_factory):
+    """The explorer over many games."""
+    folder = tmp_path_factory.mktemp("games")
+    for name, game in GAMES.items():
+        build(game, folder / f"{name}.db")
+    build("tictactoe", folder / "below.db", below=["XO./.X./..."])
+    build(OddTexts(), folder / "odd ~ 100%.db")
+    table = {0: {0: 1, 1: 2}, 1: {0: 2}, 2: {0: 0, 5: 3}, 3: -1}
+    build(Foreign(table, 0), folder / "foreign.db")
+    build(
+        Foreign({0: {n: n for n in range(1, 31)}, 99: -1} | {n: {0: 99} for n in range(1, 31)}, 0),
+        folder / "many.db",
+    )
+    stores = [Store.open(path) for path in (tictactoe_db, trained)]
+    stores += [Store.open(folder / f"{name}.db") for name in (*GAMES, "below", "foreign", "many")]
+    stores.append(Store.open(folder / "odd ~ 100%.db", rules=OddTexts()))
+    yield application(stores)
+    for store in stores:
+        store.close()
+
+
+@pytest.fixture(scope="module")
+def get(site):
+    """Return a function that asks for an address, redirects not followed."""
+
+    def get(path, status=200):
+        response = asyncio.run(site.client.get(path))
+        assert response.status_code == status, (path, response.text[:500])
+        return response
+
+    return get
+
+
+@pytest.fixture(scope="module")
+def read(get):
+    """Return a function that reads a page."""
+    return lambda path, status=200: Reader(get(path, status).text)
+
+
+def at(game, position, query=""):
+    return addresses.write(game, position) + query
+
+
+def position_of(href):
+    """Return the position of an address."""
+    _, _, _, game, *rest = urlsplit(href).path.split("/", 4)
+    return addresses.read(game, rest[0] if rest else None)[1]
+
+
+def as_browsers_do(path):
+    """Drop the dot segments of a path, by the WHATWG's URL standard."""
+    kept = []
+    segments = path.split("/")[1:]
+    for number, segment in enumerate(segments):
+        plain = segment.lower().replace("%2e", ".")
+        if plain == "..":
+            kept[-1:] = []
+        if plain not in (".", ".."):
+            kept.append(segment)
+        elif number == len(segments) - 1:
+            kept.append("")
+    return "/" + "/".join(kept)
+
+
+NAMES = ["against", "as", "turn", "agent", "hide", "from", "to", "last", "cell"]
+TEXTS = st.text() | st.text(alphabet="./~%2E7e\\?# XO") | st.sampled_from(ODD)
+
+
+@given(st.none() | TEXTS, TEXTS.filter(lambda name: name and "/" not in name))
+def test_an_address_is_read_as_it_was_written_also_after_what_browsers_do_to_it(position, game):
+    path = addresses.write(game, position)
+    assert re.fullmatch(r"[A-Za-z0-9/%!$()*+,;=:@._~-]+", path)
+    for sent in (path, as_browsers_do(path), urlsplit(urljoin("http://host/a/b", path)).path):
+        _, dash, explore, name, *rest = sent.split("/", 4)
+        assert (dash, explore) == ("-", "explore")
+        assert addresses.read(name, rest[0] if rest else None) == (game, position)
+
+
+@given(st.dictionaries(st.sampled_from(NAMES), TEXTS))
+def test_what_an_address_asks_is_written_so_that_it_is_read_again(query):
+    try:
+        asked = read_asked(query.get)
+    except SettingError:
+        assume(False)
+    again = {name: values[0] for name, values in parse_qs(asked.query()[1:]).items()}
+    read = read_asked(again.get)
+    assert read == (asked if asked.against else asked._replace(side=0, turn=1))
+
+
+def test_every_twentieth_state_has_its_moves_on_its_cells_and_its_marks_labelled(read, file_store):
+    rows = list(file_store.sql("SELECT position FROM state ORDER BY id"))[::20]
+    words = {-1: "win", 0: "draw", 1: "loss"}
+    for (text,) in rows:
+        page, probe = read(at("tictactoe", text)), file_store.probe(text)
+        assert {
+            cell: (position_of(href), label.split(", depth")[0])
+            for cell, (href, label) in page.cells.items()
+        } == {
+            move.move: (move.position, f"cell {move.move}: {words[move.value]}")
+            for move in probe.moves
+        }
+        cells = text.replace("/", "")
+        marks = [f"cell {cell}: {mark}" for cell, mark in enumerate(cells) if mark != "."]
+        assert page.labels == marks
+        assert list(page.moves) == [str(move.move) for move in probe.moves]
+
+
+def test_any_orientation_is_kept_and_leads_to_the_row_of_its_state(read, file_store, site):
+    for text in images(file_store.game, "XO./.X./...").values():
+        page = read(at("tictactoe", text))
+        assert page.by_id["announcement"] == "O to move: X wins in 2 moves (4 plies)."
+        assert f"tictactoe {text}" in page.text
+        assert all(position_of(href) for href, _ in page.cells.values())
+        row = next(each["href"] for each, shown in page.links if shown == "8706")
+        assert asyncio.run(site.client.get(row)).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "xo..x....",
+        " XO-/-X-/---\n",
+        "1000000000000",
+        "x|o|.\r\n-+-+-\r\n.|x|.\r\n-+-+-\r\n.|.|.\r\n",
+        "XO\r\n X\r\n   ",
+    ],
+)
+def test_any_spelling_leads_to_the_one_address_of_the_position(get, file_store, typed):
+    typed = str(file_store.probe("XO./.X./...").state) if typed.isdigit() else typed
+    wanted = file_store.probe(typed).position
+    asked_for = [f"/-/explore/tictactoe?position={quote(typed)}"]
+    if "\n" not in typed:
+        asked_for.append(at("tictactoe", typed))
+    for path in asked_for:
+        assert position_of(get(path, 302).headers["location"]) == wanted
+    path = at("tictactoe", typed, "?hide=1")
+    assert get(path, 302).headers["location"] == at("tictactoe", wanted, "?hide=1")
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "said"),
+    [
+        ("/-/explore/tictactoe/XXX/XXX/XXX", 400, "9 X and 0 O cannot be"),
+        ("/-/explore/tictactoe/hello", 400, "'h' is not a cell"),
+        ("/-/explore/tictactoe/%3Cscript%3Ealert(1)%3C/script%3E", 400, "'<' is not a cell"),
+        ("/-/explore/tictactoe/%00X", 400, "is not a cell"),
+        ("/-/explore/tictactoe/%FF", 400, "no UTF-8"),
+        ("/-/explore/%FF/X", 400, "no UTF-8"),
+        ("/-/explore/tictactoe/99999999999", 404, "no state has the id"),
+        ("/-/explore/tictactoe/" + "X" * 50_000, 414, "has 50,000 characters"),
+        ("/-/explore/tictactoe?position=" + "9" * 4096, 400, "'9' is not a cell"),
+        ("/-/explore/below/.../.../...", 404, "is not in this database"),
+        ("/-/explore/foreign/7", 404, "to read others the rules are needed"),
+        ("/-/explore/chess", 404, "there is no game 'chess' here"),
+        ("/-/explore/chess/a/b?position=c", 404, "there is no game 'chess' here"),
+        ("/-/explore/tictactoe?against=nobody!", 400, "there is no opponent"),
+        ("/-/explore/tictactoe?against=nobody", 400, "no agent"),
+        ("/-/explore/tictactoe?agent=nobody", 400, "no agent"),
+        ("/-/explore/tictactoe?against=person", 400, "chooses by itself"),
+        ("/-/explore/tictactoe?against=mistakes%3D7", 400, "with P from 0 to 1"),
+        ("/-/explore/tictactoe?as=3", 400, "as='3' is no player; write as=1 or as=2"),
+        ("/-/explore/nim?against=perfect&turn=5", 400, "turn='5' is no player"),
+        ("/-/explore/tictactoe?from=x", 400, "from='x' is no cell"),
+        ("/-/explore/tictactoe?from=" + "1" * 4000, 400, "is no cell"),
+        ("/-/explore/tictactoe?cell=-1", 400, "cell='-1' is no cell"),
+        ("/-/explore/tictactoe?from=1", 400, "from=1: no piece can be moved from there here"),
+        ("/-/explore/hexapawn?from=4", 400, "from=4: no piece can be moved"),
+        ("/-/explore/hexapawn?from=7&to=0", 400, "to=0: the piece on 7 cannot go there"),
+        ("/-/explore/hexapawn?to=4", 400, "to=4 needs from="),
+    ],
+)
+def test_what_cannot_be_shown_gets_a_page_that_says_why(get, path, status, said):
+    response = get(path, status)
+    page = Reader(response.text)
+    assert said in page.by_id["why"]
+    assert "\n" not in page.by_id["why"]
+    assert len(response.text) < 10_000
+    (script,) = [each for tag, each in page.tags if tag == "script"]
+    assert script["src"].startswith("/-/graphstore/field.js?")
+    if status != 414 and "explore/tictactoe/" in path and "%FF" not in path:
+        typed = unquote(path.removeprefix("/-/explore/tictactoe/").partition("?")[0])
+        assert page.by_id["gs-typed"] == typed
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "?from=&to=&cell=&last=&as=&turn=&hide=0",
+        "?cell=500",
+        "?%FF=%FF&&&=&a=b=c;d",
+        "?" + "&".join(f"a{n}={n}" for n in range(500)),
+        "?position=",
+    ],
+)
+def test_what_is_empty_or_unknown_in_a_query_is_passed_over(get, query):
+    for game in ("tictactoe", "hexapawn", "nim"):
+        get(f"/-/explore/{game}{query}", 302 if "position" in query else 200)
+
+
+@pytest.mark.parametrize("game", [*GAMES, "odd ~ 100%", "foreign", "below"])
+def test_all_pages_that_links_lead_to_are_there_and_name_the_moves_of_the_store(read, site, game):
+    store = site.stores[game]
+    rules = store.game if store.has_rules else None
+    waiting, met = [addresses.write(game)], set()
+    while waiting and len(met) < 12:
+        path = waiting.pop(0)
+        if path in met:
+            continue
+        met.add(path)
+        page = read(path)
+        text = store.info["start"] if path == addresses.write(game) else position_of(path)
+        probe = store.probe(text)
+        assert probe.position == text
+        assert {name: position_of(href) for name, href in page.moves.items()} == {
+            move_text(rules, move.move): move.position for move in probe.moves
+        }
+        waiting += [*page.moves.values()][:2] + page.tiles()[::3]
+        waiting += [href for href, _ in page.cells.values()][:2]
+    assert len(met) > 1
+
+
+@pytest.mark.parametrize(
+    "game", ["tictactoe", "dots", "connect", "hexapawn", "morris", "vanishing"]
+)
+def test_from_where_a_position_comes_a_move_leads_exactly_to_it(read, site, game):
+    store = site.stores[game]
+    rows = list(store.sql("SELECT position FROM state WHERE ply > 2 ORDER BY id"))
+    for (text,) in rows[:: max(1, len(rows) // 4)]:
+        for image in [*images(store.game, text).values()][::3]:
+            page = read(at(game, image))
+            tiles = {position_of(href) for href in page.tiles()}
+            before = {
+                tile
+                for tile in tiles
+                if image in {move.position for move in store.probe(tile).moves}
+            }
+            states = list(
+                store.sql(
+                    "SELECT DISTINCT parent FROM edge WHERE child = ?", [store.probe(image).state]
+                )
+            )
+            shown = {store.probe(tile).state for tile in before}
+            assert shown == {state for (state,) in states} or len(states) > 12
+
+
+def test_parents_of_a_game_without_cells_name_a_move_that_leads_here_or_to_its_like(read, site):
+    store = site.stores["nim"]
+    kinds = set()
+    for text in ("0,2", "2,0", "1,1"):
+        page, state = read(at("nim", text)), store.probe(text).state
+        assert "worth to the player to move there" in page.text
+        tiles = [
+            each["aria-label"].split(", ")
+            for each, _ in page.links
+            if "gs-tile" in each.get("class", "")
+        ]
+        parents = [label for label in tiles if label[-1] in ("win", "draw", "loss")]
+        assert parents
+        for name, position, _ in parents:
+            move = name.removesuffix(" to its like")
+            (child,) = [
+                each
+                for each in store.probe(position).moves
+                if move_text(store.game, each.move) == move
+            ]
+            assert child.state == state
+            assert (child.position == text) == (move == name)
+            kinds.add(move == name)
+    assert kinds == {True, False}
+
+
+def test_many_parents_are_shown_in_part_and_counted(read):
+    page = read("/-/explore/many/99")
+    assert len(page.tiles()) == 12
+    assert "and 18 more" in page.text
+
+
+def test_a_piece_is_chosen_before_its_target(read):
+    page = read("/-/explore/hexapawn")
+    assert {cell: href for cell, (href, _) in page.cells.items()} == {
+        cell: at("hexapawn", "BBB/.../WWW W", f"?from={cell}") for cell in (6, 7, 8)
+    }
+    assert page.cells[7][1] == "cell 7: W, 1 move from here: loss, depth 3"
+    page = read(page.cells[7][0])
+    assert page.by_id["announcement"] == "W at 7 chosen: where to?"
+    assert {cell: href for cell, (href, _) in page.cells.items()} == {
+        4: at("hexapawn", "BBB/.W./W.W B"),
+        7: at("hexapawn", "BBB/.../WWW W"),
+    }
+    assert len(page.moves) == 3
+
+
+def test_where_several_moves_bring_a_piece_to_one_cell_that_is_chosen_too():
+    moves = [
+        Choice(move, f"m{move}", cell, source, value, None, "...")
+        for move, cell, source, value in [(1, 5, 2, 1), (2, 5, 2, 0), (3, 6, 2, 0), (4, 7, 3, -1)]
+    ]
+    here = {"to": lambda move: move.name, "here": lambda asked: asked.query() or "here"}
+    assert links(moves, Asked(), **here) == {
+        2: Link("?from=2", "3 moves from here: win", "win", "W", chooses=True),
+        3: Link("?from=3", "1 move from here: loss", "loss", "L", chooses=True),
+    }
+    for asked in (Asked(source=2), Asked(source=2, target=5)):
+        assert links(moves, asked, **here) == {
+            2: Link("here", "put back", "chosen", chooses=True),
+            5: Link("?from=2&to=5", "2 moves: win", "win", "W", chooses=True),
+            6: Link("m3", "m3: draw", "draw", "D"),
+        }
+    assert links(moves, Asked(source=9), **here) == links(moves, Asked(), **here)
+
+
+def test_many_may_ask_at_once(site):
+    async def ask():
+        paths = [addresses.write(game) for game in site.stores] * 3
+        return await asyncio.gather(*map(site.client.get, paths))
+
+    assert {response.status_code for response in asyncio.run(ask())} == {200}
+
+
+def test_flipping_and_turning_come_back_to_where_they_began(read):
+    start = path = at("tictactoe", "XO./.X./...", "?hide=1")
+    for keys in ("ff", "rrrr", "frfr"):
+        for key in keys:
+            path = read(path).tools()[key]
+            assert path == start or position_of(path) != position_of(start)
+        assert path == start
+    assert set(read(at("connect", ".../.../X..")).tools()) == {"f", "h"}
+    for symmetric in ("tictactoe", "connect", "nim"):
+        assert set(read(f"/-/explore/{symmetric}").tools()) == {"h"}
+
+
+def test_the_mark_of_the_last_move_is_turned_with_the_board(read):
+    path = at("tictactoe", "X../..O/...", "?against=perfect&as=1&last=5&cell=5")
+    assert read(path).labels == ["cell 0: X", "cell 5: O, played last"]
+    page = read(read(path).tools()["f"])
+    assert page.labels == ["cell 2: X", "cell 3: O, played last"]
+    assert page.by_id["announcement"].startswith("perfect played 3. ")
+    assert read(read(path).tools()["r"]).labels == ["cell 2: X", "cell 7: O, played last"]
+
+
+def test_what_is_hidden_is_told_nowhere(get, read):
+    html = get(at("trained", "XO./.X./...", "?hide=1&agent=menace")).text
+    words = Reader(html).text.split() + re.findall(r'aria-label="([^"]*)"', html)
+    told = [
+        word
+        for word in words
+        if re.search(r"\b(wins?|loss|los[et]s?|draws?|drawn|L1|beads)\b", word)
+    ]
+    assert set(told) <= {"Beads"}
+    assert not re.search(r'class="[^"]*gs-(is|has)?-?(win|loss|draw)\b', html)
+    page = Reader(html)
+    assert list(page.moves) == sorted(page.moves)
+    assert all("hide=1" in href for href in page.moves.values())
+    assert "hide" not in page.tools()["h"]
+
+
+@pytest.mark.parametrize(
+    ("game", "opponent"),
+    [(game, "perfect") for game in ("tictactoe", "connect", "hexapawn", "nim", "heap")]
+    + [("trained", "menace"), ("tictactoe", "random"), ("nim", "mistakes=0.5")],
+)
+@pytest.mark.parametrize("side", [1, 2])
+def test_a_game_is_played_by_following_links_to_its_end(get, site, game, opponent, side):
+    store = site.stores[game]
+    path = f"/-/explore/{game}?against={quote(opponent)}&as={side}&hide=1"
+    worth = store.probe(store.info["start"]).value * (1 if side == 1 else -1)
+    for number in range(20):
+        response = asyncio.run(site.client.get(path))
+        assert response.headers["cache-control"] == "no-store"
+        moved = response.status_code == 302
+        if moved:
+            path = response.headers["location"]
+            response = get(path)
+        page = Reader(response.text)
+        said = page.by_id["announcement"]
+        assert said.startswith(f"{opponent} played ") == moved
+        if said.endswith(".") and "over" in said:
+            break
+        assert moved or (number == 0 and side == 1)
+        assert f"Your turn as {store.game.players[side - 1]}." in said
+        path = list(page.moves.values())[-1]
+    assert "The game is over" in said
+    assert not page.cells
+    result = {"won": 1, "draw.": 0, "lost": -1}[
+        said.split()[-1].rstrip(".") if "have" in said else "draw."
+    ]
+    if opponent == "perfect":
+        assert result <= worth
+
+
+@pytest.mark.parametrize("path", ["trained", "trained/XO./.X./..."])
+def test_against_an_agent_of_one_side_one_plays_the_other(read, path):
+    page = read(f"/-/explore/{path}?against=weary&as=1", 400)
+    assert page.by_id["why"] == "weary has learned to be X only; against it you can be O"
+    (other,) = [each["href"] for each, text in page.links if text == "Play as O"]
+    assert other == f"/-/explore/{path}?against=weary&as=2"
+    assert "weary (plays X)" in read(f"/-/explore/{path}").text
+
+
+def test_who_does_not_say_which_player_to_be_gets_one_that_is_left(read):
+    assert "You are O against weary" in read("/-/explore/trained?against=weary").text
+    page = read("/-/explore/trained?against=menace")
+    assert page.by_id["announcement"].startswith("Your turn as X")
+    assert all("?against=menace&as=1" in href for href in page.moves.values())
+
+
+def test_the_last_move_is_marked(read, get):
+    path = get(at("tictactoe", "X../.../...", "?against=perfect&as=1"), 302).headers["location"]
+    assert path == at("tictactoe", "X../.O./...", "?against=perfect&as=1&last=4&cell=4")
+    page = read(path)
+    assert page.labels == ["cell 0: X", "cell 4: O, played last"]
+    assert (
+        page.by_id["announcement"]
+        == "perfect played 4. Your turn as X: drawn, a tie is 7 plies away."
+    )
+
+
+def test_an_agent_with_an_empty_box_resigns(read, site):
+    store = site.stores["trained"]
+    query = (
+        "SELECT position FROM matchbox WHERE agent = 'weary' GROUP BY state HAVING sum(beads) = 0"
+    )
+    (text,) = next(iter(store.sql(query)))
+    page = read(at("trained", text, "?against=weary&as=2"))
+    assert "weary resigns" in page.by_id["announcement"]
+    assert "You have won." in page.by_id["announcement"]
+    assert not page.moves
+
+
+def test_beads_are_shown_in_the_orientation_of_the_page(read, site):
+    store = site.stores["trained"]
+    box = store.probe("X../.O./...").state
+    query = "SELECT child, beads FROM matchbox WHERE agent = 'menace' AND state = ?"
+    beads = dict(store.sql(query, [box]))
+    for text in images(store.game, "X../.O./...").values():
+        page, probe = read(at("trained", text, "?agent=menace")), store.probe(text)
+        total = sum(beads[state] for state in {move.state for move in probe.moves})
+        assert f"The box of menace has {total:,} beads." in page.text
+        shared = len({move.state for move in probe.moves}) < len(probe.moves)
+        assert ("share their beads" in page.text) == shared
+        for move in probe.moves:
+            assert page.cells[move.move][1].endswith(f", {beads[move.state]} beads")
+        chances = [float(row[-1].rstrip("%")) for row in page.rows[1:]]
+        assert [int(row[-2]) for row in page.rows[1:]] == [
+            beads[move.state] for move in probe.moves
+        ]
+        assert sum(chances) == pytest.approx(100, abs=0.5)
+    assert "has no box" in read("/-/explore/trained/X../.../...?agent=weary").text
+
+
+def test_pages_say_what_browsers_may_do_and_name_no_other_host(get):
+    for path, status in (
+        (at("tictactoe", "XO./.X./..."), 200),
+        ("/-/explore/hexapawn?from=7", 200),
+        ("/-/explore/tictactoe/nonsense", 400),
+    ):
+        response = get(path, status)
+        assert "default-src 'none'" in response.headers["content-security-policy"]
+        html = response.text.replace("http://www.w3.org/2000/svg", "")
+        assert "//" not in re.sub(r"/-/[^\"]*", "", html)
+        page = Reader(response.text)
+        tags = Counter(tag for tag, _ in page.tags)
+        assert (tags["main"], tags["h1"], tags["html"]) == (1, 1, 1)
+        assert dict(page.tags)["html"]["lang"] == "en"
+        assert not [each for _, each in page.tags if "style" in each]
+        assert not [name for _, each in page.tags for name in each if name.startswith("on")]
+        ids = [each["id"] for _, each in page.tags if "id" in each]
+        assert len(ids) == len(set(ids))
+        for tag, each in page.tags:
+            if tag in ("script", "link"):
+                link = each.get("src") or each["href"]
+                assert get(link).status_code == 200
+
+
+def test_an_address_without_a_game_leads_to_the_list(get):
+    for path in ("/-/explore", "/-/explore/"):
+        assert get(path, 302).headers["location"] == "/"
+
+
+def test_a_strategy_says_that_its_depths_are_bounds(tmp_path):
+    prove(tmp_path / "ult.db")
+    with Store.open(tmp_path / "ult.db") as store:
+        client = application([store]).client
+        page = Reader(asyncio.run(client.get("/-/explore/ult")).text)
+        (first,) = page.moves.values()
+        after = Reader(asyncio.run(client.get(first)).text)
+        second = Reader(asyncio.run(client.get(next(iter(after.moves.values())))).text)
+        turned = Reader(asyncio.run(client.get(second.tools()["r"])).text)
+    assert page.by_id["announcement"] == "X to move: X wins within 22 moves (at most 43 plies)."
+    assert "depths are bounds" in page.text
+    assert "remotenessat most 43 plies" in page.text.replace("\n", "")
+    assert "random play" not in page.text
+    assert "best response" not in page.text
+    assert turned.by_id["announcement"] == second.by_id["announcement"]
+    assert turned.text != second.text
+
+
+def test_pages_stand_below_the_base_of_the_addresses(tictactoe_db):
+    with Store.open(tictactoe_db) as store:
+        site = application([store])
+        site._settings["base_url"] = "/games/"
+        response = asyncio.run(site.client.get("/-/explore/tictactoe"))
+    page = Reader(response.text)
+    assert all(href.startswith("/games/-/explore/tictactoe/") for href in page.moves.values())
