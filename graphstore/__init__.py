@@ -41,46 +41,46 @@ if TYPE_CHECKING:
     from graphstore.store.store import Store as Store
     from graphstore.store.store import upgrade as upgrade
 
-_ROOMS = {
-    "Game": "game",
-    "GameGraph": "graph",
+_MODULES = {
+    "Folder": "store.folder.folder",
+    "Game": "rules.game",
+    "GameGraph": "solver.graph",
     "GraphstoreError": "errors",
-    "Match": "playing",
+    "Match": "play.match",
     "MoveError": "errors",
     "NotInStoreError": "errors",
-    "PlainGame": "game",
-    "Player": "players",
+    "PlainGame": "rules.plain",
+    "Player": "play.players",
     "PositionError": "errors",
     "RulesError": "errors",
-    "Solution": "solution",
-    "Store": "store",
+    "Solution": "solver.columns",
+    "Store": "store.store",
     "StoreError": "errors",
-    "Folder": "parts.folder",
-    "build": "building",
-    "build_folder": "outofcore",
-    "build_out_of_core": "outofcore",
-    "compare": "comparison",
-    "draw": "drawing",
-    "explore": "exploration",
-    "export": "exporting",
+    "build": "building.in_memory",
+    "build_folder": "building.out_of_core",
+    "build_out_of_core": "building.out_of_core",
+    "compare": "checks.compare",
+    "draw": "exports.drawing",
+    "explore": "solver.exploration",
+    "export": "exports.exporting",
     "find_game": "games",
-    "load": "fromparts",
-    "prove": "proving",
-    "search": "searching",
-    "solve": "solution",
-    "train": "training",
-    "upgrade": "store",
-    "verify": "verification",
+    "load": "building.from_folder",
+    "prove": "building.strategy",
+    "search": "solver.search",
+    "solve": "solver.solution",
+    "train": "play.training",
+    "upgrade": "store.store",
+    "verify": "checks",
 }
-__all__ = [*_ROOMS]
+__all__ = [*_MODULES]
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name from its room when it is first used: ``--help`` needs none of them."""
-    if name in _ROOMS:
-        return getattr(import_module(f"graphstore.{_ROOMS[name]}"), name)
+    """Import a public name from its module when it is first used: ``--help`` needs none of them."""
+    if name in _MODULES:
+        return getattr(import_module(f"graphstore.{_MODULES[name]}"), name)
     raise AttributeError(f"module 'graphstore' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *_ROOMS]
+    return [*globals(), *_MODULES]

@@ -205,7 +205,7 @@ def warm_up():
     """Do once what imports all that a command may need."""
     import pyarrow.parquet  # noqa: F401
 
-    from graphstore import Store, build, export, train, verify  # noqa: F401
+    from graphstore import Store, build, export, train, verify
     from graphstore.__main__ import run
     from graphstore.cli import console  # noqa: F401
     from graphstore.cli.main import main  # noqa: F401

@@ -1,3 +1,5 @@
+"""Copy the agents of a game into the one that replaces it."""
+
 from sqlalchemy import Connection
 
 from graphstore.errors import StoreError

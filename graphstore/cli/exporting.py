@@ -1,3 +1,5 @@
+"""The command `export`."""
+
 import sys
 from contextlib import nullcontext
 from io import TextIOWrapper

@@ -1,3 +1,5 @@
+"""`PlainGame`: rules written for one position at a time, which it offers as arrays."""
+
 import ast
 import inspect
 import warnings

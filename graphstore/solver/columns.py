@@ -1,18 +1,13 @@
-from typing import TYPE_CHECKING, Any, NamedTuple
+"""The arrays of a graph and of its solution, a row a state or a move."""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphstore.rules.game import DRAW, IN_PLAY, Codes, Ints
 from graphstore.util.arrays import first_of_runs, ragged
-
-if TYPE_CHECKING:
-    from graphstore.solver.columns import Solution
-from collections.abc import Iterable
-from typing import Any, NamedTuple
-
-from graphstore.rules.game import DRAW, IN_PLAY, Codes
-from graphstore.util.arrays import ragged
 
 Rows = NDArray[np.int32]
 """Positions of states in the sorted ids: int32, so at most 2**31 states."""

@@ -1,12 +1,9 @@
-from typing import TYPE_CHECKING
+"""What a position or a move is worth, in words."""
 
 from graphstore.rules import game as rules
 from graphstore.rules.game import Game
 from graphstore.rules.plain import PlainGame
 from graphstore.store.probe import Move, Probe
-
-if TYPE_CHECKING:
-    pass
 
 
 def move_in_words(move: Move, *, bound: bool = False) -> str:

@@ -1,18 +1,16 @@
-from typing import TYPE_CHECKING
+"""Positions of ultimate tic-tac-toe as 25-byte records, and back."""
 
 import numpy as np
 
 from graphstore.errors import EncodingError, PositionError
 from graphstore.games.ultimate.fields import CROSS, Board, fillings, tables
-from graphstore.rules.game import IN_PLAY
-
-if TYPE_CHECKING:
-    from graphstore.games.ultimate.rules import Ultimate
 from graphstore.games.ultimate.record import LENGTH, Record
+from graphstore.games.ultimate.rules import Ultimate
+from graphstore.rules.game import IN_PLAY
 
 
 def record_of(
-    game: "Ultimate", position: int, value: int | None = None, best_move: int | None = None
+    game: Ultimate, position: int, value: int | None = None, best_move: int | None = None
 ) -> bytes:
     """Return the record of a position.
 
@@ -44,7 +42,7 @@ def record_of(
     return record.pack()
 
 
-def position_of(game: "Ultimate", data: bytes) -> int:
+def position_of(game: Ultimate, data: bytes) -> int:
     """Return the position of a record.
 
     Raises:

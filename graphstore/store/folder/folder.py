@@ -4,15 +4,12 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from graphstore.errors import NewerStoreError, NotAStoreError, StoreError, StoreMissingError
 from graphstore.rules.game import Game
 from graphstore.store import schema
 from graphstore.store.digests import of_json
-
-if TYPE_CHECKING:
-    pass  # a heavy room
 from graphstore.store.folder.layout import FORMAT, MANIFEST, Contents, draft_of, files_of
 from graphstore.store.sql import Answer
 

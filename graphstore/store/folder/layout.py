@@ -1,18 +1,17 @@
+"""The files of a folder: their names and columns, and how they are written."""
+
 import json
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from graphstore.store import arrow, schema
+from graphstore.store.columns import Column
 from graphstore.store.digests import of_json
 from graphstore.util.files import put
-
-if TYPE_CHECKING:
-    from graphstore.store.columns import Column  # a heavy room
-
 
 FORMAT: Final = 1
 ROW_GROUP: Final = 65_536
@@ -82,7 +81,7 @@ def write_manifest(path: Path, contents: Contents) -> None:
     put(path / MANIFEST, lambda file: file.write(json.dumps(said, indent=1).encode()))
 
 
-def write_rows(path: Path, table: str, chunks: Iterable[Mapping[str, "Column"]]) -> None:
+def write_rows(path: Path, table: str, chunks: Iterable[Mapping[str, Column]]) -> None:
     """Write the rows of a block, a row group a chunk, which has no more than `ROW_GROUP` rows.
 
     Args:
@@ -102,7 +101,7 @@ def write_rows(path: Path, table: str, chunks: Iterable[Mapping[str, "Column"]])
     put(path, write)
 
 
-def _cells(pa: Any, field: Any, column: "Column") -> Any:
+def _cells(pa: Any, field: Any, column: Column) -> Any:
     """Return a column as an arrow array, null where it is masked."""
     if isinstance(column, list):
         return pa.array(column, field.type)
