@@ -1,5 +1,10 @@
 """The built-in games: one file of rules a family, listed here once.
 
+In comes a name such as ``mnk(4,4,4)``; out comes a `Game`. `find_game` also finds rules in files,
+modules and OpenSpiel (see `rules.loading`). `boardtext`, `movetext` and `heaps` read what people
+type; `encodings` and `ultimate.record` are integers and bytes of other programs. A new game is a
+new file here and one line in `FAMILIES`.
+
 >>> find_game("mnk(4,4,4)").name
 'mnk(4,4,4)'
 """

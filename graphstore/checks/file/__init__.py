@@ -1,1 +1,1 @@
-"""graphstore/checks/file."""
+"""Verify a database: derive every cell again, from the rules and from its neighbours."""

@@ -1,1 +1,1 @@
-"""graphstore/games/ultimate."""
+"""Ultimate tic-tac-toe: rules, texts, records and a search."""

@@ -1,1 +1,1 @@
-"""graphstore/store/folder."""
+"""A solved game in a folder of Parquet files, by wave and part."""

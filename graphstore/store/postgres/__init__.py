@@ -1,1 +1,1 @@
-"""graphstore/store/postgres."""
+"""A solved game in a schema of a PostgreSQL database."""

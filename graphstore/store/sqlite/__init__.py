@@ -1,1 +1,1 @@
-"""graphstore/store/sqlite."""
+"""A solved game in a SQLite file."""

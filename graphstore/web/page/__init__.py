@@ -1,1 +1,1 @@
-"""graphstore/web/page."""
+"""The page of a position."""

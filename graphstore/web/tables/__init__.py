@@ -1,1 +1,1 @@
-"""graphstore/web/tables."""
+"""The pages of tables and of SQL."""
