@@ -19,7 +19,7 @@ from graphstore.web.page.context import Pages, facts
 from graphstore.web.page.query import Asked, read_asked
 
 LONGEST = 4096  # characters of a position that anybody would type
-STATIC = Path(__file__).parent / "static"
+STATIC = Path(__file__).parents[1] / "static"
 TURN = Lock()  # rules of others need not stand two threads: one page of theirs at a time
 
 HEADERS = {
