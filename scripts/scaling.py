@@ -33,6 +33,7 @@ from graphstore.solver.columns import Worth
 from graphstore.store.arrow import pyarrow
 from graphstore.store.columns import SolvedGraph
 from graphstore.store.folder.layout import draft_of, write_rows
+from graphstore.store.store import find_place
 
 Figures = dict[str, Any]
 
@@ -262,7 +263,7 @@ def piece_memory(task: Figures, folder: Path) -> Figures:
         write_rows(folder / f"{table}.parquet", table, (rows for *_, rows in content.rows(table)))
     clock.lap("files")
     since = time.perf_counter()
-    save(game.name, folder / "memory.db", lambda _: SolvedGraph(game, graph))
+    save(game.name, find_place(folder / "memory.db"), lambda _: SolvedGraph(game, graph))
     return {
         **clock.laps,
         "sqlite": round(time.perf_counter() - since, 3),

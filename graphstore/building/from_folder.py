@@ -6,17 +6,17 @@ from typing import Any, Final
 
 from sqlalchemy.types import BigInteger, Boolean, Double, Integer, SmallInteger, Text
 
-from graphstore.building.saving import Clock, Report, save
+from graphstore.building.saving import Report, save
 from graphstore.errors import NotAStoreError, shown
 from graphstore.rules.game import Progress, quiet
 from graphstore.store import digests, schema
-from graphstore.store.arrow import pyarrow
 from graphstore.store.backend import UNCHANGED
 from graphstore.store.columns import Chunk
 from graphstore.store.folder.folder import Folder
-from graphstore.store.folder.rows import chunks, ordered, rows_in
+from graphstore.store.folder.rows import check_rows, chunks, ordered
+from graphstore.store.store import find_place
 
-MOST_JOBS: Final = 4
+JOBS: Final = min(max((os.cpu_count() or 1) // 2, 1), 4)
 """Connections to load over, by default: more do not help, as the server writes one disk."""
 
 _KINDS: Final[dict[type, Any]] = {
@@ -31,7 +31,7 @@ _KINDS: Final[dict[type, Any]] = {
 
 
 def load(
-    folder: str | os.PathLike[str],
+    folder: Folder | str | os.PathLike[str],
     target: str | os.PathLike[str],
     *,
     force: bool = False,
@@ -41,11 +41,11 @@ def load(
 ) -> Report:
     """Write a folder of parts to a database, all or nothing.
 
-    All columns get their digests anew, and a folder whose rows are not those that it was built with
-    is refused.
+    The digests of all columns are computed again, and a folder whose rows are not those that it was
+    built with is refused.
 
     Args:
-        folder: what `graphstore.build_folder` made.
+        folder: what `graphstore.build_folder` made, or where it is.
         target: the file to write, or its address: see `Store.open`.
         force: replace the file if there is one; its agents are kept.
         drop_agents: with `force`, do not keep them.
@@ -60,19 +60,14 @@ def load(
         StoreError: it cannot be written, the folder is not finished, or the file has agents that
             the new one could not keep.
     """
-    pyarrow()
-    content = FolderRows(Folder.open(folder))
-
-    def solved(_: Clock) -> FolderRows:
-        return content
-
+    rows = FolderRows(folder if isinstance(folder, Folder) else Folder.open(folder))
     return save(
-        content.name,
-        target,
-        solved,
+        rows.name,
+        find_place(target).for_game(rows.name),
+        lambda _: rows,
         force=force,
         drop_agents=drop_agents,
-        jobs=min(max((os.cpu_count() or 1) // 2, 1), MOST_JOBS) if jobs is None else jobs,
+        jobs=JOBS if jobs is None else jobs,
         progress=progress,
     )
 
@@ -100,10 +95,11 @@ class FolderRows:
         known = digests.of_content(folder.digests) if folder.digests else ""
         if known != folder.info["digest"]:
             raise self._damaged("its digests are not those that it was built with")
-        for table, what, said in (("state", "states", self.states), ("edge", "moves", self.moves)):
-            found = rows_in(folder.files(table), table)
-            if found != said:
-                raise self._damaged(f"its files have {found:,} {what}, not {said:,}")
+        try:
+            for table, wanted in (("state", self.states), ("edge", self.moves)):
+                check_rows(folder.path, table, wanted)
+        except NotAStoreError as error:
+            raise NotAStoreError(f"{error}; {UNCHANGED}") from error
 
     def rows(self, table: str) -> Iterator[Chunk]:
         """Yield the rows of state or of edge in the order of their key, each table once.

@@ -50,7 +50,6 @@ def build(
         PositionError: a text of `below` is no position.
     """
     rules = find_game(game) if isinstance(game, str) else game
-
     place = find_place(target).for_game(rules.name)
     wanted = rules.read_many(list(below)) if below else None
     grows = wanted is not None and not force and place.exists()
@@ -58,7 +57,7 @@ def build(
     def solved(clock: Clock) -> SolvedGraph:
         starts = wanted
         if wanted is not None and grows:
-            starts = np.concatenate((_starts_in(place, rules, wanted), wanted))
+            starts = np.concatenate((_starts_in(place.located(), rules, wanted), wanted))
         graph = explore(rules, starts=starts, max_states=max_states, progress=progress)
         clock.lap("explore")
         solve(graph, progress=progress)
@@ -67,7 +66,7 @@ def build(
 
     return save(
         rules.name,
-        target,
+        place,
         solved,
         force=force or grows,
         drop_agents=drop_agents,

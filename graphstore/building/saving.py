@@ -4,7 +4,6 @@ What is written is a draft, which takes the place of the old game at the end: ki
 this leaves the old game or none.
 """
 
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +22,6 @@ from graphstore.store import digests, schema
 from graphstore.store.backend import Draft, Place
 from graphstore.store.bulk import insert_rows
 from graphstore.store.columns import Chunk
-from graphstore.store.store import find_place
 from graphstore.util.signals import held_back
 
 _OFTEN = 0.2  # seconds after which progress is told
@@ -89,7 +87,7 @@ class Report(NamedTuple):
 
 def save(
     game: str,
-    target: str | os.PathLike[str],
+    place: Place,
     solved: Callable[["Clock"], Content],
     *,
     force: bool = False,
@@ -101,8 +99,8 @@ def save(
 
     Args:
         game: its name.
-        target: the file to write, or its address: see `Store.open`.
-        solved: makes what is written; called once the target is known to be free.
+        place: where to write it.
+        solved: makes what is written; called once the place is known to be free.
         force: replace the file if there is one; its agents are kept.
         drop_agents: with `force`, do not keep them.
         jobs: over how many connections to load, where a database takes several.
@@ -113,7 +111,6 @@ def save(
         StoreError: it cannot be written, or has agents that the new one could not keep.
     """
     clock = Clock()
-    place = find_place(target).for_game(game)
     kept: list[str] = []
 
     def carry(connection: Connection, old: str, new: str) -> None:

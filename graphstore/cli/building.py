@@ -178,10 +178,11 @@ def load(
     from graphstore.cli import console
     from graphstore.store.folder.folder import Folder
 
-    target = db or database_of(str(Folder.open(folder).info["name"]))
+    found = Folder.open(folder)
+    target = db or database_of(str(found.info["name"]))
     with warnings_said(), console.progress_shown() as progress:
         report = load_folder(
-            folder,
+            found,
             target,
             force=force,
             drop_agents=drop_agents,

@@ -38,6 +38,15 @@ def first_of_runs(ordered: NDArray[Any]) -> NDArray[np.bool_]:
     return first
 
 
+def offsets(counts: NDArray[Any]) -> NDArray[np.int64]:
+    """Return where runs of such lengths begin, one after the other, and where the last one ends.
+
+    >>> offsets(np.array([2, 0, 3])).tolist()
+    [0, 2, 2, 5]
+    """
+    return np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
+
+
 def ragged(offset: NDArray[np.int64], rows: NDArray[Any]) -> NDArray[np.int64]:
     """Return the indices of all entries of the given rows of a ragged array, row by row.
 

@@ -246,7 +246,7 @@ def test_killed_at_any_moment_a_build_goes_on_where_it_was_and_leaves_no_process
         positions, pids = asked(bits)
         wait_for(lambda all_of=pids: not any(map(alive, all_of)))
         assert len(positions) <= IN_PLAY - before
-        records = draft.rglob("done/explore-*.json")
+        records = draft.rglob("done/explore_block-*.json")
         explored = [json.loads(path.read_bytes()[8:]) for path in records]  # after a checksum
         before = sum(record["moves"] for record in explored) // 2
         (bits / "log").write_text("")

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from functools import wraps
 
 import postgresql
 import pytest
@@ -18,6 +19,7 @@ from graphstore.building.parts import draft as drafts
 from graphstore.building.parts import steps
 from graphstore.building.parts.build import build as build_in_parts
 from graphstore.building.parts.crew import Alone
+from graphstore.building.parts.work import BlockId
 from graphstore.errors import PositionError, RulesError, StoreError, StoreExistsError, TooLargeError
 from graphstore.store.folder.layout import draft_of
 
@@ -174,7 +176,7 @@ def test_a_build_that_was_interrupted_goes_on_and_does_nothing_twice(tmp_path):
     assert begun.returncode == 130
     assert "the same command goes on" in said
     draft = tmp_path / ".slow.db.parts.building"
-    done = sorted(draft.rglob("done/explore-*"))
+    done = sorted(draft.rglob("done/explore_block-*"))
     assert done
     records = {path: path.stat().st_mtime_ns for path in done}
     assert not (tmp_path / "slow.db").exists()
@@ -194,8 +196,14 @@ def test_a_build_that_was_interrupted_goes_on_and_does_nothing_twice(tmp_path):
 
 def test_a_database_that_could_not_be_loaded_keeps_its_parts(tmp_path, monkeypatch):
     calls = []
-    explore = steps.explore
-    monkeypatch.setattr(steps, "explore", lambda *job: calls.append(job[1:3]) or explore(*job))
+    explore = steps.explore_block
+
+    @wraps(explore)
+    def noted(build, at):
+        calls.append(at)
+        return explore(build, at)
+
+    monkeypatch.setattr(steps, "explore_block", noted)
     target = tmp_path / "sub" / "game.db"
     target.parent.mkdir()
     (tmp_path / "sub" / ".game.db.building").mkdir()  # so that no draft can be written
@@ -266,14 +274,30 @@ def test_damaged_files_of_a_build_that_was_stopped_are_no_wrong_result(
         assert Folder.open(folder).info["digest"] == store.info["digest"]
 
 
+@pytest.mark.parametrize("old", [{"version": 1}, {}], ids=["numbered", "without a number"])
+def test_what_another_version_has_begun_is_begun_again_from_nothing(tictactoe_db, tmp_path, old):
+    path = begun(tmp_path / "game", 13)
+    plan = draft_of(tmp_path / "game") / "plan.json"
+    said = json.loads(plan.read_text())
+    del said["version"]
+    plan.write_text(json.dumps(said | old))
+    crew = Dies(-1)
+    folder = build_in_parts(find_game("tictactoe"), tmp_path / "game", crew=crew, parts=2)
+    assert not path.exists()
+    assert crew.left == -1 - folder.contents.took["explore"]["steps"] - 2 * 10
+    with Store.open(tictactoe_db) as store:
+        assert folder.info["digest"] == store.info["digest"]
+
+
 def test_a_step_of_a_build_that_was_given_up_changes_nothing_of_the_next(tmp_path):
     old = begun(tmp_path / "game", 5)
-    job = steps.Job(str(old), find_game("tictactoe"), find_game("tictactoe").rules)
+    rules = find_game("tictactoe")
+    given_up = steps.Build(str(old), rules, rules.rules, parts=(2,))
     build_folder("connect(6,2)", tmp_path / "game", force=True)
     with pytest.raises(StoreError):
-        steps.explore(job, 0, 0, steps.Layout((2,)))
-    job.path.mkdir(parents=True)
-    (job.path / "work").mkdir()
+        steps.explore_block(given_up, BlockId(0, 0))
+    old.mkdir(parents=True)
+    (old / "work").mkdir()
     shutil.rmtree(draft_of(tmp_path / "game"))
     assert Folder.open(tmp_path / "game").info["name"] == "connect(6,2)"
 

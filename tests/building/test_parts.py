@@ -216,7 +216,7 @@ def test_hands_share_the_states_unless_they_are_few(little, shares, monkeypatch,
     crew = Stops(-1)
     crew.size = 2
     assert in_parts("nim(1,3,5,7,misere)", tmp_path / "parts", crew=crew).info["states"] == 143
-    assert [share for step, _, share, *_ in crew.taken if step == "gather"] == [*range(shares)]
+    assert [at.part for step, at, *_ in crew.taken if step == "gather"] == [*range(shares)]
 
 
 class Stuck(TableGame):

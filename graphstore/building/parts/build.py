@@ -1,19 +1,22 @@
 """Build a game in parts: wave after wave of steps, of which those noted as done are skipped."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import reduce
 from itertools import chain
+from operator import or_
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Final
 
-from graphstore.building.parts import rounds, steps
-from graphstore.building.parts.crew import LITTLE, Crew
+from graphstore.building.parts import steps
+from graphstore.building.parts.crew import LITTLE, Crew, take_all
 from graphstore.building.parts.draft import drafting, target_of
 from graphstore.building.parts.partition import BUCKETS
-from graphstore.building.parts.steps import Job, Layout
-from graphstore.building.parts.work import damaged
+from graphstore.building.parts.rounds import solve_in_rounds
+from graphstore.building.parts.steps import Build
+from graphstore.building.parts.work import BlockId, Record, damaged
 from graphstore.errors import TooLargeError
 from graphstore.rules.game import Game, Progress, quiet
 from graphstore.solver.exploration import MAX_STATES
@@ -22,14 +25,7 @@ from graphstore.store.arrow import pyarrow
 from graphstore.store.columns import BUILT_WITH
 from graphstore.store.digests import of_content
 from graphstore.store.folder.folder import Folder
-from graphstore.store.folder.layout import (
-    FORMAT,
-    MANIFEST,
-    TABLES,
-    Contents,
-    files_of,
-    write_manifest,
-)
+from graphstore.store.folder.layout import MANIFEST, TABLES, Contents, files_of, write_manifest
 from graphstore.store.folder.rows import digests_of, rows_in
 
 MEMORY: Final = 1 << 30  # bytes that a step may take, unless told
@@ -37,137 +33,97 @@ BYTES_ASKED, BYTES_A_STATE, BYTES_A_MOVE = 16, 60, 90  # of a block worked on: m
 DOUBT: Final = 1.25  # how many more states a wave may have than the one before lets expect
 
 
-class Blocks:
-    """The steps of one build.
+def _explore(
+    build: Build, crew: Crew, parts: int | None, max_states: int, name: str, progress: Progress
+) -> tuple[Build, list[list[Record]]]:
+    """Find all states, wave by wave; return the build with all waves, and the records of each.
+
+    Raises:
+        TooLargeError: there are more than allowed.
+        RulesError: see `graphstore.solver.exploration.explore`.
+    """
+    waves: list[list[Record]] = []
+    asked, seen = 1, 0
+    ahead = (1.0, 4.0)
+
+    def taken(record: Record) -> None:
+        nonlocal seen
+        seen += record["states"]
+        progress("explore", seen, None)
+
+    while asked:
+        wave, before = len(waves), asked
+        number = _number_of_parts(build, crew, parts, asked, ahead)
+        build = build._replace(parts=(*build.parts, number))
+        calls = dict.fromkeys(build.blocks(wave), ())
+        done = [*take_all(crew, steps.explore_block, build, calls, taken=taken).values()]
+        if any(record["parts"] != number for record in done):
+            raise damaged(build.path, f"wave {wave} was begun with another number of parts")
+        build = build._replace(ones=(*build.ones, reduce(or_, (each["ones"] for each in done))))
+        waves.append(done)
+        asked, states, moves = (_sum([done], of) for of in ("asked", "states", "moves"))
+        ahead = (states / before, moves / max(states, 1))
+        seen = _sum(waves, "states")
+        progress("explore", seen, None)
+        if seen > max_states:
+            raise TooLargeError(
+                f"{name} has more than {max_states:,} states ({seen:,} within {wave} plies); "
+                "allow more with --max-states (max_states=)"
+            )
+    return build, waves
+
+
+def _sum(waves: Sequence[Sequence[Record]], of: str) -> int:
+    """Return the sum of what records have counted."""
+    return sum(record[of] for wave in waves for record in wave)
+
+
+def _number_of_parts(
+    build: Build, crew: Crew, parts: int | None, asked: int, ahead: tuple[float, float]
+) -> int:
+    """Return how many parts the next wave has: what was chosen before, if it was begun.
 
     Args:
-        job: what every step is told.
-        crew: who takes them.
-        parts: how many of every wave; None: as few as memory allows, and all hands have work.
-        memory: bytes that a step may take.
-        max_states: how many states to allow.
-        progress: called with the phase and how far it is.
+        build: with the waves before.
+        crew: who takes steps.
+        parts: how many; None: as few as memory allows, and all processes have work.
+        asked: how many states the wave is asked for, by all blocks together.
+        ahead: of the wave before, states to one that was asked for, and moves to a state.
     """
+    at = BlockId(len(build.parts), 0)
+    before = build.work.noted("spread", at)
+    if before is not None:
+        return int(before["parts"])
+    if parts is None:
+        states = asked * min(ahead[0] * DOUBT, 1.0)
+        need = asked * BYTES_ASKED + states * (BYTES_A_STATE + ahead[1] * BYTES_A_MOVE)
+        size = crew.size if states > LITTLE else 1
+        parts = min(max(size, -(-int(need) // build.memory)), BUCKETS)
+    build.work.note("spread", at, {"parts": parts})
+    return parts
 
-    def __init__(
-        self,
-        job: Job,
-        crew: Crew,
-        *,
-        parts: int | None,
-        memory: int,
-        max_states: int,
-        progress: Progress,
-    ) -> None:
-        self._job = job
-        self._crew = crew
-        self._parts = parts
-        self._memory = memory
-        self._most = max_states
-        self._progress = progress
-        self.layout = Layout(())
-        self.records: list[list[dict[str, Any]]] = []
 
-    def explore(self, name: str) -> None:
-        """Find all states, wave by wave.
-
-        Raises:
-            TooLargeError: there are more than allowed.
-            RulesError: see `graphstore.solver.exploration.explore`.
-        """
-        asked, seen = 1, 0
-        ahead = (1.0, 4.0)
-        while asked:
-            wave = len(self.layout.parts)
-            parts = self._spread(wave, asked, ahead)
-            self.layout = Layout((*self.layout.parts, parts), self.layout.ones)
-            done = self._each("explore", steps.explore, wave, seen)
-            ones = 0
-            for record in done:
-                ones |= record["ones"]
-            self.layout = Layout(self.layout.parts, (*self.layout.ones, ones))
-            self.records.append(done)
-            before = asked
-            asked, states, moves = (
-                sum(record[of] for record in done) for of in ("asked", "states", "moves")
-            )
-            seen += states
-            ahead = (states / before, moves / max(states, 1))
-            self._progress("explore", seen, None)
-            if seen > self._most:
-                raise TooLargeError(
-                    f"{name} has more than {self._most:,} states ({seen:,} within {wave} plies); "
-                    "allow more with --max-states (max_states=)"
-                )
-
-    def count(self, of: str) -> int:
-        """Return the sum of what exploring has counted."""
-        return sum(record[of] for wave in self.records for record in wave)
-
-    def solve(self) -> list[dict[str, Any]]:
-        """Solve all states; return the records of all steps."""
-        if self.count("late"):
-            return rounds.solve(self._job, self._crew, self.layout, self._memory, self._progress)
-        total = self.count("states")
-        found, done = [], 0
-        for wave in reversed(range(len(self.layout.parts))):
-            found += self._each("solve", steps.solve, wave, done, total)
-            done += sum(record["states"] for record in self.records[wave])
-            self._forget(wave)
-        self._progress("solve", total, total)
-        return found
-
-    def _spread(self, wave: int, asked: int, ahead: tuple[float, float]) -> int:
-        """Return how many parts a wave has: what was chosen before, if it was begun.
-
-        Args:
-            wave: which.
-            asked: how many states it is asked for, by all blocks together.
-            ahead: of the wave before, states to one that was asked for, and moves to a state.
-        """
-        work = self._job.work
-        before = work.noted("spread", wave, 0)
-        if before is not None:
-            return int(before["parts"])
-        parts = self._parts
-        if parts is None:
-            states = asked * min(ahead[0] * DOUBT, 1.0)
-            need = asked * BYTES_ASKED + states * (BYTES_A_STATE + ahead[1] * BYTES_A_MOVE)
-            hands = self._crew.size if states > LITTLE else 1
-            parts = min(max(hands, -(-int(need) // self._memory)), BUCKETS)
-        work.note("spread", wave, 0, {"parts": parts})
-        return parts
-
-    def _each(
-        self,
-        step: str,
-        function: Callable[..., Any],
-        wave: int,
-        done: int,
-        total: int | None = None,
-    ) -> list[dict[str, Any]]:
-        """Take a step for every block of a wave for which it is not done; return all records."""
-        work, parts = self._job.work, range(self.layout.parts[wave])
-        records = [work.noted(step, wave, part) for part in parts]
-        left = [part for part in parts if records[part] is None]
-        calls = [(self._job, wave, part, self.layout) for part in left]
-        for number, record in self._crew.run(function, calls):
-            records[left[number]] = record
-            done += record.get("states", 0)
-            self._progress(step, done, total)
-        found = [record for record in records if record is not None]
-        if any(record.get("parts", len(parts)) != len(parts) for record in found):
-            raise damaged(self._job.path, f"wave {wave} was begun with another number of parts")
-        return found
-
-    def _forget(self, wave: int) -> None:
-        """Drop what nothing will read once a wave is solved."""
-        for part in range(self.layout.parts[wave]):
-            for kind in ("block", "asks"):
-                self._job.work.drop(kind, wave, part)
-        if wave + 1 < len(self.layout.parts):
-            for part in range(self.layout.parts[wave + 1]):
-                self._job.work.drop("answers", wave + 1, part)
+def _solve(
+    build: Build, crew: Crew, explored: list[list[Record]], progress: Progress
+) -> list[Record]:
+    """Solve all states; return the records of all steps."""
+    total, work = _sum(explored, "states"), build.work
+    if _sum(explored, "late"):
+        return solve_in_rounds(build, crew, total, _sum(explored, "moves"), progress)
+    found: list[Record] = []
+    done = 0
+    for wave in reversed(range(len(explored))):
+        blocks = build.blocks(wave)
+        progress("solve", done, total)
+        found += take_all(crew, steps.solve_block, build, dict.fromkeys(blocks, ())).values()
+        done += _sum(explored[wave : wave + 1], "states")
+        for at in blocks:  # what nothing will read
+            work.drop("block", at)
+            work.drop("asks", at)
+        for at in build.blocks(wave + 1) if wave + 1 < len(explored) else ():
+            work.drop("answers", at)
+    progress("solve", total, total)
+    return found
 
 
 def build(
@@ -186,70 +142,42 @@ def build(
 ) -> Folder:
     """Write a game in parts to a folder, all or nothing; go on where an earlier build was stopped.
 
-    Args:
-        game: the rules.
-        folder: where.
-        crew: who does the work.
-        below: positions to begin from, as text; by default the starts of the game.
-        force: replace the folder if there is one.
-        parts: how many each wave has; by default as few as memory allows.
-        memory: bytes that a step may take, by default 1 GiB.
-        max_states: how many states to allow, by default 100 million.
-        with_digests: whether to make the digests of all columns; a database that is made of the
-            folder will have them.
-        lap: called at the end of each phase.
-        progress: called with the phase and how far it is.
+    The options are `graphstore.building.out_of_core.BuildOptions`, but that a crew takes the steps, each of
+    which may take so much memory. Digests may be left out, for a database that is made of the
+    folder will have them. `lap` is called at the end of each phase.
 
     Raises:
         StoreExistsError: the folder is there and `force` is not given.
         StoreError: it cannot be written, or the crew is gone.
         RulesError, TooLargeError: see `graphstore.explore`.
-        PositionError: a text of `below` is no position.
+        PositionError: a text of `below` is not a position.
     """
     pyarrow()  # or say that it is missing, before anything is written
     target, since = target_of(folder), perf_counter()
-    plan = {
-        "format": FORMAT,
-        "name": game.name,
-        "rules": game.rules,
-        "below": list(below),
-        "parts": parts,
-    }
+    plan = {"name": game.name, "rules": game.rules, "below": list(below), "parts": parts}
+    memory, most = memory or MEMORY, MAX_STATES if max_states is None else max_states
     with drafting(target, plan, force=force) as draft:
         path = draft.path
         if not (path / MANIFEST).is_file():  # else it was killed just before its end
-            job = Job(str(path), crew.rules(game), game.rules, tuple(below))
-            blocks = Blocks(
-                job,
-                crew,
-                parts=parts,
-                memory=memory or MEMORY,
-                max_states=MAX_STATES if max_states is None else max_states,
-                progress=progress,
-            )
-            blocks.explore(game.name)
+            told = Build(str(path), crew.rules(game), game.rules, tuple(below), memory=memory)
+            told, explored = _explore(told, crew, parts, most, game.name, progress)
             lap("explore")
-            records = blocks.solve()
+            solved = _solve(told, crew, explored, progress)
             lap("solve")
-            _check_rows(path, blocks)
-            took = {"explore": _taken(chain(*blocks.records)), "solve": _taken(records)}
-            info = _describe(game, job, blocks, records, since)
+            for table, of in (("state", "states"), ("edge", "moves")):
+                found, wanted = rows_in(files_of(path, table), table), _sum(explored, of)
+                if found != wanted:
+                    raise damaged(path, f"its files have {found:,} {of}, not {wanted:,}")
+            took = {"explore": _taken([*chain(*explored)]), "solve": _taken(solved)}
+            info = _describe(game, told, explored, solved, since)
             digests: dict[str, str] = {}
             if with_digests:
-                digests = _digests(path, crew, memory or MEMORY, progress)
+                digests = _digests(path, crew, memory, progress)
                 info["digest"] = of_content(digests)
                 lap("digest")
-            write_manifest(path, Contents(info, digests, job.below, took))
+            write_manifest(path, Contents(info, digests, tuple(below), took))
         draft.finish()
     return Folder.open(target)
-
-
-def _check_rows(path: Path, blocks: Blocks) -> None:
-    """Refuse files that do not have all the rows that steps have written."""
-    for table, of in (("state", "states"), ("edge", "moves")):
-        found, wanted = rows_in(files_of(path, table), table), blocks.count(of)
-        if found != wanted:
-            raise damaged(path, f"its files have {found:,} {of}, not {wanted:,}")
 
 
 def _digests(path: Path, crew: Crew, memory: int, progress: Progress) -> dict[str, str]:
@@ -264,24 +192,24 @@ def _digests(path: Path, crew: Crew, memory: int, progress: Progress) -> dict[st
 
 
 def _describe(
-    game: Game, job: Job, blocks: Blocks, records: list[dict[str, Any]], since: float
+    game: Game, build: Build, explored: list[list[Record]], solved: list[Record], since: float
 ) -> dict[str, Any]:
     """Return the row of the table game, without a digest."""
-    starts = [record["start"] for record in records if "start" in record]
+    starts = [record["start"] for record in solved if "start" in record]
     first = min(starts, key=lambda start: int(start["id"]))
-    waves = [sum(record["states"] for record in wave) for wave in blocks.records]
+    waves = [_sum([wave], "states") for wave in explored]
     return {
         "id": 1,
         "name": game.name,
         "rules": game.rules,
-        "extent": schema.BELOW if job.below else schema.WHOLE,
+        "extent": schema.BELOW if build.below else schema.WHOLE,
         "starts": waves[0],
         "states": sum(waves),
-        "positions": sum(record.get("positions", 0) for record in records),
-        "moves": blocks.count("moves"),
-        "edges": blocks.count("edges"),
+        "positions": sum(record.get("positions", 0) for record in solved),
+        "moves": _sum(explored, "moves"),
+        "edges": _sum(explored, "edges"),
         "plies": max(wave for wave, states in enumerate(waves) if states),
-        "cyclic": int(any(record.get("cyclic") for record in records)),
+        "cyclic": int(any(record.get("cyclic") for record in solved)),
         "start": first["start"],
         "value": first["value"],
         "remoteness": first["remoteness"],
@@ -292,12 +220,11 @@ def _describe(
     }
 
 
-def _taken(records: Iterable[dict[str, Any]]) -> dict[str, Any]:
+def _taken(records: Sequence[Record]) -> dict[str, Any]:
     """Return what the steps of a phase took: see `Contents`."""
-    steps_taken = list(records)
     sums = {
-        of: round(sum(record.get(of, 0) for record in steps_taken), 6)
+        of: round(sum(record.get(of, 0) for record in records), 6)
         for of in ("messages", "bytes", "seconds")
     }
-    peak = max(record.get("peak_bytes", 0) for record in steps_taken)
-    return {"steps": len(steps_taken), **sums, "peak_bytes": peak}
+    peak = max(record.get("peak_bytes", 0) for record in records)
+    return {"steps": len(records), **sums, "peak_bytes": peak}

@@ -5,7 +5,6 @@ step that is lost with its worker is taken again elsewhere: it reads and writes 
 """
 
 import logging
-import os
 import platform
 import re
 import signal
@@ -47,7 +46,6 @@ LOCAL_CONFIG: Final = {
     "distributed.nanny.pre-spawn-environ": {},  # would be set here, too, and for good
     "distributed.nanny.environ": {},
 }
-MADE: Final = ("PYTHONHASHSEED", "__DASK_PARENT_PID")  # which Dask sets here for its workers
 GO_ON: Final = "give the same command again to go on"
 
 _LOCAL = re.compile(r"\s*local:(?P<size>[0-9]{1,6})\s*", re.IGNORECASE)
@@ -56,7 +54,7 @@ _ADDRESS = re.compile(r"([a-z]+://)?(\[[0-9a-f:.%]+\]|[\w.-]+):[0-9]{1,5}", re.I
 
 
 def cluster(where: str) -> AbstractContextManager[Crew]:
-    """Lend the workers of a cluster.
+    """Yield the workers of a cluster.
 
     Args:
         where: ``local:N`` for N processes on this machine, which end with the block; or the address
@@ -111,23 +109,12 @@ class Workers:
         self._client = client
         self._where = where
 
-    def rules(self, game: Game) -> str:
-        """Return the name by which the workers find a game.
-
-        Raises:
-            RulesError: there is none.
-        """
-        return name_for_others(game)
+    rules = staticmethod(name_for_others)
 
     def run(
         self, step: Callable[..., Any], calls: Sequence[Call], homes: Sequence[int] | None = None
     ) -> Iterator[tuple[int, Any]]:
-        """Yield (which call, what the step returned) as steps are done.
-
-        Args:
-            step: a function that the workers can import.
-            calls: the arguments of each call.
-            homes: see `Crew.run`.
+        """See `Crew.run`; the step is a function that the workers can import.
 
         Raises:
             StoreError: the scheduler is gone, or its workers; or a step has ended them.
@@ -210,7 +197,7 @@ class Workers:
 
 @contextmanager
 def _local(size: int) -> Iterator[Crew]:
-    """Lend processes of this machine, of one thread each."""
+    """Yield processes of this machine, of one thread each."""
     dask, distributed = _dask()
     with dask.config.set(LOCAL_CONFIG), _quiet(), _without_script():
         try:
@@ -232,7 +219,7 @@ def _local(size: int) -> Iterator[Crew]:
 
 @contextmanager
 def _running(address: str) -> Iterator[Crew]:
-    """Lend the workers of a scheduler that is running."""
+    """Yield the workers of a scheduler that is running."""
     _, distributed = _dask()
     with _quiet():
         try:
@@ -313,20 +300,16 @@ def _line(error: BaseException) -> str:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Let Dask log nothing, since what matters is raised, and leave nothing in the environment."""
+    """Let Dask log nothing, since what matters is raised."""
     names = [name for name in logging.root.manager.loggerDict if _TALK.fullmatch(name)]
-    levels = {name: logging.getLogger(name).level for name in names}
-    before = {name: os.environ.get(name) for name in MADE}
+    levels = {logger: logger.level for logger in map(logging.getLogger, names)}
     try:
-        for name in names:
-            logging.getLogger(name).setLevel(SILENT)
+        for logger in levels:
+            logger.setLevel(SILENT)
         yield
     finally:
-        for name, level in levels.items():
-            logging.getLogger(name).setLevel(level)
-        for name, was in before.items():
-            if was is None:
-                os.environ.pop(name, None)
+        for logger, level in levels.items():
+            logger.setLevel(level)
 
 
 def _nanny() -> type:

@@ -1,8 +1,10 @@
 """Who takes the steps of a build: this process, or the workers of a cluster."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
 
+from graphstore.building.parts.steps import Build, Step
+from graphstore.building.parts.work import BlockId, Record
 from graphstore.rules.game import Game
 
 Call = tuple[Any, ...]
@@ -53,3 +55,31 @@ class Alone:
         """Take one step after the other."""
         for number, call in enumerate(calls):
             yield number, step(*call)
+
+
+def take_all(
+    crew: Crew,
+    step: Step,
+    build: Build,
+    calls: Mapping[BlockId, Sequence[Any]],
+    *,
+    homes: bool = False,
+    taken: Callable[[Record], None] = lambda _: None,
+) -> dict[BlockId, Record]:
+    """Take a step for every block for which it has no record; return all records.
+
+    Args:
+        crew: who takes it.
+        step: which.
+        build: what steps are told.
+        calls: what else the step is told, by block.
+        homes: whether calls for equal parts are best taken by the same process.
+        taken: called with each new record.
+    """
+    found = {at: build.work.noted(step.__name__, at) for at in calls}
+    left = [at for at, record in found.items() if record is None]
+    told = [(build, at, *calls[at]) for at in left]
+    for number, record in crew.run(step, told, [at.part for at in left] if homes else None):
+        found[left[number]] = record
+        taken(record)
+    return {at: record for at, record in found.items() if record is not None}

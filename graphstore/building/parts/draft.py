@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
+from graphstore.building.parts.work import VERSION
 from graphstore.errors import PositionError, RulesError, StoreError, StoreExistsError
 from graphstore.store.folder.layout import MANIFEST, TABLES, WORK, draft_of
 from graphstore.util.files import put
@@ -138,13 +139,18 @@ def _locked(place: Path, target: Path) -> int:
 
 
 def _begun(place: Path, plan: Mapping[str, Any], *, force: bool) -> Path:
-    """Return the folder that a plan has begun; begin if there is none, or, by force, another's."""
-    path = place
+    """Return the folder that a plan has begun, in this version; else begin.
+
+    Raises:
+        StoreError: another plan has begun it, and `force` is not given.
+    """
+    path, before = place, None
     try:
         begun = json.loads((place / PLAN).read_bytes())
-        before, path = begun["plan"], place / str(begun["token"])
+        if begun["version"] == VERSION:
+            before, path = begun["plan"], place / str(begun["token"])
     except (OSError, ValueError, TypeError, LookupError, RecursionError):
-        before = None
+        pass  # of an older version, or damaged
     if before == plan and path.is_dir() and path != place:
         return path
     if isinstance(before, dict) and before != plan and not force:
@@ -168,5 +174,6 @@ def _begun(place: Path, plan: Mapping[str, Any], *, force: bool) -> Path:
         (path / WORK).mkdir(parents=True)
     except OSError as error:
         raise StoreError(f"{path} cannot be written: {error.strerror}") from error
-    put(place / PLAN, lambda out: out.write(json.dumps({"plan": plan, "token": token}).encode()))
+    text = json.dumps({"version": VERSION, "plan": plan, "token": token})
+    put(place / PLAN, lambda out: out.write(text.encode()))
     return path

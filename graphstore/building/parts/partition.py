@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphstore.rules.game import Ints
+from graphstore.util.arrays import offsets
 
 _BITS: Final = 12
 BUCKETS: Final = 1 << _BITS
@@ -41,13 +42,11 @@ def span(part: int, parts: int) -> tuple[int, int]:
     return -(-part * BUCKETS // parts), -(-(part + 1) * BUCKETS // parts)
 
 
-def mine(ids: Ints, part: int, parts: int) -> Ints:
-    """Return those of some ids that belong to a part."""
-    if parts == 1:
-        return ids
+def rows_of(ids: Ints, part: int, parts: int) -> NDArray[np.int64]:
+    """Return which of some ids belong to a part."""
     first, end = span(part, parts)
     of = buckets(ids)
-    return ids[(of >= first) & (of < end)]
+    return np.flatnonzero((of >= first) & (of < end))
 
 
 def meeting(part: int, parts: int, others: int) -> range:
@@ -60,13 +59,15 @@ def meeting(part: int, parts: int, others: int) -> range:
     return range(first * others // BUCKETS, (end - 1) * others // BUCKETS + 1)
 
 
-def in_order(ids: Ints) -> tuple[NDArray[np.int64], Ints]:
-    """Return how to sort ids, which ascend, by bucket, then by id; and where the buckets begin.
+def in_order(ids: Ints) -> tuple[Ints, NDArray[np.int32], Ints]:
+    """Return ids, which ascend, by bucket, then by id; where each went; where the buckets begin.
 
     Returns:
-        int64[n], an order; int64[BUCKETS + 1], bucket b is ``offset[b]:offset[b + 1]`` of it.
+        int64[n], the ids; int32[n], their new places; int64[BUCKETS + 1], bucket b is
+        ``begin[b]:begin[b + 1]``.
     """
     of = buckets(ids)
-    offset = np.zeros(BUCKETS + 1, dtype=np.int64)
-    np.cumsum(np.bincount(of, minlength=BUCKETS), out=offset[1:])
-    return np.argsort(of, kind="stable"), offset
+    order = np.argsort(of, kind="stable")
+    place = np.empty(len(ids), dtype=np.int32)
+    place[order] = np.arange(len(ids), dtype=np.int32)
+    return ids[order], place, offsets(np.bincount(of, minlength=BUCKETS))

@@ -1,19 +1,19 @@
-"""How far a share is: what it knows of its states, and of those that their moves lead to.
+"""Solving progress of a share: the values known so far of its states and of their children.
 
-It is nowhere on the disk as such: it follows from what the share has received. So a process keeps
-it from round to round, and writes it down only where another share needs the room.
+It follows from what the share was told, which is on the disk. So a process keeps it from round to
+round, and writes it to the disk only where another share needs the room.
 """
 
-import threading
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphstore.building.parts.shares import Plan, Share
-from graphstore.building.parts.steps import Job
-from graphstore.building.parts.work import Work
+from graphstore.building.parts.shares import Share
+from graphstore.building.parts.steps import Build
+from graphstore.building.parts.work import BlockId, Record
 from graphstore.errors import StoreError
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Codes, Ints
 from graphstore.solver.columns import Worth
@@ -44,40 +44,58 @@ class Round(NamedTuple):
         return self.number in (0, self.ties)
 
 
-class Upward:
-    """Children before parents, which never ends where play can cycle.
+class _Solving:
+    """The progress of a share in one phase.
 
     Args:
         share: whose states.
 
     Attributes:
+        PHASE: its name.
+        FIELDS: of a `Worth`, what shares tell each other.
         share: the same.
         next: the number of the round that is next.
-        worth: of its states, as far as it is known.
+        worth: of the states, as far as it is known.
+        asked_value: the value of each slot.
     """
+
+    PHASE: ClassVar[str]
+    FIELDS: ClassVar[tuple[str, ...]]
+    worth: Worth
+    asked_value: Codes
+
+    def __init__(self, share: Share) -> None:
+        self.share = share
+        self.next = 0
+
+
+class Upward(_Solving):
+    """Children before parents, which never ends where play can cycle."""
 
     PHASE = "upward"
     FIELDS = Worth._fields
 
     def __init__(self, share: Share) -> None:
-        self.share = share
-        self.next = 0
+        super().__init__(share)
         self.worth = Worth.of_ended(share.outcome)
         self._asked = Worth.of_ended(np.full(share.slots, IN_PLAY, dtype=np.int8))
+        self.asked_value = self._asked.value
         self._open = OpenChildren(share.counts, share.backward)
 
-    @property
-    def asked_value(self) -> Codes:
-        """The value of each slot."""
-        return self._asked.value
-
     def take(
-        self, now: Round, me: int, slots: Ints, told: Iterable[NDArray[Any]]
+        self, now: Round, me: int, slots: Ints, *told: NDArray[Any]
     ) -> tuple[int, NDArray[Any], Ints]:
-        """Return how many states are settled now that some slots are; who hears; of which states.
+        """Take a round; go on with what the share hears of itself, for which others wait.
 
-        A share goes on with what it hears of itself as long as it can; only other shares wait for
-        the next round.
+        Args:
+            now: which.
+            me: the number of the share.
+            slots: those that were settled in the round before.
+            told: the `FIELDS` of these.
+
+        Returns:
+            How many states are settled now; the slots that hear of them, ascending; of which state
+            each hears.
         """
         share, settled = self.share, 0
         offset, first, end = share.offset, share.hearers[me], share.hearers[me + 1]
@@ -107,44 +125,27 @@ class Upward:
         order = np.argsort(told_to)
         return settled, told_to[order], told_of[order]
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return all that may change, by name."""
-        named = {f"worth_{name}": column for name, column in self.worth._asdict().items()}
-        named |= {f"asked_{name}": column for name, column in self._asked._asdict().items()}
-        return named | {"open": self._open.open}
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """Return all that may change."""
+        return (*self.worth, *self._asked, self._open.open)
 
 
-class Around:
-    """Retrograde waves, a round each: first what is won or lost, then the draws; see `Retrograde`.
-
-    Args:
-        share: whose states.
-
-    Attributes:
-        share: the same.
-        next: the number of the round that is next.
-        worth: of its states, as far as it is known.
-        asked_value: the value of each slot.
-    """
+class Around(_Solving):
+    """Retrograde waves, a round each: first what is won or lost, then draws; see `Retrograde`."""
 
     PHASE = "around"
     FIELDS = ("value",)
 
     def __init__(self, share: Share) -> None:
-        self.share = share
-        self.next = 0
+        super().__init__(share)
         self.asked_value = np.full(share.slots, DRAW, dtype=np.int8)
         self._steps = Retrograde(share.outcome, share.counts, share.backward)
-
-    @property
-    def worth(self) -> Worth:
-        """See the class."""
-        return self._steps.worth
+        self.worth = self._steps.worth
 
     def take(
-        self, now: Round, me: int, slots: Ints, told: Iterable[NDArray[Any]]
+        self, now: Round, me: int, slots: Ints, *told: NDArray[Any]
     ) -> tuple[int, NDArray[Any], Ints]:
-        """Return how many states are settled, who hears, and of which; as `Upward` does."""
+        """Take a wave; see `Upward.take`."""
         (value,) = told
         outcome = self.share.outcome
         self.asked_value[slots] = value
@@ -160,134 +161,108 @@ class Around:
             rows = np.concatenate(self._steps.settle(lost, won, now.number))
         return len(rows), *self.share.hear(rows)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return all that may change, by name."""
-        return {
-            "value": self.worth.value,
-            "remoteness": self.worth.remoteness,
-            "unsettled": self._steps.unsettled,
-            "open": self._steps.open_children.open,
-            "asked": self.asked_value,
-        }
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """Return all that may change."""
+        steps = self._steps
+        changing = self.worth.value, self.worth.remoteness, steps.unsettled
+        return (*changing, steps.open_children.open, self.asked_value)
 
 
-Standing: TypeAlias = Upward | Around
+Solving: TypeAlias = Upward | Around
 PHASES: Final[dict[str, type[Upward] | type[Around]]] = {
     each.PHASE: each for each in (Upward, Around)
 }
 
-_kept: dict[tuple[str, int], Standing] = {}
-_lock = threading.Lock()
+_kept: dict[tuple[str, int], Solving] = {}
+"""What this process keeps, by folder and share. Nobody else has what was taken out."""
 
 
-def standing(job: Job, plan: Plan, share: int, now: Round) -> Standing:
-    """Return how far a share is before a round; nobody else has it until `keep`."""
-    with _lock:
-        found = _kept.pop((plan.token, share), None)
+def take_up(build: Build, share: int, now: Round) -> Solving:
+    """Return the progress of a share before a round; nobody else has it until `keep`."""
+    found = _kept.pop((build.folder, share), None)
     if not isinstance(found, PHASES[now.phase]) or found.next > now.number:
         found = None  # let its memory go
-        _make_room(job.work, plan)
-        found = _written(job.work, share, now)
+        _make_room(build)
+        found = _read(build, share, now)
     for number in range(found.next, now.number):
-        past = Round(now.phase, number, now.ties)
-        inbox = _inbox(job.work, plan, share, past)
+        past = now._replace(number=number)
+        inbox = _past_inbox(build, share, past)
         if inbox or past.opens:
-            found.take(past, share, *told_to(job.work, found, past, inbox))
+            found.take(past, share, *heard(build, found, past, inbox))
         found.next = number + 1
     return found
 
 
-def told_to(work: Work, at: Standing, now: Round, inbox: Inbox) -> tuple[Ints, list[NDArray[Any]]]:
-    """Return the slots that are settled by what others told in the round before; and the worth."""
-    told = [np.empty(0, dtype=message_of(at))]
-    slots = [NOBODY]
+def heard(build: Build, at: Solving, now: Round, inbox: Inbox) -> list[NDArray[Any]]:
+    """Return the slots that are settled by what others told in the round before, and their worth.
+
+    Returns:
+        int32[n], the slots, and the `FIELDS` of each.
+    """
+    none = Worth.of_ended(np.empty(0, dtype=np.int8))
+    pieces = [(np.empty(0, dtype=np.int32), *none[: len(at.FIELDS)])]
     for other, first, end in inbox:
-        rows = np.array(work.load(f"{now.phase}_told", now.number - 1, other)["told"][first:end])
-        slots.append(rows["slot"] + at.share.begin[other])
-        told.append(rows)
-    whole = np.concatenate(told)
-    return np.concatenate(slots), [np.ascontiguousarray(whole[name]) for name in at.FIELDS]
+        found = build.work.load(f"{now.phase}_told", BlockId(now.number - 1, other))
+        slot, *told = (found[name][first:end] for name in ("slot", *at.FIELDS))
+        pieces.append((slot + at.share.begin[other].astype(np.int32), *told))
+    return [*map(np.concatenate, zip(*pieces, strict=True))]
 
 
-def message_of(at: Standing | type[Standing]) -> np.dtype[Any]:
-    """Return the columns of what shares tell: which slot of the hearer, and what it is worth."""
-    return np.dtype([("slot", np.int32), *((name, WORTH[name]) for name in at.FIELDS)])
+def keep(build: Build, share: int, at: Solving) -> None:
+    """Keep the progress of a share for the next round."""
+    _kept[build.folder, share] = at
 
 
-WORTH: Final = {
-    name: column.dtype for name, column in Worth.of_ended(np.empty(0, np.int8))._asdict().items()
-}
-"""The types of the columns of a `Worth`."""
+def release(build: Build) -> None:
+    """Forget the progress of all shares."""
+    for share in range(build.shares):
+        _kept.pop((build.folder, share), None)
 
 
-def keep(plan: Plan, share: int, at: Standing) -> None:
-    """Keep how far a share is, for the next round."""
-    with _lock:
-        _kept[plan.token, share] = at
-
-
-def release(plan: Plan, *shares: int) -> None:
-    """Forget how far shares are."""
-    with _lock:
-        for share in shares:
-            _kept.pop((plan.token, share), None)
-
-
-def _make_room(work: Work, plan: Plan) -> None:
-    """Write down what is kept of other shares, as long as one more would be too much.
+def _make_room(build: Build) -> None:
+    """Write what is kept of other shares to the disk, as long as one more would be too much.
 
     The last ones first: shares take turns, so that their next turn is the furthest away.
     """
-    while True:
-        with _lock:
-            sizes = [_size(at) for at in _kept.values()]
-            if not sizes or sum(sizes) + max(sizes) <= plan.memory:
-                return
-            (token, share), at = _kept.popitem()
-        if token == plan.token:  # else of a build that is over, or can go on without
-            _write_down(work, share, at)
+    while sizes := [_size(at) for at in [*_kept.values()]]:
+        if sum(sizes) + max(sizes) <= build.memory:
+            return
+        with suppress(KeyError):  # another thread has taken the last one
+            (folder, share), at = _kept.popitem()
+            if folder == build.folder:  # else of a build that is over, or can go on without
+                arrays = {f"{number}": array for number, array in enumerate(at.arrays())}
+                arrays["next"] = np.array([at.next])
+                build.work.save(f"{at.PHASE}_kept", BlockId(0, share), **arrays)
 
 
-def _size(at: Standing) -> int:
+def _size(at: Solving) -> int:
     """Return how many bytes it takes to keep."""
-    return sum(array.nbytes for array in (*at.arrays().values(), *at.share))
+    return sum(array.nbytes for array in (*at.arrays(), *at.share))
 
 
-def _write_down(work: Work, share: int, at: Standing) -> None:
-    """Write down how far a share is."""
-    kind = f"{at.PHASE}_kept"
-    before = work.noted(kind, 0, share)
-    work.save(kind, at.next, share, **at.arrays())
-    work.note(kind, 0, share, {"next": at.next})
-    if before is not None and before["next"] != at.next:
-        work.drop(kind, before["next"], share)
-
-
-def _written(work: Work, share: int, now: Round) -> Standing:
-    """Return how far a share was when that was written down last, if not too late for a round."""
-    at = PHASES[now.phase](Share.load(work, share))
-    before = work.noted(f"{now.phase}_kept", 0, share)
-    if before is None or before["next"] > now.number:
-        return at
+def _read(build: Build, share: int, now: Round) -> Solving:
+    """Return the progress of a share as it was last written, if not too late for a round."""
+    at = PHASES[now.phase](Share.load(build.work, share))
     try:
-        kept = work.load(f"{now.phase}_kept", before["next"], share)
-        for name, array in at.arrays().items():
-            array[...] = kept[name]
-    except StoreError:  # another process has just replaced it
-        return PHASES[now.phase](at.share)
-    at.next = before["next"]
+        kept = build.work.load(f"{now.phase}_kept", BlockId(0, share))
+    except StoreError:  # it was not written
+        return at
+    if int(kept["next"][0]) <= now.number:
+        at.next = int(kept["next"][0])
+        for number, array in enumerate(at.arrays()):
+            array[...] = kept[f"{number}"]
     return at
 
 
-def _inbox(work: Work, plan: Plan, share: int, now: Round) -> Inbox:
+def _past_inbox(build: Build, share: int, now: Round) -> Inbox:
     """Return what was told to a share in the round before one that was taken long ago."""
     if now.opens:
         return ()
-    records = [work.noted(now.phase, now.number - 1, other) for other in range(plan.shares)]
-    return tuple(inboxes(records).get(share, ()))
+    blocks = [BlockId(now.number - 1, other) for other in range(build.shares)]
+    return inboxes([build.work.noted(now.phase, at) for at in blocks]).get(share, ())
 
 
-def inboxes(records: Sequence[Mapping[str, Any] | None]) -> dict[int, Inbox]:
+def inboxes(records: Sequence[Record | None]) -> dict[int, Inbox]:
     """Return for each share that is told something by whom, from the records of a round.
 
     Args:

@@ -10,30 +10,14 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphstore.building.parts.partition import BUCKETS, buckets, in_order, meeting, span
-from graphstore.building.parts.steps import Job, Layout, noting, received
-from graphstore.building.parts.work import Work
+from graphstore.building.parts.partition import BUCKETS, in_order, meeting, rows_of, span
+from graphstore.building.parts.steps import Build, received, recorded
+from graphstore.building.parts.work import BlockId, Record, Work
 from graphstore.rules.game import Codes, Ints
 from graphstore.solver.columns import Backward, Edges, Rows
-from graphstore.util.arrays import numbered, places, ragged
+from graphstore.util.arrays import numbered, offsets, places, ragged
 
 SMALL: Final = 1 << 20  # bytes of an array that is copied into memory, and keeps no file open
-
-
-class Plan(NamedTuple):
-    """What every step of the rounds is told beside the job.
-
-    Attributes:
-        shares: how many there are.
-        token: what tells this build from all others.
-        memory: bytes that a process may take.
-        layout: the blocks.
-    """
-
-    shares: int
-    token: str
-    memory: int
-    layout: Layout
 
 
 class Share(NamedTuple):
@@ -70,7 +54,8 @@ class Share(NamedTuple):
     @classmethod
     def load(cls, work: Work, share: int) -> "Share":
         """Read a share; what is large lies on the disk until it is used."""
-        found = work.load("share", 0, share) | work.load("share_heard", 0, share)
+        at = BlockId(0, share)
+        found = work.load("share", at) | work.load("share_heard", at)
         arrays = (found[field] for field in cls._fields)
         return cls(*(np.array(a) if a.nbytes < SMALL else a for a in arrays))
 
@@ -97,11 +82,8 @@ class Share(NamedTuple):
         return slots[order], of[order]
 
 
-GATHERED: Final = Share._fields[: Share._fields.index("heard")]
-
-
-@noting(lambda plan, share: ("gather", 0, share))
-def gather(job: Job, plan: Plan, share: int) -> dict[str, Any]:
+@recorded
+def gather(build: Build, at: BlockId) -> Record:
     """Collect the states of a share from all blocks, and number what their moves lead to.
 
     It keeps the arrays of a `Share` up to ``begin``; and the ids of the slots, int64[k], by share.
@@ -109,88 +91,74 @@ def gather(job: Job, plan: Plan, share: int) -> dict[str, Any]:
     Returns:
         The record: ``messages`` and their ``bytes``, what blocks had for it.
     """
-    work = job.work
-    columns = _collected(work, plan, share)
-    record: dict[str, Any] = received(*columns)
+    columns = _collected(build, at.part)
+    record: Record = received(*columns)
     ids, outcome, counts, child = map(np.concatenate, columns)
     columns.clear()  # let their memory go
     rows = np.argsort(ids)
     found, into = numbered(child)
     del child
-    order, bucket = in_order(found)
-    place = np.empty(len(order), dtype=np.int32)
-    place[order] = np.arange(len(order), dtype=np.int32)
-    into = place[into][ragged(_offset(counts), rows)]
-    edges = Edges(_offset(counts[rows]), np.empty(0, dtype=np.int32), into)
-    backward = Backward.of(edges, len(found))
+    asked, place, bucket = in_order(found)
+    into = place[into][ragged(offsets(counts), rows)]
+    offset = offsets(counts[rows])
+    backward = Backward.of(Edges(offset, np.empty(0, dtype=np.int32), into), len(found))
     again = np.flatnonzero(backward.again)
-    spans = [*(span(other, plan.shares)[0] for other in range(plan.shares)), BUCKETS]
-    arrays: tuple[NDArray[Any], ...] = (
-        ids[rows],
-        outcome[rows],
-        edges.offset,
-        into,
-        backward.offset,
-        backward.parent,
-        backward.parent[again],
-        (np.searchsorted(backward.offset, again, side="right") - 1).astype(np.int32),
-        bucket[spans],
+    shares = range(build.shares)
+    begin = bucket[[*(span(other, build.shares)[0] for other in shares), BUCKETS]]
+    build.work.save(
+        "share",
+        at,
+        id=ids[rows],
+        outcome=outcome[rows],
+        offset=offset,
+        into=into,
+        above=backward.offset,
+        parent=backward.parent,
+        twice=backward.parent[again],
+        twice_into=(np.searchsorted(backward.offset, again, side="right") - 1).astype(np.int32),
+        begin=begin,
     )
-    work.save("share", 0, share, **dict(zip(GATHERED, arrays, strict=True)))
-    work.save("share_asks", 0, share, id=found[order], begin=bucket[spans])
+    build.work.save("share_asks", at, id=asked, begin=begin)
     return record
 
 
-@noting(lambda plan, share: ("listen", 0, share))
-def listen(job: Job, plan: Plan, share: int) -> dict[str, Any]:
+@recorded
+def listen(build: Build, at: BlockId) -> Record:
     """Find out which slots of all shares stand for the states of one; all must be gathered.
 
     Returns:
         The record: ``messages`` and their ``bytes``, what shares ask for.
     """
-    work = job.work
     asked = []
-    for other in range(plan.shares):
-        found = work.load("share_asks", 0, other)
-        first, end = found["begin"][share : share + 2]
+    for other in range(build.shares):
+        found = build.work.load("share_asks", BlockId(0, other))
+        first, end = found["begin"][at.part : at.part + 2]
         asked.append(found["id"][first:end])
-    ids = work.load("share", 0, share)["id"]
+    ids = build.work.load("share", at)["id"]
     rows = places(np.concatenate(asked), ids)
-    work.save(
+    build.work.save(
         "share_heard",
-        0,
-        share,
-        heard=_offset(np.bincount(rows, minlength=len(ids))),
+        at,
+        heard=offsets(np.bincount(rows, minlength=len(ids))),
         hearer=np.argsort(rows, kind="stable").astype(np.int32),
-        hearers=_offset(np.array([*map(len, asked)])),
+        hearers=offsets(np.array([*map(len, asked)])),
     )
     return received(asked)
 
 
-def _collected(work: Work, plan: Plan, share: int) -> list[list[NDArray[Any]]]:
+def _collected(build: Build, share: int) -> list[list[NDArray[Any]]]:
     """Return the ids, outcomes and numbers of moves of a share's states, and the children.
 
     Each is in pieces, block by block.
     """
     columns: list[list[NDArray[Any]]] = [[], [], [], []]
-    first, end = span(share, plan.shares)
-    for wave, parts in enumerate(plan.layout.parts):
-        for part in meeting(share, plan.shares, parts):
-            block, asks = work.load("block", wave, part), work.load("asks", wave, part)["id"]
-            ids, outcome, counts, into = (
-                block[name] for name in ("id", "outcome", "counts", "into")
-            )
-            of = buckets(ids)
-            rows = np.flatnonzero((of >= first) & (of < end))
-            moves = ragged(_offset(counts), rows)
-            found = (ids[rows], outcome[rows], counts[rows], asks[into[moves]])
-            for column, some in zip(columns, found, strict=True):
-                column.append(some)
+    for wave, parts in enumerate(build.parts):
+        for part in meeting(share, build.shares, parts):
+            at = BlockId(wave, part)
+            block, asks = build.work.load("block", at), build.work.load("asks", at)["id"]
+            rows = rows_of(block["id"], share, build.shares)
+            moves = ragged(offsets(block["counts"]), rows)
+            for column, name in zip(columns, ("id", "outcome", "counts"), strict=False):
+                column.append(block[name][rows])
+            columns[3].append(asks[block["into"][moves]])
     return columns
-
-
-def _offset(counts: NDArray[Any]) -> Ints:
-    """Return where each of some runs begins, and where the last one ends."""
-    offset = np.zeros(len(counts) + 1, dtype=np.int64)
-    np.cumsum(counts, out=offset[1:])
-    return offset

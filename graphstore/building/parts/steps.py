@@ -1,8 +1,8 @@
-"""What is done to a block: exploring it, and solving it, each from files and to files.
+"""The steps of a block: explore it, and solve it, each from files to files.
 
-Every step may run in another process, on another machine, and more than once: it reads what other
-steps have noted as done, and notes at its end what it did. What is computed in between, functions
-of `graphstore.solver.exploration` and `graphstore.solver.solution` compute.
+Every step may run in another process, on another machine, and more than once: it reads what steps
+with a record have written, and writes its own record at its end. Functions of
+`graphstore.solver.exploration` and `graphstore.solver.solution` compute what is in between.
 """
 
 import sys
@@ -13,14 +13,14 @@ from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
 from socket import gethostname
 from time import perf_counter
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphstore.building.parts.partition import in_order, meeting, mine, span
+from graphstore.building.parts.partition import in_order, meeting, rows_of, span
 from graphstore.building.parts.texts import Texts, afresh, agree, meet, merged, spelled
-from graphstore.building.parts.work import Work
+from graphstore.building.parts.work import BlockId, Record, Work
 from graphstore.errors import StoreError
 from graphstore.games import find_game
 from graphstore.rules.game import IN_PLAY, Codes, Game, Ints
@@ -29,28 +29,31 @@ from graphstore.solver.exploration import Run, Wave, again, expand, twice_in_tur
 from graphstore.solver.solution import backed_up, scores, solution_of
 from graphstore.store.columns import state_columns
 from graphstore.store.folder.layout import ROW_GROUP, file_of, write_rows
-from graphstore.util.arrays import distinct, first_of_runs, places
-
-KINDS: Final = ("block", "asks", "answers")
-"""What is kept of a block: by `explore`, a `Block`, and what it asks of the next wave, int64[k]
-``id`` by bucket, then by id, where the buckets ``begin``, and ``text``; and by `solve`, what it
-answers to the blocks of the wave before, a `Worth`, and where the answers to each ``begin``."""
+from graphstore.util.arrays import distinct, first_of_runs, offsets, places
 
 
-class Job(NamedTuple):
+class Build(NamedTuple):
     """What every step of a build is told.
 
     Attributes:
-        folder: where.
+        folder: where; each build that begins has another.
         game: the rules, or, for other processes, the name that `find_game` takes.
         rules: their version.
         below: positions to begin from, as text; none: the starts of the game.
+        parts: how many each wave has, as far as waves are known.
+        ones: which numbers of one-bits the ids of each wave have, as bits; see `Run`.
+        shares: how many there are, see `graphstore.building.parts.shares`.
+        memory: bytes that a step may take.
     """
 
     folder: str
     game: Game | str
     rules: str
     below: tuple[str, ...] = ()
+    parts: tuple[int, ...] = ()
+    ones: tuple[int, ...] = ()
+    shares: int = 0
+    memory: int = 0
 
     @property
     def path(self) -> Path:
@@ -59,8 +62,12 @@ class Job(NamedTuple):
 
     @property
     def work(self) -> Work:
-        """What lies there meanwhile."""
+        """What is in it until the build is complete."""
         return Work(self.path)
+
+    def blocks(self, wave: int) -> list[BlockId]:
+        """Return the blocks of a wave."""
+        return [BlockId(wave, part) for part in range(self.parts[wave])]
 
     def ready(self) -> Game:
         """Return the rules, which have met no position.
@@ -89,57 +96,40 @@ def _found(name: str, rules: str) -> Game:
     return find_game(name)
 
 
-class Layout(NamedTuple):
-    """What is known of the waves so far.
+Step = Callable[..., Record]
+"""Called with a build, a block and maybe more; returns what to record."""
 
-    Attributes:
-        parts: how many each wave has.
-        ones: which numbers of one-bits the ids of each wave have, as bits; see `Run`.
+
+def recorded(step: Step) -> Step:
+    """Let a step write its record, by its name, at its end; one that has a record is skipped.
+
+    The record also has ``seconds``, what the step took, and ``peak_bytes``, the most memory that
+    its process has had so far.
     """
 
-    parts: tuple[int, ...]
-    ones: tuple[int, ...] = ()
+    @wraps(step)
+    def take(build: Build, at: BlockId, *rest: Any) -> Record:
+        done = build.work.noted(step.__name__, at)
+        if done is not None:
+            return done
+        since = perf_counter()
+        # What rules print on a worker is not output of ours.
+        with redirect_stdout(sys.stderr) if isinstance(build.game, str) else nullcontext():
+            record = step(build, at, *rest)
+        record["seconds"] = round(perf_counter() - since, 6)
+        record["peak_bytes"] = getrusage(RUSAGE_SELF).ru_maxrss * 1024
+        build.work.note(step.__name__, at, record)
+        return record
+
+    return take
 
 
-Step = Callable[..., dict[str, Any]]
-
-
-def noting(key: Callable[..., tuple[str, int, int]]) -> Callable[[Step], Step]:
-    """Let a step note its record at its end; a step that is noted as done is not taken again.
-
-    The record has ``seconds``, what the step took, and ``peak_bytes``, the most memory that its
-    process has had so far.
-
-    Args:
-        key: called with what the step is told beside the job: the step, the wave and the part by
-            which its record is known.
-    """
-
-    def noted(step: Step) -> Step:
-        @wraps(step)
-        def take(job: Job, *rest: Any) -> dict[str, Any]:
-            at = key(*rest)
-            done = job.work.noted(*at)
-            if done is not None:
-                return done
-            since = perf_counter()
-            with redirect_stdout(sys.stderr) if isinstance(job.game, str) else nullcontext():
-                record = step(job, *rest)  # what rules print on a worker is no data of ours
-            record["seconds"] = round(perf_counter() - since, 6)
-            record["peak_bytes"] = getrusage(RUSAGE_SELF).ru_maxrss * 1024
-            job.work.note(*at, record)
-            return record
-
-        return take
-
-    return noted
-
-
-@noting(lambda wave, part, layout: ("explore", wave, part))
-def explore(job: Job, wave: int, part: int, layout: Layout) -> dict[str, Any]:
+@recorded
+def explore_block(build: Build, at: BlockId) -> Record:
     """Find the new states of a block and their moves; ask the next wave for the children.
 
-    It keeps the block and its asks, see `KINDS`, and writes the edges.
+    It writes the edges, and keeps a `Block` and what that asks of the next wave: int64[k] ``id`` by
+    bucket, then by id, where the buckets ``begin``, and ``text``.
 
     Returns:
         The record: ``parts`` of its wave, ``states``, ``moves``, ``edges`` (distinct pairs),
@@ -150,10 +140,10 @@ def explore(job: Job, wave: int, part: int, layout: Layout) -> dict[str, Any]:
         RulesError: a position in play has no move, a player moves twice in turn, or two positions
             share an id.
     """
-    game, work = job.ready(), job.work
-    asks, asks_text = _asks(job, game, wave, part, layout)
+    game, work = build.ready(), build.work
+    asks, asks_text = _asks(build, game, at)
     asked, texts = merged(game, asks, asks_text)
-    states = unseen(asked, _known(game, work, wave, part, layout, (asked, texts)))
+    states = unseen(asked, _known(build, game, at, (asked, texts)))
     if len(texts):
         texts = texts[np.searchsorted(asked, states)]
     meet(game, states, texts)
@@ -162,13 +152,9 @@ def explore(job: Job, wave: int, part: int, layout: Layout) -> dict[str, Any]:
     _check_turns(game, found, parent)
     pairs = np.sort(parent << 32 | found.into)
     more = pairs[~first_of_runs(pairs)]
-    order, begin = in_order(found.found)
-    place = np.empty(len(order), dtype=np.int32)
-    place[order] = np.arange(len(order), dtype=np.int32)
-    children = found.found[order]
+    children, place, begin = in_order(found.found)
     if len(found.move):
-        edges = file_of(job.path, "edge", wave, part)
-        write_rows(edges, "edge", _edges(found))
+        write_rows(file_of(build.path, "edge", *at), "edge", _edges(found))
     block = Block(
         states,
         texts,
@@ -178,10 +164,10 @@ def explore(job: Job, wave: int, part: int, layout: Layout) -> dict[str, Any]:
         more >> 32,
         place[more & 0xFFFFFFFF],
     )
-    work.save("block", wave, part, **block._asdict())
-    work.save("asks", wave, part, id=children, text=spelled(game, children), begin=begin)
+    work.save("block", at, **block._asdict())
+    work.save("asks", at, id=children, text=spelled(game, children), begin=begin)
     return {
-        "parts": layout.parts[wave],
+        "parts": build.parts[at.wave],
         "states": len(states),
         "moves": len(found.move),
         "edges": len(found.move) - len(more),
@@ -192,31 +178,32 @@ def explore(job: Job, wave: int, part: int, layout: Layout) -> dict[str, Any]:
     }
 
 
-@noting(lambda wave, part, layout: ("solve", wave, part))
-def solve(job: Job, wave: int, part: int, layout: Layout) -> dict[str, Any]:
+@recorded
+def solve_block(build: Build, at: BlockId) -> Record:
     """Back up what the states of a block are worth, whose children are all in the next wave.
 
-    It writes the states, and keeps for those of the wave before what they asked for.
+    It writes the states, and keeps a `Worth` of what the blocks of the wave before asked for, block
+    by block, and where that of each begins.
 
     Returns:
         The record: ``positions``, and, for a block of starts, ``start``: the position, the value
         and the remoteness of the first; ``messages`` and their ``bytes``.
     """
-    game, work = job.ready(), job.work
-    block = Block.load(work, wave, part)
+    game = build.ready()
+    block = Block.load(build.work, at)
     meet(game, block.id, block.text)
     worth = Worth.of_ended(block.outcome)
     pieces = [worth.at(np.empty(0, dtype=np.int64))]
     rows = np.flatnonzero(block.outcome == IN_PLAY)
     if rows.size:
-        pieces = list(answers(work, wave, part, layout))
+        pieces = list(_answers(build, at))
     children = Worth._make(map(np.concatenate, zip(*pieces, strict=True)))
     if rows.size:
         worth.put(rows, backed_up(block.counts[rows], children.at(block.into)))
-    score = block.scores(worth.value, children.value)
-    record = write_states(job, game, wave, part, block, solution_of(worth, score))
-    if wave:
-        _answer(work, wave, part, layout, block.id, worth)
+    score = block_scores(block, worth.value, children.value)
+    record = write_states(build, game, at, block, solution_of(worth, score))
+    if at.wave:
+        _answer(build, at, block.id, worth)
     return record | received(*zip(*pieces, strict=True))
 
 
@@ -242,37 +229,42 @@ class Block(NamedTuple):
     twice_into: NDArray[np.int32]
 
     @classmethod
-    def load(cls, work: Work, wave: int, part: int) -> "Block":
+    def load(cls, work: Work, at: BlockId) -> "Block":
         """Read a block."""
-        found = work.load("block", wave, part)
+        found = work.load("block", at)
         return cls(*(np.array(found[name]) for name in cls._fields))
 
-    def scores(self, value: Codes, asked: Codes) -> NDArray[np.float64]:
-        """Return the scores of the states, by their values and those of what they asked for."""
-        parent = np.repeat(np.arange(len(self.id)), self.counts)
-        return scores(value, parent, asked[self.into], self.twice, asked[self.twice_into])
+
+def block_scores(graph: Any, value: Codes, asked: Codes) -> NDArray[np.float64]:
+    """Return the scores of the states of a block or a share.
+
+    Args:
+        graph: the `Block` or `Share`.
+        value: of its states.
+        asked: the values of what it asks for.
+    """
+    parent = np.repeat(np.arange(len(value)), graph.counts)
+    return scores(value, parent, asked[graph.into], graph.twice, asked[graph.twice_into])
 
 
-def write_states(
-    job: Job, game: Game, wave: int, part: int, block: Block, solution: Solution
-) -> dict[str, Any]:
+def write_states(build: Build, game: Game, at: BlockId, block: Block, solution: Solution) -> Record:
     """Write the states of a block, solved; return what to record of them."""
     ids = block.id
-    record: dict[str, Any] = {"positions": 0}
+    record: Record = {"positions": 0}
 
     def chunks() -> Iterator[Mapping[str, Any]]:
         record["positions"] = 0
         for begin in range(0, len(ids), ROW_GROUP):
             some = slice(begin, begin + ROW_GROUP)
-            ply = np.full(len(ids[some]), wave, dtype=np.int32)
+            ply = np.full(len(ids[some]), at.wave, dtype=np.int32)
             orbits = game.orbits(ids[some])
             record["positions"] += int(orbits.sum())
             states = States(ids[some], ply, game.turns(ids[some]), block.outcome[some], orbits)
             yield state_columns(states, solution.of(some), game.texts(ids[some]))
 
     if len(ids):
-        write_rows(file_of(job.path, "state", wave, part), "state", chunks())
-        if not wave:
+        write_rows(file_of(build.path, "state", *at), "state", chunks())
+        if not at.wave:
             first = solution.at(0)
             record["start"] = {
                 "id": int(ids[0]),
@@ -283,44 +275,39 @@ def write_states(
     return record
 
 
-def answers(work: Work, wave: int, part: int, layout: Layout) -> Iterator[Worth]:
+def _answers(build: Build, at: BlockId) -> Iterator[Worth]:
     """Yield what the children of a block are worth, in the order in which it asked for them."""
-    for other in range(layout.parts[wave + 1]):
-        found = work.load("answers", wave + 1, other)
-        begin, end = found["begin"][part : part + 2]
+    for other in build.blocks(at.wave + 1):
+        found = build.work.load("answers", other)
+        begin, end = found["begin"][at.part : at.part + 2]
         yield Worth._make(found[name][begin:end] for name in Worth._fields)
 
 
-def _answer(work: Work, wave: int, part: int, layout: Layout, ids: Ints, worth: Worth) -> None:
+def _answer(build: Build, at: BlockId, ids: Ints, worth: Worth) -> None:
     """Keep what the blocks of the wave before asked for, one block after the other."""
-    rows = [
-        places(asked_by(work, wave - 1, other, part, layout)[0], ids)
-        for other in range(layout.parts[wave - 1])
-    ]
-    begin = np.cumsum([0, *map(len, rows)])
+    rows = [places(asked, ids) for asked, _ in _asked_of(build, at)]
     given = worth.at(np.concatenate(rows))
-    work.save("answers", wave, part, begin=begin, **given._asdict())
+    build.work.save("answers", at, begin=offsets(np.array([*map(len, rows)])), **given._asdict())
 
 
-def asked_by(work: Work, wave: int, other: int, part: int, layout: Layout) -> tuple[Ints, Texts]:
-    """Return what a block has asked of a part of the next wave: ids and texts."""
-    found = work.load("asks", wave, other)
-    first, end = span(part, layout.parts[wave + 1])
-    some = slice(found["begin"][first], found["begin"][end])
-    return found["id"][some], found["text"][some]
+def _asked_of(build: Build, at: BlockId) -> Iterator[tuple[Ints, Texts]]:
+    """Yield what each block of the wave before has asked of a block: ids and texts."""
+    first, end = span(at.part, build.parts[at.wave])
+    for other in build.blocks(at.wave - 1):
+        found = build.work.load("asks", other)
+        some = slice(found["begin"][first], found["begin"][end])
+        yield found["id"][some], found["text"][some]
 
 
-def _asks(
-    job: Job, game: Game, wave: int, part: int, layout: Layout
-) -> tuple[list[Ints], list[Texts]]:
+def _asks(build: Build, game: Game, at: BlockId) -> tuple[Sequence[Ints], Sequence[Texts]]:
     """Return the states that a block is asked for, and their texts, by the blocks that ask."""
-    if wave == 0:
-        starts = game.read_many(list(job.below)) if job.below else game.start_states()
-        ids = mine(distinct(game.canonical(starts)), part, layout.parts[0])
-        return [ids], [spelled(game, ids)]
-    others = range(layout.parts[wave - 1])
-    pieces = [asked_by(job.work, wave - 1, other, part, layout) for other in others]
-    return [ids for ids, _ in pieces], [texts for _, texts in pieces]
+    if at.wave:
+        ids, texts = zip(*_asked_of(build, at), strict=True)
+        return ids, texts
+    starts = game.read_many(list(build.below)) if build.below else game.start_states()
+    found = distinct(game.canonical(starts))
+    found = found[rows_of(found, at.part, build.parts[0])]
+    return [found], [spelled(game, found)]
 
 
 def received(*pieces: Sequence[NDArray[Any]]) -> dict[str, int]:
@@ -335,15 +322,13 @@ def received(*pieces: Sequence[NDArray[Any]]) -> dict[str, int]:
     }
 
 
-def _known(
-    game: Game, work: Work, wave: int, part: int, layout: Layout, asked: tuple[Ints, Texts]
-) -> Iterator[Run]:
+def _known(build: Build, game: Game, at: BlockId, asked: tuple[Ints, Texts]) -> Iterator[Run]:
     """Yield the states of earlier waves that can be among those asked for, the latest first."""
     bits = _bits(Run.of(asked[0]).ones)
-    for before in reversed(range(wave)):
-        if layout.ones[before] & bits:
-            for other in meeting(part, layout.parts[wave], layout.parts[before]):
-                found = work.load("block", before, other)
+    for wave in reversed(range(at.wave)):
+        if build.ones[wave] & bits:
+            for part in meeting(at.part, build.parts[at.wave], build.parts[wave]):
+                found = build.work.load("block", BlockId(wave, part))
                 ids = np.array(found["id"])
                 if ids.size:
                     agree(game, asked, (ids, found["text"]))

@@ -46,30 +46,30 @@ class Folder:
                     f"{place} is not finished; give the command that began it again to go on"
                 )
             raise StoreMissingError(f"there is no folder {place}")
+        file = place / MANIFEST
         try:
-            if (place / MANIFEST).exists() and not (place / MANIFEST).is_file():
-                raise NotAStoreError(f"{place / MANIFEST} is no file; build it anew")
-            text = (place / MANIFEST).read_text("utf-8")
-        except FileNotFoundError:
-            raise NotAStoreError(f"{place} is no game in parts: it has no {MANIFEST}") from None
-        except NotAStoreError:
-            raise
+            there, regular = file.exists(), file.is_file()
+            text = file.read_bytes() if regular else b""
         except OSError as error:
             raise StoreError(f"{place} cannot be read: {error.strerror}") from error
-        except UnicodeDecodeError as error:
-            raise NotAStoreError(f"{place / MANIFEST} is damaged; build it anew") from error
+        if not there:
+            raise NotAStoreError(f"{place} is no game in parts: it has no {MANIFEST}")
+        if not regular:
+            raise NotAStoreError(f"{file} is no file; build it anew")
         try:
             found = json.loads(text)
             if int(found["format"]) > FORMAT:
                 raise NewerStoreError(f"{place} is from a newer graphstore; upgrade the program")
             if found.pop("check") != of_json(found):
                 raise ValueError("it is not what was written")
-            info = {column.name: found["game"][column.name] for column in schema.game.c}
             contents = Contents(
-                info, dict(found["digests"]), tuple(found["below"]), dict(found["took"])
+                {column.name: found["game"][column.name] for column in schema.game.c},
+                dict(found["digests"]),
+                tuple(found["below"]),
+                dict(found["took"]),
             )
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
-            raise NotAStoreError(f"{place / MANIFEST} is damaged; build it anew") from error
+            raise NotAStoreError(f"{file} is damaged; build it anew") from error
         return cls(place, contents)
 
     @property
@@ -102,7 +102,8 @@ class Folder:
         from graphstore.store.folder.sql import sql
 
         return sql(
-            self,
+            self.path,
+            self.contents,
             statement,
             parameters,
             rules=rules,

@@ -6,6 +6,7 @@ be known yet is put in order and yielded.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,6 +37,19 @@ def rows_in(files: Sequence[Path], table: str) -> int:
         NotAStoreError: one of them cannot be read, or is of something else.
     """
     return sum(_Run(file, table).rows for file in files)
+
+
+def check_rows(path: Path, table: str, wanted: int) -> list[Path]:
+    """Return the files of a table.
+
+    Raises:
+        NotAStoreError: see `rows_in`; or they do not have so many rows.
+    """
+    files = files_of(path, table)
+    found, what = rows_in(files, table), {"state": "states", "edge": "moves"}[table]
+    if found != wanted:
+        raise NotAStoreError(f"{path} is damaged: its files have {found:,} {what}, not {wanted:,}")
+    return files
 
 
 def chunks(file: Path, table: str) -> Iterator[Chunk]:
@@ -75,7 +89,8 @@ def ordered(files: Sequence[Path], table: str, *, memory: int = MEMORY) -> Itera
             run.hold(quota)
         bound = min((run.keys[-1] for run in runs if run.left), default=_LAST)
         bound = _cut(runs, bound, most)
-        rows = _in_order([piece for run in runs for piece in run.take(bound)], PRIMARY[table][0])
+        pieces = [piece for run in runs if len(piece := run.take(bound))]
+        rows = _in_order(pieces, PRIMARY[table][0])
         runs = [run for run in runs if run.left or len(run.keys)]
         columns = _columns(rows)
         before = _check_order(files[0].parents[1], table, columns, before)
@@ -121,12 +136,16 @@ class _Run:
         self._file = file
         self._key = PRIMARY[table][0]
         self._never_null = [column.name for column in TABLES[table] if not column.nullable]
-        self._metadata = self._reading(lambda: pyarrow().parquet.read_metadata(file))
-        if not self._metadata.schema.to_arrow_schema().equals(types_of(TABLES[table])):
-            raise NotAStoreError(f"{file} is damaged: its columns are not those of {table}")
+        types = types_of(TABLES[table])
+        with self._blamed():
+            if not file.is_file():  # but a pipe, which would be waited for
+                raise ValueError("it is not a file")
+            self._metadata = pyarrow().parquet.read_metadata(file)
+            if not self._metadata.schema.to_arrow_schema().equals(types):
+                raise ValueError(f"its columns are not those of {table}")
         self._group = 0
         self._offset = 0  # in the row group, behind what was read last
-        self._held: list[Any] = []
+        self._held = types.empty_table()
         self.rows: int = self._metadata.num_rows
         self.left = self.rows
         self.keys: Ints = np.empty(0, dtype=np.int64)
@@ -138,30 +157,17 @@ class _Run:
 
     def hold(self, quota: int) -> None:
         """Hold at least half of so many rows, or all that are left."""
-        keys = [self.keys]
-        held = len(self.keys)
-        while self.left and held < (quota + 1) // 2:
+        while self.left and len(self.keys) < (quota + 1) // 2:
             rows = self.read(quota)
-            held += len(rows)
-            self._held.append(rows)
-            keys.append(rows[self._key].to_numpy())
-        if len(keys) > 1:
-            self.keys = np.concatenate(keys)
+            self._held = pyarrow().concat_tables([self._held, rows])
+            self.keys = np.concatenate((self.keys, rows[self._key].to_numpy()))
 
-    def take(self, bound: int) -> Iterator[Any]:
-        """Yield what is held up to a key, in pieces; hold it no longer."""
+    def take(self, bound: int) -> Any:
+        """Return what is held up to a key; hold it no longer."""
         count = int(np.searchsorted(self.keys, bound, side="right"))
+        taken, self._held = self._held.slice(0, count), self._held.slice(count)
         self.keys = self.keys[count:]
-        while count:
-            piece = self._held[0]
-            if len(piece) <= count:
-                self._held.pop(0)
-                count -= len(piece)
-                yield piece
-            else:
-                self._held[0] = piece.slice(count)
-                yield piece.slice(0, count)
-                count = 0
+        return taken
 
     def read(self, most: int) -> Any:
         """Return the next rows, at most so many, and not of two row groups."""
@@ -178,27 +184,22 @@ class _Run:
 
     def _decoded(self, group: int) -> Any:
         """Return a row group, as one record batch."""
-        parquet = pyarrow().parquet
-
-        def decoded() -> Any:
-            with parquet.ParquetFile(self._file, metadata=self._metadata) as file:
-                rows = file.read_row_group(group, use_threads=False).combine_chunks()
+        with (
+            self._blamed(),
+            pyarrow().parquet.ParquetFile(self._file, metadata=self._metadata) as file,
+        ):
+            rows = file.read_row_group(group, use_threads=False).combine_chunks()
             rows.validate(full=True)  # texts are UTF-8
             for name in self._never_null:
                 if rows[name].null_count:
                     raise ValueError(f"{name} is NULL")
-            return rows
+        return rows
 
-        return self._reading(decoded)
-
-    def _reading(self, read: Any) -> Any:
+    @contextmanager
+    def _blamed(self) -> Iterator[None]:
         try:
-            return read()
-        except (
-            OSError,
-            ValueError,
-            pyarrow().ArrowException,
-        ) as error:  # ArrowInvalid is a ValueError
+            yield
+        except (OSError, ValueError, pyarrow().ArrowException) as error:
             what = " ".join(str(error).split())
             raise NotAStoreError(f"{self._file} is damaged: {what}") from error
 

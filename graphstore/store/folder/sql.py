@@ -11,6 +11,7 @@ import secrets
 import tempfile
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -29,8 +30,8 @@ from graphstore.errors import (
 from graphstore.games import are_those_of, find_builtin
 from graphstore.rules.game import Game
 from graphstore.store import arrow, schema
-from graphstore.store.folder.folder import Folder
-from graphstore.store.folder.layout import TABLES
+from graphstore.store.folder.layout import TABLES, Contents
+from graphstore.store.folder.rows import check_rows
 from graphstore.store.folder.sql_rows import MORE, Desk, Rows, duckdb
 from graphstore.store.parameters import numbered
 from graphstore.store.sql import Watch
@@ -72,7 +73,8 @@ _READING: Final = {"CTE_NODE", "RECURSIVE_CTE_NODE", "SELECT_NODE", "SET_OPERATI
 
 
 def sql(
-    folder: Folder,
+    path: Path,
+    contents: Contents,
     statement: str,
     parameters: Sequence[Any] | Mapping[str, Any] = (),
     *,
@@ -88,7 +90,8 @@ def sql(
     a function takes. The command `graphstore sql`, whose process is its own, ends it and bounds it.
 
     Args:
-        folder: the game.
+        path: the folder of the game.
+        contents: what it is.
         statement: in DuckDB's SQL, over state, edge, game and digest and the views.
         parameters: what takes the place of ``?`` in order, or of ``:name`` by name.
         rules: of a game that is not built in.
@@ -101,10 +104,11 @@ def sql(
         QueryError: the SQL is wrong, would do more than read, or comes to a limit.
         NotAStoreError: files are missing or damaged.
     """
-    if rules is not None and not are_those_of(rules, folder.info["name"], folder.info["rules"]):
+    info = contents.info
+    if rules is not None and not are_those_of(rules, info["name"], info["rules"]):
         warnings.warn(
-            f"{folder.path} was built by other rules, or another version of them: "
-            f"{folder.info['name']} {folder.info['rules']}, now {rules.name} {rules.rules}",
+            f"{path} was built by other rules, or another version of them: "
+            f"{info['name']} {info['rules']}, now {rules.name} {rules.rules}",
             RulesDifferWarning,
             stacklevel=3,
         )
@@ -113,8 +117,8 @@ def sql(
     connection = duckdb.connect(":memory:", config={**_SETTINGS, "temp_directory": room})
     desk = Desk(connection, watch, room)
     try:
-        desk.do(lambda: _furnish(connection, folder))
-        desk.do(lambda: _add_functions(connection, _functions(folder, rules), watch))
+        desk.do(lambda: _furnish(connection, path, contents))
+        desk.do(lambda: _add_functions(connection, _functions(info["name"], rules), watch))
         own_process.bound_memory(desk.do(lambda: _lock(connection, memory)))
         typed, bound = numbered(statement, parameters)
         desk.do(lambda: _check(connection, typed))
@@ -125,12 +129,13 @@ def sql(
         raise
 
 
-def _furnish(connection: duckdb.DuckDBPyConnection, folder: Folder) -> None:
+def _furnish(connection: duckdb.DuckDBPyConnection, path: Path, contents: Contents) -> None:
     """Make the tables and the views."""
     for setting in _OF_A_CONNECTION:
         connection.execute(setting)
     for table, rows in ((schema.state, "states"), (schema.edge, "moves")):
-        connection.register(f"files of {table.name}", _rows(folder, table.name, rows))
+        files = _rows(path, table.name, contents.info[rows])
+        connection.register(f"files of {table.name}", files)
         cells = ", ".join(
             f"CAST({each.computed.sqltext if each.computed else each.name} AS {_type(each)})"
             f" AS {each.name}"
@@ -139,59 +144,36 @@ def _furnish(connection: duckdb.DuckDBPyConnection, folder: Folder) -> None:
         connection.execute(
             f'CREATE VIEW {table.name} AS SELECT {cells} FROM "files of {table.name}"'
         )
-    digests = [{"name": name, "blake2b": told} for name, told in sorted(folder.digests.items())]
-    for table, contents in ((schema.game, [folder.info]), (schema.digest, digests)):
+    digests = [
+        {"name": name, "blake2b": digest} for name, digest in sorted(contents.digests.items())
+    ]
+    for table, told in ((schema.game, [contents.info]), (schema.digest, digests)):
         columns = ", ".join(f"{each.name} {_type(each)}" for each in table.c)
         connection.execute(f"CREATE TABLE {table.name} ({columns})")
         marks = ", ".join("?" * len(table.c))
-        for row in contents:
+        for row in told:
             values = [row[each.name] for each in table.c]
             connection.execute(f"INSERT INTO {table.name} VALUES ({marks})", values)
     for name in VIEWS:
         connection.execute(f"CREATE VIEW {name} AS {_said(schema.VIEWS[name])}")
 
 
-def _rows(folder: Folder, table: str, told: str) -> Any:
+def _rows(folder: Path, table: str, wanted: int) -> Any:
     """Return the rows of a table, unread, when all files are there and have their columns.
-
-    Args:
-        folder: the game.
-        table: state or edge.
-        told: in which column of the table game their number is.
 
     Raises:
         NotAStoreError: they are not, or have not.
     """
-    pa = arrow.pyarrow()
+    types = arrow.types_of(TABLES[table])
     from pyarrow import dataset
 
-    types = arrow.types_of(TABLES[table])
-    files = [str(path) for path in folder.files(table)]
-    rows: Any = types.empty_table()
-    found, path = 0, str(folder.path)
     try:
-        for path in files:
-            if not os.path.isfile(path):  # but a pipe, which would be waited for
-                raise NotAStoreError(f"{path} is damaged; build it anew (it is not a file)")
-        if files:
-            rows = dataset.dataset(files, schema=types, format="parquet")
-        for fragment in rows.get_fragments() if files else ():
-            path = fragment.path
-            fragment.ensure_complete_metadata()
-            found += fragment.metadata.num_rows
-            if not fragment.physical_schema.equals(types):
-                raise NotAStoreError(f"{path} is damaged: it has other columns; build it anew")
-    except (pa.ArrowException, OSError) as error:
-        if isinstance(error, NotAStoreError):
-            raise
-        what = " ".join(str(error).split())
-        raise NotAStoreError(f"{path} is damaged; build it anew ({what})") from error
-    if found != folder.info[told]:
-        raise NotAStoreError(
-            f"{folder.path} is damaged: its files have {found:,} {told}, not "
-            f"{folder.info[told]:,}; build it anew"
-        )
-    return rows
+        files = [str(path) for path in check_rows(folder, table, wanted)]
+    except NotAStoreError as error:
+        raise NotAStoreError(f"{error}; build it anew") from error
+    if not files:
+        return types.empty_table()
+    return dataset.dataset(files, schema=types, format="parquet")
 
 
 def _type(column: Column[Any]) -> str:
@@ -261,19 +243,17 @@ def _only_reads(connection: duckdb.DuckDBPyConnection, select: str) -> bool:
     return tree.startswith('{"error":false') and {*_NODE.findall(tree)} <= _READING
 
 
-def _functions(folder: Folder, rules: Game | None) -> dict[str, tuple[Callable[..., Any], str]]:
+def _functions(name: str, rules: Game | None) -> dict[str, tuple[Callable[..., Any], str]]:
     """Return the SQL functions that a person's statement may call, and what they return.
 
     They get what SQL calls the type of the argument, the argument as a text, and the position
     that is stored of it, if it is the id of a state: the rules need not know what an id means.
     """
-    game = rules or find_builtin(folder.info["name"])
+    game = rules or find_builtin(name)
 
     def here(kind: str, told: str, stored: str | None) -> tuple[Game, int]:
         if game is None:
-            raise RulesMissingError(
-                f"{folder.info['name']} is not built in; add --rules FILE.py:NAME (rules=)"
-            )
+            raise RulesMissingError(f"{name} is not built in; add --rules FILE.py:NAME (rules=)")
         if kind == "VARCHAR":
             try:
                 return game, game.read(told)
