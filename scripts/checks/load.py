@@ -67,16 +67,6 @@ class Answered(NamedTuple):
     in_time: bool = True  # it came before the time of all was over
 
 
-class Looked(NamedTuple):
-    """What a process did: look-ups of one state with its moves, of a batch, by SQL; what failed."""
-
-    probes: int
-    batched: int
-    statements: int
-    seconds: float
-    wrong: list[str]
-
-
 def main() -> None:
     """Print what many readers got, and how soon."""
     arguments = _arguments()
@@ -109,7 +99,7 @@ def main() -> None:
     pages = report(answers, seconds)
     lookups = report_lookups(looked)
     wrong = [f"{each.kind}: {each.wrong}" for each in answers if each.wrong]
-    wrong += [line for each in looked for line in each.wrong]
+    wrong += [line for each in looked for line in each["wrong"]]
     told = {"clients": arguments.clients, "seconds": seconds, "pages": pages}
     told |= {"lookups": lookups, "errors": len(wrong), "wrong": wrong[:10]}
     if arguments.json:
@@ -325,7 +315,7 @@ def percentile(ordered: Sequence[float], part: int) -> float | None:
 
 def look_up_at_once(
     file: str, known: Sequence[Known], *, processes: int, seconds: float
-) -> list[Looked]:
+) -> list[Row]:
     """Return what processes got that read one file at once."""
     context: Any = get_context("forkserver" if "forkserver" in get_all_start_methods() else "spawn")
     context.set_forkserver_preload(["graphstore.store.store"])  # or each would import it
@@ -337,20 +327,24 @@ def look_up_at_once(
         return [each.result() for each in running]
 
 
-def look_up(file: str, known: Sequence[Known], number: int, seconds: float, begun: Any) -> Looked:
-    """Look states up at random, in three ways in turn, each for a third of the time."""
+def look_up(file: str, known: Sequence[Known], number: int, seconds: float, begun: Any) -> Row:
+    """Look states up at random, in three ways in turn, each for a third of the time.
+
+    Returns:
+        Look-ups a second of one state with its moves, of a batch, and by SQL; what was `wrong`.
+    """
     chance = random.Random(number)
-    done = [0, 0, 0]
-    wrong = []
+    wrong: list[str] = []
+    told: Row = {"wrong": wrong}
     with Store.open(file) as store:
 
         def probe() -> int:
             each = chance.choice(known)
             found = store.probe(each.row["position"] if number % 2 else each.row["id"])
-            told = {name: getattr(found, name, each.row[name]) for name in each.row}
-            told["position"] = each.row["position"]
+            row = {name: getattr(found, name, each.row[name]) for name in each.row}
+            row["position"] = each.row["position"]
             children = {move.state for move in found.moves}
-            if told != each.row or children != {edge["child"] for edge in each.edges}:
+            if row != each.row or children != {edge["child"] for edge in each.edges}:
                 wrong.append(f"probe of state {each.row['id']}: {found}")
             return 1
 
@@ -369,28 +363,26 @@ def look_up(file: str, known: Sequence[Known], number: int, seconds: float, begu
             return 1
 
         begun.wait()
-        begin = time.perf_counter()
-        for way, look in enumerate((probe, batch, statement)):
-            end = begin + seconds * (way + 1) / 3
-            while time.perf_counter() < end:
-                done[way] += look()
-        return Looked(done[0], done[1], done[2], time.perf_counter() - begin, wrong)
+        for name, look in (("probe", probe), ("lookup", batch), ("sql", statement)):
+            begin, done = time.perf_counter(), 0
+            while (took := time.perf_counter() - begin) < seconds / 3:
+                done += look()
+            told[name] = done / took
+    return told
 
 
-def report_lookups(looked: Sequence[Looked]) -> list[Row]:
+def report_lookups(looked: Sequence[Row]) -> list[Row]:
     """Return how many look-ups a second there were: in all, by the least and the most of processes.
 
-    >>> report_lookups([Looked(10, 300, 6, 3.0, []), Looked(20, 300, 6, 3.0, [])])[0]
+    >>> report_lookups([dict.fromkeys(("probe", "lookup", "sql"), rate) for rate in (10, 20)])[0]
     {'lookups': 'probe', 'processes': 2, 'per_second': 30, 'least': 10, 'most': 20}
     """
     table = []
-    for way, name in (("probes", "probe"), ("batched", "lookup"), ("statements", "sql")):
-        rates = [3 * getattr(each, way) / each.seconds for each in looked]
+    for name in ("probe", "lookup", "sql"):
+        rates = [each[name] for each in looked]
         figures = {"per_second": sum(rates), "least": min(rates), "most": max(rates)}
-        table.append(
-            {"lookups": name, "processes": len(looked)}
-            | {key: round(figure) for key, figure in figures.items()}
-        )
+        rounded = {key: round(figure) for key, figure in figures.items()}
+        table.append({"lookups": name, "processes": len(looked)} | rounded)
     return table
 
 

@@ -157,17 +157,13 @@ def read_again(file: str) -> tuple[Figures, dict[str, list[Section]]]:
 
 def put_into(document: Path, shown: dict[str, str]) -> None:
     """Replace what a document has between ``<!-- NAME -->`` and ``<!-- end of NAME -->``."""
-    try:
-        text = document.read_text()
-    except OSError as error:
-        raise GraphstoreError(f"{document} cannot be read: {error.strerror}") from error
+    text = document.read_text()
     for name, tables in shown.items():
-        begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
-        before, found, rest = text.partition(begin)
-        _, closed, after = rest.partition(end)
-        if not (found and closed):
-            raise GraphstoreError(f"{document} has no place for the tables: {begin} {end}")
-        text = "\n".join((before + begin, tables, end + after))
+        marks = f"<!-- {name} -->", f"<!-- end of {name} -->"
+        new = "\n".join((marks[0], tables, marks[1]))
+        text, found = re.subn("(?s)" + ".*?".join(marks), new.replace("\\", r"\\"), text)
+        if not found:
+            raise GraphstoreError(f"{document} has no place for the tables: {' '.join(marks)}")
     document.write_text(text)
 
 

@@ -27,6 +27,8 @@ def run_main(main: Callable[[], None]) -> None:
         sys.exit(f"{Path(sys.argv[0]).stem}: {error}")
     except (BrokenPipeError, KeyboardInterrupt):  # `head` has read enough, or Ctrl-C
         os._exit(1)
+    except OSError as error:
+        sys.exit(f"{Path(sys.argv[0]).stem}: {error.filename}: {error.strerror}")
 
 
 # Processes
