@@ -212,6 +212,7 @@ def run_script(monkeypatch, capsys):
 
     def run(script, *arguments):
         monkeypatch.setattr(sys, "argv", [script, *map(str, arguments)])
+        monkeypatch.syspath_prepend((SCRIPTS / script).parent)  # what it shares with others
         code, said = 0, ""
         try:
             runpy.run_path(str(SCRIPTS / script), run_name="__main__")

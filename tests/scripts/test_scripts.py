@@ -1,10 +1,11 @@
 """Every script has a help that works, its doctests hold, and what it prints is tested."""
 
 import csv
+import doctest
+import importlib
 import json
 import os
 import re
-import runpy
 import shutil
 import sqlite3
 import subprocess
@@ -38,42 +39,84 @@ TICTACTOE = {
 }
 
 
-def run(script, *arguments):
+HELPERS = {"common.py", "shared.py", "plain.py"}
+ALL = sorted(
+    str(path.relative_to(SCRIPTS)) for path in SCRIPTS.glob("*/*.py") if path.name not in HELPERS
+)
+
+
+def in_own_process(script, *arguments):
+    """Run a script that starts processes, and so has to be importable by them."""
     command = [sys.executable, "-W", "error", SCRIPTS / script, *arguments]
     return subprocess.run(command, capture_output=True, text=True)
 
 
-def printed(script, *arguments):
-    done = run(script, *arguments)
-    assert (done.returncode, done.stderr) == (0, "")
-    return json.loads(done.stdout)
+@pytest.fixture
+def run(run_script):
+    """Return a function that runs a script here."""
+
+    def run(script, *arguments):
+        return subprocess.CompletedProcess(script, *run_script(script, *arguments))
+
+    return run
 
 
-@pytest.mark.parametrize("script", sorted(path.name for path in SCRIPTS.glob("*.py")))
-def test_a_script_has_help_and_doctests_that_hold_and_a_test_here(script):
+@pytest.fixture
+def told(run):
+    """Return a function that runs a script with --json here and returns what it printed."""
+
+    def told(script, *arguments):
+        done = run(script, *arguments, "--json")
+        assert (done.returncode, done.stderr) == (0, "")
+        return json.loads(done.stdout)
+
+    return told
+
+
+@pytest.fixture
+def line(run):
+    """Return a function that runs a script that must fail, and returns the line that it said."""
+
+    def line(script, *arguments):
+        done = run(script, *arguments)
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+        assert done.stderr.startswith(f"{Path(script).stem}: ")
+        return done.stderr
+
+    return line
+
+
+@pytest.mark.parametrize("script", ALL)
+def test_a_script_has_help_and_a_purpose_and_a_test_here(run, script):
     done = run(script, "--help")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith(f"usage: {script}")
-    doctests = [sys.executable, "-W", "error", "-m", "doctest", SCRIPTS / script]
-    subprocess.run(doctests, check=True, timeout=60)
+    assert done.stdout.startswith(f"usage: {Path(script).name}")
+    purpose = (SCRIPTS / script).read_text().splitlines()[0].removeprefix('"""')
+    assert " ".join(purpose.split()) in " ".join(done.stdout.split())
     assert f'"{script}"' in Path(__file__).read_text()
 
 
-def test_the_games_of_tictactoe_are_counted_by_name_and_from_a_database(tmp_path):
+@pytest.mark.parametrize("module", sorted(SCRIPTS.glob("*/*.py")), ids=lambda path: path.stem)
+def test_the_doctests_of_a_script_hold(monkeypatch, module):
+    monkeypatch.syspath_prepend(module.parent)
+    assert doctest.testmod(importlib.import_module(module.stem)).failed == 0
+
+
+def test_the_games_of_tictactoe_are_counted_by_name_and_from_a_database(told, tmp_path):
     build("tictactoe", tmp_path / "tictactoe.db")
-    assert printed("count_games.py", "tictactoe", "--json") == TICTACTOE
-    assert printed("count_games.py", tmp_path / "tictactoe.db", "--json") == TICTACTOE
+    assert told("analysis/count_games.py", "tictactoe") == TICTACTOE
+    assert told("analysis/count_games.py", tmp_path / "tictactoe.db") == TICTACTOE
 
 
-def test_the_fuzzer_counts_what_was_accepted_and_what_was_refused():
-    done = run("fuzz.py", "--inputs", "60", "--only", "settings", "--json")
+def test_the_fuzzer_counts_what_was_accepted_and_what_was_refused(run):
+    done = run("checks/fuzz.py", "--inputs", "60", "--only", "settings", "--json")
     (tally,) = json.loads(done.stdout)
     assert (done.returncode, tally["inputs"], tally["defects"]) == (0, 60, [])
     assert tally["accepted"] + tally["refused"] == 60
 
 
-def test_games_are_counted_for_people_too():
-    done = run("count_games.py", "tictactoe")
+def test_games_are_counted_for_people_too(run):
+    done = run("analysis/count_games.py", "tictactoe")
     lines = [line.split() for line in done.stdout.splitlines()]
     assert lines == [
         [name, value if isinstance(value, str) else f"{value:,}"]
@@ -96,10 +139,10 @@ def all_games(game, positions, players):
 
 
 @pytest.mark.parametrize("name", ["mnk(3,2,2)", "mnk(3,2,3)", "mnk(2,2,2,misere)", "mnk(8,1,3)"])
-def test_symmetry_changes_no_count(name):
+def test_symmetry_changes_no_count(told, name):
     game = find_game(name)
     nodes, results = all_games(game, game.start_states(), (1, 2))
-    assert printed("count_games.py", name, "--json") == {
+    assert told("analysis/count_games.py", name) == {
         "game": name,
         "games": sum(results.values()),
         "won_by_1": results[1],
@@ -133,26 +176,20 @@ def heap(tmp_path):
     return rules
 
 
-def test_a_game_that_does_not_tell_whose_turn_it_is_is_counted_by_who_began(heap):
+def test_a_game_that_does_not_tell_whose_turn_it_is_is_counted_by_who_began(told, heap):
     # 1+1+1 and the beginner wins; 1+2 and 2+1 and the other one does.
-    count = printed("count_games.py", f"{heap}:Heap", "--json")
+    count = told("analysis/count_games.py", f"{heap}:Heap")
     assert (count["games"], count["won_by_1"], count["won_by_2"], count["tied"]) == (3, 1, 2, 0)
     assert count["tree_nodes"] == 7
 
 
-def test_games_without_number_are_refused(heap):
-    done = run("count_games.py", f"{heap}:Round")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "can come back to a position" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+def test_games_without_number_are_refused(line, heap):
+    assert "can come back to a position" in line("analysis/count_games.py", f"{heap}:Round")
 
 
 @pytest.mark.parametrize("game", ["missing.db", "chess"])
-def test_a_game_that_there_is_not_is_refused_in_one_line(game):
-    done = run("count_games.py", game)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("count_games: there is no ")
-    assert len(done.stderr.splitlines()) == 1
+def test_a_game_that_there_is_not_is_refused_in_one_line(line, game):
+    assert "there is no " in line("analysis/count_games.py", game)
 
 
 FIGURES = {
@@ -168,8 +205,8 @@ FIGURES = {
 }
 
 
-def test_the_benchmark_measures_everything():
-    done = run("bench.py", "tictactoe", "--quick", "--without-plain", "--json")
+def test_the_benchmark_measures_everything(run):
+    done = run("checks/bench.py", "tictactoe", "--quick", "--without-plain", "--json")
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert set(result) == {"game", "machine", "figures", "targets"}
@@ -185,9 +222,12 @@ def test_the_benchmark_measures_everything():
 
 
 @pytest.mark.parametrize("game", ["tictactoe", "mnk(3,2,2,misere)"])
-def test_the_plain_pipeline_writes_the_very_rows_that_graphstore_does(tmp_path, game):
-    for piece in ("build", "plain"):
-        printed("bench.py", game, "--piece", piece, "--folder", tmp_path)
+def test_the_plain_pipeline_writes_the_very_rows_that_graphstore_does(monkeypatch, tmp_path, game):
+    monkeypatch.syspath_prepend(SCRIPTS / "checks")
+    plain, rules = importlib.import_module("plain"), find_game(game)
+    board = plain.Board(rules.columns, rules.rows, rules.in_a_row, misere=rules.misere)
+    plain.pipeline(board, tmp_path / "plain.db")
+    build(game, tmp_path / "game.db")
     with closing(sqlite3.connect(tmp_path / "game.db")) as connection:
         connection.execute("ATTACH ? AS plain", (str(tmp_path / "plain.db"),))
         for table in ("edge", "state"):
@@ -203,14 +243,15 @@ def test_the_plain_pipeline_writes_the_very_rows_that_graphstore_does(tmp_path, 
             assert ours == theirs
 
 
-def test_the_benchmark_says_what_the_plain_pipeline_does_not_know():
-    done = run("bench.py", "nim(1,2)")
+def test_the_benchmark_says_what_the_plain_pipeline_does_not_know(run):
+    done = run("checks/bench.py", "nim(1,2)")
     assert (done.returncode, done.stdout) == (1, "")
-    assert "bench: the plain pipeline knows no nim(1,2); add --without-plain" in done.stderr
+    error = "bench: the plain pipeline knows no nim(1,2); add --without-plain"
+    assert done.stderr.splitlines()[-1] == error
 
 
-def test_the_benchmark_prints_tables():
-    done = run("bench.py", "mnk(2,2,2)", "--quick")
+def test_the_benchmark_prints_tables(run):
+    done = run("checks/bench.py", "mnk(2,2,2)", "--quick")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0] == "mnk(2,2,2)"
@@ -218,23 +259,28 @@ def test_the_benchmark_prints_tables():
     assert [line.split()[-1] in ("yes", "NO") for line in lines[-8:]] == [True] * 8
 
 
-def test_a_peer_solves_the_same_positions():
-    figures = printed("peers.py", "--one", "graphstore", "tictactoe")
-    assert figures["positions"] == 5_478
+def test_a_peer_solves_the_same_positions(monkeypatch):
+    monkeypatch.syspath_prepend(SCRIPTS / "checks")
+    peers = importlib.import_module("peers")
+    assert peers.graphstore("tictactoe")["positions"] == 5_478
     pytest.importorskip("pyspiel", reason="the package open_spiel is not installed")
-    assert printed("peers.py", "--one", "OpenSpiel get_all_states", "tictactoe") == {
-        "seconds": pytest.approx(1, abs=60),
-        "positions": 5_478,
-    }
+    measured = peers.measured("openspiel_states", ("pyspiel",), "tictactoe", 60)
+    assert measured == {"seconds": pytest.approx(1, abs=60), "positions": 5_478}
 
 
-def test_menace_is_trained_for_every_seed():
+def test_a_peer_that_takes_too_long_is_named(run):
+    done = run("checks/peers.py", "--limit", "0.001", "--json")
+    notes = {(row["game"], row["note"]) for row in json.loads(done.stdout)}
+    assert {("tictactoe", "over 0.001 s"), ("connect(4,4)", "over 0.001 s")} <= notes
+
+
+def test_menace_is_trained_for_every_seed(run, told):
     words = ("--seeds", "3", "--games", "600", "--last", "100")
-    learned = printed("menace_seeds.py", *words, "--json")
+    learned = told("checks/menace_seeds.py", *words)
     assert [each["seed"] for each in learned] == [0, 1, 2]
     assert all(abs(each["won"] + each["drawn"] + each["lost"] - 1) < 1e-9 for each in learned)
     assert all(each["won"] == 0 for each in learned)  # against a perfect opponent
-    done = run("menace_seeds.py", *words)
+    done = run("checks/menace_seeds.py", *words)
     spreads = re.findall(
         r"least ([\d.]+), quartiles ([\d.]+) ([\d.]+) ([\d.]+), most ([\d.]+)", done.stdout
     )
@@ -242,48 +288,22 @@ def test_menace_is_trained_for_every_seed():
     assert all(list(spread) == sorted(spread, key=float) for spread in spreads)
 
 
-def test_a_strategy_is_walked_through_exact_boards(tmp_path):
+def test_a_strategy_is_walked_through_exact_boards(run, told, tmp_path):
     prove(tmp_path / "proof.db")
-    done = run("walk_strategy.py", tmp_path / "proof.db", "--plies", "7")
+    done = run("analysis/walk_strategy.py", tmp_path / "proof.db", "--plies", "7")
     assert (done.returncode, done.stderr) == (0, "")
     boards = [int(line.split()[1].replace(",", "")) for line in done.stdout.splitlines()[1:-1]]
     # 8 choose n boards after X's answer to n marks of O in field 4; 8 - n replies of O to each.
     assert boards == [1, 1, 8, 8, 56, 28, 168, 56]
     assert done.stdout.splitlines()[-1].endswith("X wins in 0; the rest was not walked")
+    rows = told("analysis/walk_strategy.py", tmp_path / "proof.db", "--plies", "7")
+    assert [(row["ply"], row["boards"], row["x_wins"]) for row in rows] == [
+        (ply, number, 0) for ply, number in enumerate(boards)
+    ]
 
 
-def test_a_walk_through_no_strategy_fails_in_one_line(tmp_path):
-    build("tictactoe", tmp_path / "tictactoe.db")
-    done = run("walk_strategy.py", tmp_path / "tictactoe.db")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("walk_strategy: ")
-    assert len(done.stderr.splitlines()) == 1
-
-
-@pytest.fixture
-def told(run_script):
-    """Return a function that runs a script with --json here and returns what it printed."""
-
-    def told(script, *arguments):
-        code, out, err = run_script(script, *arguments, "--json")
-        assert (code, err) == (0, "")
-        return json.loads(out)
-
-    return told
-
-
-@pytest.fixture
-def line(run_script):
-    """Return a function that runs a script that must fail, and returns the line that it said."""
-
-    def line(script, *arguments):
-        code, _, err = run_script(script, *arguments)
-        assert code == 1
-        assert err.startswith(f"{script.removesuffix('.py')}: ")
-        assert err.count("\n") == 1
-        return err
-
-    return line
+def test_a_walk_through_no_strategy_fails_in_one_line(line, tictactoe_db):
+    assert "tictactoe" in line("analysis/walk_strategy.py", tictactoe_db)
 
 
 @pytest.fixture(scope="session")
@@ -301,7 +321,7 @@ def counts(file):
 
 @pytest.mark.parametrize("stored", [True, False])
 def test_the_census_of_tictactoe_is_the_published_one(told, tictactoe_db, stored):
-    census = told("census.py", tictactoe_db if stored else "tictactoe")
+    census = told("analysis/census.py", tictactoe_db if stored else "tictactoe")
     assert (census["game"], census["wrong"]) == ("tictactoe", [])
     assert [
         (row["ply"], row["positions"], row["states"], row["published"]) for row in census["census"]
@@ -312,21 +332,21 @@ def test_the_census_of_tictactoe_is_the_published_one(told, tictactoe_db, stored
 
 
 def test_a_game_too_large_to_build_has_a_census_of_its_first_plies(told):
-    census = told("census.py", "connect(7,6)", "--plies", 6)
+    census = told("analysis/census.py", "connect(7,6)", "--plies", 6)
     assert [row["positions"] for row in census["census"]] == [1, 7, 49, 238, 1120, 4263, 16422]
     assert census["wrong"] == []
 
 
 def test_the_walk_of_a_game_that_goes_round_ends_and_agrees_with_the_database(told, vanishing_db):
-    walked = told("census.py", "vanishing")["census"]
-    stored = told("census.py", vanishing_db)["census"]
+    walked = told("analysis/census.py", "vanishing")["census"]
+    stored = told("analysis/census.py", vanishing_db)["census"]
     assert walked == [{name: row[name] for name in walked[0]} for row in stored]
 
 
 def test_a_census_that_is_not_the_published_one_fails(line, copy):
     with closing(sqlite3.connect(copy)) as connection, connection:
         connection.execute("UPDATE state SET ply = 3 WHERE id = (SELECT max(id) FROM state)")
-    assert "states, OEIS A008907 says" in line("census.py", copy)
+    assert "states, OEIS A008907 says" in line("analysis/census.py", copy)
 
 
 def replies(graph, state):
@@ -335,7 +355,7 @@ def replies(graph, state):
 
 
 def test_traps_and_only_moves_are_those_that_the_children_tell(told, tictactoe_db, tictactoe):
-    traps = told("traps.py", tictactoe_db, "--limit", 1000)
+    traps = told("analysis/traps.py", tictactoe_db, "--limit", 1000)
     choices = {
         state: (data["value"], replies(tictactoe, state))
         for state, data in tictactoe.nodes.items()
@@ -375,7 +395,7 @@ def test_the_spread_over_remoteness_is_that_of_the_oracle(told, tictactoe_db, or
     for row in oracle:
         if row["value"] != "0":
             wanted[int(row["remoteness"]), row["value"]] += int(row["orbit"]) if positions else 1
-    rows = told("remoteness.py", tictactoe_db, *["--positions"] * positions)
+    rows = told("analysis/remoteness.py", tictactoe_db, *["--positions"] * positions)
     found = {(row["remoteness"], "1"): row["wins"] for row in rows}
     found |= {(row["remoteness"], "-1"): row["losses"] for row in rows}
     assert {key: count for key, count in found.items() if count} == wanted
@@ -383,7 +403,7 @@ def test_the_spread_over_remoteness_is_that_of_the_oracle(told, tictactoe_db, or
 
 
 def test_endless_draws_have_a_row_without_a_number(told, vanishing_db):
-    rows = told("remoteness.py", vanishing_db)
+    rows = told("analysis/remoteness.py", vanishing_db)
     assert rows[-1] == {"remoteness": None, "wins": 0, "draws": 951, "losses": 0}
     assert sum(row["wins"] for row in rows) == 5719  # small_games.jsonl
     assert sum(row["losses"] for row in rows) == 2520
@@ -391,10 +411,10 @@ def test_endless_draws_have_a_row_without_a_number(told, vanishing_db):
 
 def test_the_spread_and_a_curve_are_drawn(run_script, tictactoe_db, tmp_path):
     for script, *words in (
-        ("remoteness.py", tictactoe_db),
-        ("learning_curve.py", "tictactoe", "--games", 20, "--seed", 1),
+        ("analysis/remoteness.py", tictactoe_db),
+        ("analysis/learning_curve.py", "tictactoe", "--games", 20, "--seed", 1),
     ):
-        picture = tmp_path / f"{script}.png"
+        picture = tmp_path / f"{Path(script).stem}.png"
         code, _, err = run_script(script, *words, "--plot", picture)
         assert (code, err) == (0, "")
         assert picture.read_bytes().startswith(b"\x89PNG")
@@ -415,12 +435,12 @@ def test_disagreements_are_those_of_games_played_out(told, tictactoe_db, tictact
             moves = sorted(move for child in liked for move in tictactoe[state][child]["moves"])
             gap = float(abs(data["value"] - mean(state)))
             expected[data["position"]] = (pytest.approx(gap), moves, data["value"] - kept)
-    answer = told("disagreement.py", tictactoe_db, "--limit", 1000)
+    answer = told("analysis/disagreement.py", tictactoe_db, "--limit", 1000)
     found = answer["positions"]
     assert {row["position"]: (row["gap"], row["random"], row["costs"]) for row in found} == expected
     assert found == sorted(found, key=lambda row: -round(row["gap"], 9))
     assert answer["in_play"] == 627
-    wrong = told("disagreement.py", tictactoe_db, "--wrong", "--limit", 1000)
+    wrong = told("analysis/disagreement.py", tictactoe_db, "--wrong", "--limit", 1000)
     assert wrong["positions"] == [row for row in found if row["costs"]]
     # The table in docs/q-tables.md: optimal and random have no best move in common.
     assert answer["misled"] == len(wrong["positions"]) == 10
@@ -442,7 +462,7 @@ def test_what_a_critical_state_dominates_cannot_be_reached_without_it(
     ended = {state for state, data in tictactoe.nodes.items() if data["ended"]}
     state_of = {data["position"]: state for state, data in tictactoe.nodes.items()}
     reached = nx.descendants(moves, 0) | {0}
-    answer = told("critical.py", tictactoe_db, "--play", play, "--limit", 1000)
+    answer = told("analysis/critical.py", tictactoe_db, "--play", play, "--limit", 1000)
     assert answer["states"] == len(reached)
     found = {state_of[row["position"]]: row for row in answer["critical"]}
     for state, row in found.items():
@@ -460,19 +480,19 @@ def test_what_a_critical_state_dominates_cannot_be_reached_without_it(
 def test_a_curve_is_that_of_the_agent_and_the_file_stays_as_it_is(told, copy, tmp_path):
     train(copy, "x", games=60, side=1, seed=3)
     before = copy.read_bytes()
-    first = told("learning_curve.py", copy, "--agent", "x")
-    more = told("learning_curve.py", copy, "--agent", "x", "--games", 40)
+    first = told("analysis/learning_curve.py", copy, "--agent", "x")
+    more = told("analysis/learning_curve.py", copy, "--agent", "x", "--games", 40)
     assert copy.read_bytes() == before
     with Store.open(copy) as store:
         assert first == curve(store, load(store, "x")).points()
     train(copy, "x", games=40)
-    assert told("learning_curve.py", copy, "--agent", "x") == more
+    assert told("analysis/learning_curve.py", copy, "--agent", "x") == more
     new = ("--agent", "new", "--games", 100, "--side", 1, "--seed", 3, "--against", "perfect")
-    assert told("learning_curve.py", "tictactoe", *new) == more
+    assert told("analysis/learning_curve.py", "tictactoe", *new) == more
 
 
 def test_a_curve_as_csv_has_the_same_rows(told, run_script):
-    words = ("learning_curve.py", "tictactoe", "--games", 12, "--seed", 1)
+    words = ("analysis/learning_curve.py", "tictactoe", "--games", 12, "--seed", 1)
     code, out, _ = run_script(*words, "--csv")
     assert code == 0
     assert list(csv.DictReader(out.splitlines())) == [
@@ -481,10 +501,16 @@ def test_a_curve_as_csv_has_the_same_rows(told, run_script):
     ]
 
 
-READERS = ("census.py", "traps.py", "remoteness.py", "disagreement.py", "critical.py")
+READERS = (
+    "analysis/census.py",
+    "analysis/traps.py",
+    "analysis/remoteness.py",
+    "analysis/disagreement.py",
+    "analysis/critical.py",
+)
 
 
-@pytest.mark.parametrize("script", [*READERS, "learning_curve.py"])
+@pytest.mark.parametrize("script", [*READERS, "analysis/learning_curve.py"])
 def test_a_file_that_is_not_there_or_no_database_is_refused_in_one_line(line, tmp_path, script):
     assert "there is no file" in line(script, tmp_path / "missing.db")
     (tmp_path / "text.db").write_text("no database")
@@ -499,7 +525,7 @@ def test_a_script_prints_tables_of_any_game(run_script, heap, tmp_path, script):
     assert "---" in out
 
 
-@pytest.mark.parametrize("script", ["remoteness.py", "learning_curve.py"])
+@pytest.mark.parametrize("script", ["analysis/remoteness.py", "analysis/learning_curve.py"])
 def test_a_picture_does_not_replace_the_database(run_script, copy, script):
     before = copy.read_bytes()
     code, out, err = run_script(script, copy, "--plot", copy)
@@ -513,11 +539,11 @@ def test_a_picture_does_not_replace_the_database(run_script, copy, script):
 
 
 def test_what_a_script_cannot_do_it_says_in_one_line(line, tictactoe_db, vanishing_db, tmp_path):
-    assert "can come back to a position" in line("disagreement.py", vanishing_db)
-    assert "no agent 'menace'" in line("learning_curve.py", tictactoe_db)
+    assert "can come back to a position" in line("analysis/disagreement.py", vanishing_db)
+    assert "no agent 'menace'" in line("analysis/learning_curve.py", tictactoe_db)
     nowhere = tmp_path / "nowhere" / "picture.png"
-    assert "No such file" in line("remoteness.py", tictactoe_db, "--plot", nowhere)
-    words = ("learning_curve.py", "nim(2)", "--games", 5, "--against", "nobody")
+    assert "No such file" in line("analysis/remoteness.py", tictactoe_db, "--plot", nowhere)
+    words = ("analysis/learning_curve.py", "nim(2)", "--games", 5, "--against", "nobody")
     assert "nim(2) has no agent 'nobody'" in line(*words)
 
 
@@ -526,7 +552,7 @@ def test_what_a_script_cannot_do_it_says_in_one_line(line, tictactoe_db, vanishi
     reason="chromium and chromedriver are not installed",
 )
 def test_the_pictures_of_the_explorer_are_small_and_those_that_the_documents_show(tmp_path):
-    done = run("screenshots.py", "--output", tmp_path)
+    done = in_own_process("checks/screenshots.py", "--output", tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     taken = sorted(path.name for path in tmp_path.iterdir())
     assert taken == sorted(path.name for path in (SCRIPTS.parent / "docs/images").glob("*.png"))
@@ -536,18 +562,16 @@ def test_the_pictures_of_the_explorer_are_small_and_those_that_the_documents_sho
         assert 5_000 < len(data) < 150_000
 
 
-def test_pictures_need_a_browser(tmp_path):
-    command = [sys.executable, SCRIPTS / "screenshots.py", "--output", tmp_path]
-    nowhere = os.environ | {"PATH": str(tmp_path)}
-    done = subprocess.run(command, capture_output=True, text=True, env=nowhere)
-    assert done.stderr == (
-        "screenshots.py: chromium and chromedriver are needed; install them and run this again\n"
-    )
-    assert done.returncode == 1
+def test_pictures_need_a_browser(line, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    error = line("checks/screenshots.py", "--output", tmp_path)
+    assert "chromium and chromedriver are needed" in error
 
 
 def test_many_readers_at_once_get_right_answers_and_no_error():
-    told = printed("load.py", "--quick", "--json")
+    done = in_own_process("checks/load.py", "--quick", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    told = json.loads(done.stdout)
     assert (told["errors"], told["wrong"], told["clients"]) == (0, [], 64)
     by_kind = {each["kind"]: each for each in told["pages"]}
     kinds = {"index", "position", "row", "table", "row json", "table json", "sql"}
@@ -560,13 +584,13 @@ def test_many_readers_at_once_get_right_answers_and_no_error():
     assert all(each["processes"] == 8 and each["least"] > 0 for each in ways.values())
 
 
-def test_a_wrong_answer_is_an_error_of_the_load(tmp_path):
-    build("tictactoe", tmp_path / "tictactoe.db")
-    load = runpy.run_path(str(SCRIPTS / "load.py"))
-    first, *others = load["read"](str(tmp_path / "tictactoe.db"), seed=0)
+def test_a_wrong_answer_is_an_error_of_the_load(monkeypatch, tictactoe_db):
+    monkeypatch.syspath_prepend(SCRIPTS / "checks")
+    load = importlib.import_module("load")
+    first, *others = load.read(str(tictactoe_db), seed=0)
     assert first.row["position"] == ".../.../..."
     right, wrong = json.dumps([first.row]), json.dumps([others[0].row])
-    asked = load["row_as_json"](first)
+    (asked,) = [page for page in load.pages_of(first) if page.kind == "row json"]
     assert asked.right(200, right)
     assert not asked.right(200, wrong)
     assert not asked.right(500, right)
@@ -578,7 +602,9 @@ BUILT = ("tictactoe", 765, 2270)  # states and moves: tests/data/mnk.jsonl
 @pytest.fixture(scope="module")
 def scaling_run(tmp_path_factory):
     """What `scaling.py` measured of a tiny game, as a file."""
-    done = run("scaling.py", BUILT[0], "--no-cluster", "--rounds", "1", "--parts", "2", "--json")
+    done = in_own_process(
+        "checks/scaling.py", BUILT[0], "--no-cluster", "--rounds", "1", "--parts", "2", "--json"
+    )
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines()[0] == f"1/3  memory {BUILT[0]} ..."
     file = tmp_path_factory.mktemp("scaling") / "run.json"
@@ -603,31 +629,37 @@ def test_a_game_in_parts_sends_each_child_to_each_part_that_asks_once(scaling_ru
     assert all(took["steps"] == 2 * two["waves"] for took in two["took"].values())
 
 
-def test_the_tables_of_a_run_are_printed_again_as_text_and_into_a_document(scaling_run, tmp_path):
-    text = run("scaling.py", "--again", scaling_run)
-    markdown = run("scaling.py", "--again", scaling_run, "--markdown")
+def test_the_tables_of_a_run_are_printed_again_as_text_and_into_a_document(
+    run, scaling_run, tmp_path
+):
+    text = run("checks/scaling.py", "--again", scaling_run)
+    markdown = run("checks/scaling.py", "--again", scaling_run, "--markdown")
     assert (text.returncode, text.stderr, markdown.returncode, markdown.stderr) == (0, "", 0, "")
     rows = [row for row in markdown.stdout.splitlines() if row and not row.startswith("| ---")]
     lines = [line for line in text.stdout.splitlines() if line]
     assert [row.replace("|", " ").split() for row in rows] == [line.split() for line in lines]
-    assert run("scaling.py", "--again", scaling_run, "--json").stdout == scaling_run.read_text()
+    assert (
+        run("checks/scaling.py", "--again", scaling_run, "--json").stdout == scaling_run.read_text()
+    )
     document = tmp_path / "scale.md"
     places = [f"<!-- {name} -->\nold\n<!-- end of {name} -->" for name in ("measured", "predicted")]
     document.write_text("\n".join(["# Title", *places, ""]))
-    assert run("scaling.py", "--again", scaling_run, "--into", document).returncode == 0
+    assert run("checks/scaling.py", "--again", scaling_run, "--into", document).returncode == 0
     left = [line for line in document.read_text().splitlines() if not line.startswith("<!--")]
     assert "\n".join(left[1:]).replace("\n", "") == markdown.stdout.replace("\n", "")
 
 
-def test_the_tables_of_the_document_are_those_of_the_run_beside_it():
+def test_the_tables_of_the_document_are_those_of_the_run_beside_it(run):
     docs = SCRIPTS.parent / "docs"
-    tables = run("scaling.py", "--again", docs / "scale.json", "--markdown").stdout.split("\n\n")
+    tables = run("checks/scaling.py", "--again", docs / "scale.json", "--markdown").stdout.split(
+        "\n\n"
+    )
     assert len(tables) >= 16
     assert [table for table in tables if table.strip() not in (docs / "scale.md").read_text()] == []
 
 
-def test_a_run_that_cannot_be_read_again_is_refused_in_one_line(line, tmp_path):
+def test_a_run_that_cannot_be_read_again_is_refused_in_one_line(run, line, tmp_path):
     (tmp_path / "other.json").write_text("{}")
     for file in (tmp_path / "other.json", tmp_path / "missing.json"):
-        assert "is no JSON of an earlier run" in line("scaling.py", "--again", file)
-    assert "at least 1" in run("scaling.py", "--rounds", "0").stderr
+        assert "is not JSON of an earlier run" in line("checks/scaling.py", "--again", file)
+    assert "at least 1" in run("checks/scaling.py", "--rounds", "0").stderr

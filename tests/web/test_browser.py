@@ -2,16 +2,16 @@
 
 import os
 import sys
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from graphstore import Store, build, train
+from graphstore import build, train
 
-sys.path.append(str(Path(__file__).parents[1] / "scripts"))
+sys.path.append(str(Path(__file__).parents[1] / "scripts" / "checks"))
 
-from screenshots import browser, chromium_there, seen_as, served
+from screenshots import browser, chromium_there, seen_as
+from shared import served
 
 pytest.importorskip("selenium")
 
@@ -151,10 +151,8 @@ def address(tictactoe_db, tmp_path_factory):
         ("dots", "mnk(2,2,2)"),
     ):
         build(game, folder / f"{name}.db")
-    with ExitStack() as stack:
-        paths = [tictactoe_db, *sorted(folder.iterdir())]
-        stores = [stack.enter_context(Store.open(path)) for path in paths]
-        yield stack.enter_context(served(stores))
+    with served([tictactoe_db, *sorted(folder.iterdir())]) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")

@@ -1,56 +1,40 @@
-"""How are won, drawn and lost positions spread over remoteness, the plies to the end?
+"""Print how many positions are won, drawn and lost at each remoteness, the plies to the end.
 
 Remoteness is counted under best play: the winner hurries, the loser delays, and a drawn position
 has the shortest way to a tie that keeps the draw. A drawn position from which play need never end
-has none; such ones are in a row without a number. Counted are states, or with --positions every
-position that they stand for. In a file of a strategy depths are bounds.
+has no remoteness; such positions are in a row without a number. States are counted, or with
+--positions all their positions. In a file of a strategy depths are bounds.
 """
 
-import argparse
-import os
-import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from common import DATABASE, Row, add_plot, check_plot, options, print_rows, run_main
 
-from graphstore import GameGraph, GraphstoreError, Store
-from graphstore.cli.console import print_json, print_table
+from graphstore import GameGraph, Store
+from graphstore.cli.console import print_json
 from graphstore.exports.learning_curve import figure_class
 
 WORDS = {"wins": 1, "draws": 0, "losses": -1}
 COLOURS = {"wins": "#2a9d55", "draws": "#c9a227", "losses": "#c0392b"}
-Row = dict[str, Any]
 
 
 def main() -> None:
-    """Print the table, and draw it where asked to."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("file", help="a database that graphstore built")
+    """Print the table, and draw it with --plot."""
+    parser = options(__doc__, "file", DATABASE)
     parser.add_argument("--positions", action="store_true", help="count positions, not states")
-    parser.add_argument("--plot", metavar="PNG", help="draw it, too (needs matplotlib)")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_plot(parser)
     arguments = parser.parse_args()
-    if arguments.plot and not arguments.plot.lower().endswith(".png"):
-        parser.error(
-            f"--plot {arguments.plot}: its name must end in .png, which is what it will be"
-        )
-    if arguments.plot and Path(arguments.plot).resolve() == Path(arguments.file).resolve():
-        parser.error(f"--plot {arguments.plot} would replace the database")
-    try:
-        with Store.open(arguments.file) as store:
-            rows = spread(store.graph(), positions=arguments.positions)
-            if arguments.plot:
-                what = "positions" if arguments.positions else "states"
-                plot(rows, f"{store.info['name']}: {what} by remoteness", arguments.plot)
-    except GraphstoreError as error:
-        sys.exit(f"remoteness: {error}")
-    except OSError as error:
-        sys.exit(f"remoteness: {arguments.plot}: {error.strerror}")
+    check_plot(parser, arguments.plot, arguments.file)
+    with Store.open(arguments.file) as store:
+        rows = spread(store.graph(), positions=arguments.positions)
+        if arguments.plot:
+            what = "positions" if arguments.positions else "states"
+            plot(rows, f"{store.info['name']}: {what} by remoteness", arguments.plot)
     if arguments.json:
         print_json(rows)
     else:
-        print_table(["remoteness", *WORDS], [[*row.values()] for row in rows])
+        print_rows(rows)
 
 
 def spread(graph: GameGraph, *, positions: bool = False) -> list[Row]:
@@ -100,7 +84,4 @@ def plot(rows: list[Row], title: str, target: str) -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except (BrokenPipeError, KeyboardInterrupt):  # `head` has seen enough, or a person has
-        os._exit(1)
+    run_main(main)

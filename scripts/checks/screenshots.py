@@ -5,22 +5,21 @@ Tic-tac-toe is built and an agent trained in a temporary folder; Chromium opens 
 
 import argparse
 import shutil
-import sys
 import tempfile
-import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from io import BytesIO
 from pathlib import Path
-from threading import Thread
 from typing import TYPE_CHECKING, NamedTuple
 
-from graphstore import Store, build, train
+from shared import run_main, served
+
+from graphstore import GraphstoreError, build, train
 
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
 
-COLOURS = 128  # of a picture; the pages have few, and a small file is a kind one
+COLOURS = 128  # of a picture; the pages have few, and files stay small
 FLAGS = (
     "--headless=new",
     "--no-sandbox",
@@ -59,7 +58,7 @@ def chromium_there() -> bool:
 
 @contextmanager
 def browser() -> Iterator["Chrome"]:
-    """Lend a browser without a window, with a new, empty profile."""
+    """Yield a browser without a window, with a new, empty profile."""
     from selenium.webdriver import Chrome, ChromeOptions
     from selenium.webdriver.chrome.service import Service
 
@@ -74,27 +73,6 @@ def browser() -> Iterator["Chrome"]:
             yield driver
         finally:
             driver.quit()
-
-
-@contextmanager
-def served(stores: Iterable[Store]) -> Iterator[str]:
-    """Serve the explorer on a free port; lend its address."""
-    import uvicorn
-
-    from graphstore.web.application import application
-
-    app = application(stores).app()
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", ws="none"))
-    thread = Thread(target=server.run)
-    thread.start()
-    try:
-        while not server.started and thread.is_alive():
-            time.sleep(0.01)
-        port = server.servers[0].sockets[0].getsockname()[1]
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.should_exit = True
-        thread.join()
 
 
 def seen_as(driver: "Chrome", width: int, height: int, scheme: str) -> None:
@@ -119,26 +97,21 @@ def take(driver: "Chrome", address: str, picture: Picture) -> bytes:
 
 
 def main() -> None:
-    """Parse the arguments, take the pictures, say where they are."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    here = Path(__file__).parents[1] / "docs" / "images"
+    """Take the pictures, and print where they are."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    here = Path(__file__).parents[2] / "docs" / "images"
     parser.add_argument(
         "--output", type=Path, default=here, metavar="FOLDER", help="where to [docs/images]"
     )
     output: Path = parser.parse_args().output
     if not chromium_there():
-        sys.exit(
-            "screenshots.py: chromium and chromedriver are needed; install them and run this again"
-        )
+        raise GraphstoreError("chromium and chromedriver are needed; install them and try again")
     output.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        build("tictactoe", folder / "tictactoe.db")
-        train(folder / "tictactoe.db", "menace", games=1000, seed=1)
-        store = stack.enter_context(Store.open(folder / "tictactoe.db"))
-        address = stack.enter_context(served([store]))
+        file = Path(stack.enter_context(tempfile.TemporaryDirectory()), "tictactoe.db")
+        build("tictactoe", file)
+        train(file, "menace", games=1000, seed=1)
+        address = stack.enter_context(served([file]))
         driver = stack.enter_context(browser())
         for picture in PICTURES:
             path = output / f"{picture.name}.png"
@@ -147,4 +120,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

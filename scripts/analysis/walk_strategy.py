@@ -1,22 +1,23 @@
-"""Walk a stored strategy for ultimate tic-tac-toe through exact positions, a ply at a time.
+"""Check X's stored strategy for ultimate tic-tac-toe by playing it on exact boards, ply by ply.
 
-Slower than ``graphstore verify`` and simpler: boards are 81 marks, all kept; no two of them are
-taken as one, by symmetry or because marks in a won field do not matter. O plays every legal move, X
-the one that the database shows for the very board. X must win every game.
+This is slower than ``graphstore verify``, and simpler. A board is all 81 marks; no two boards are
+taken as one, neither by symmetry nor because marks in a won field do not matter. O plays every
+legal move, and X the one that the database shows for that board. X must win every game.
 """
 
-import argparse
-import sys
 from typing import NamedTuple
 
+from common import number, options, run_main
+
 from graphstore import GraphstoreError, Store
+from graphstore.cli.console import print_json
 
 LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
 PLIES = 43  # the claim
 
 
 class Board(NamedTuple):
-    """81 marks, ``.``, ``X`` or ``O``; who has won each field first, or ``.``; the last spot."""
+    """81 marks, ``.``, ``X`` or ``O``; who first won each field, or ``.``; the last spot."""
 
     marks: str = "." * 81
     won: str = "." * 9
@@ -65,8 +66,7 @@ def walk(store: Store, plies: int) -> list[tuple[int, int]]:
     """Return, for every ply, how many boards there are and in how many of them X has just won.
 
     Raises:
-        AssertionError: O wins, or X has not won in time.
-        GraphstoreError: the strategy does not have a board.
+        GraphstoreError: O wins, X has not won in time, or the strategy does not have a board.
     """
     wave, counts = {Board()}, [(1, 0)]
     for ply in range(plies):
@@ -74,31 +74,31 @@ def walk(store: Store, plies: int) -> list[tuple[int, int]]:
         for board in wave:
             if ply % 2 == 0:
                 answer = store.probe(text(board, "X")).moves[0].move
-                assert answer in legal(board), f"X cannot play {answer}: {text(board, 'X')}"
+                if answer not in legal(board):
+                    raise GraphstoreError(f"X cannot play {answer}: {text(board, 'X')}")
                 following.add(played(board, answer, "X"))
             else:
                 following |= {played(board, move, "O") for move in legal(board)}
         lost = [board for board in following if has_line(board.won, "O")]
-        assert not lost, f"O wins: {text(lost[0], 'X')}"
+        if lost:
+            raise GraphstoreError(f"O wins: {text(lost[0], 'X')}")
         wave = {board for board in following if not has_line(board.won, "X")}
         counts.append((len(following), len(following) - len(wave)))
-    assert plies < PLIES or not wave, f"X has not won after {plies} plies: {len(wave):,} boards"
+    if wave and plies >= PLIES:
+        raise GraphstoreError(f"X has not won after {plies} plies: {len(wave):,} boards")
     return counts
 
 
 def main() -> None:
     """Walk, and print the counts."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("file", help="what graphstore prove ultimate wrote")
-    parser.add_argument(
-        "--plies", type=int, default=PLIES, help=f"how far to walk, by default {PLIES}, to the end"
-    )
-    words = parser.parse_args()
-    try:
-        with Store.open(words.file) as store:
-            counts = walk(store, min(words.plies, PLIES))
-    except (AssertionError, GraphstoreError) as error:
-        sys.exit(f"walk_strategy: {error}")
+    parser = options(__doc__, "file", "a database that graphstore prove ultimate wrote")
+    parser.add_argument("--plies", type=number, default=PLIES, help="default: %(default)s, all")
+    arguments = parser.parse_args()
+    with Store.open(arguments.file) as store:
+        counts = walk(store, min(arguments.plies, PLIES))
+    if arguments.json:
+        print_json([{"ply": p, "boards": n, "x_wins": won} for p, (n, won) in enumerate(counts)])
+        return
     print(" ply   boards  X wins")
     for ply, (boards, won) in enumerate(counts):
         print(f"{ply:4}  {boards:7,}  {won:6,}")
@@ -108,4 +108,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -1,12 +1,12 @@
-"""Does anything that reads what a stranger wrote fail otherwise than by one clear line?
+"""Check that everything that reads untrusted text answers rightly, or refuses it in one line.
 
-Texts are made from valid ones, by mutation and by splicing, and from what programs like least:
-huge numbers, deep nesting, NUL, half characters, digits of other scripts. Every parser is given its
+Texts are made from valid ones by mutation and splicing, and from what programs often handle badly:
+huge numbers, deep nesting, NUL, lone surrogates, digits of other scripts. Every parser gets its
 share of them, in this process: positions of every game, names of games, integers and bytes of other
-programs, SQL, settings, names and addresses, the explorer's URLs, whole commands with what is typed
-at them, and database files with bytes that are not theirs. Each must be refused in one line, or be
-answered rightly: a position that is read is written so that it is read as the same again. What
-takes more than --seconds of the processor, or more than 200 MB, is a defect as well.
+programs, SQL, settings, names and addresses, the explorer's URLs, whole commands and what is typed
+at them, and damaged database files. A position that is read must be written so that it is read as
+the same one again. An input that takes more than --seconds of the processor, or more than 200 MB,
+is a defect as well.
 """
 
 import argparse
@@ -20,13 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import (
-    ExitStack,
-    contextmanager,
-    redirect_stderr,
-    redirect_stdout,
-    suppress,
-)
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -51,8 +45,10 @@ from graphstore.play.opponents import agent_name, read_opponent
 from graphstore.play.standings import summaries
 from graphstore.rules.game import IN_PLAY, Game
 from graphstore.web import addresses
+from graphstore.web.application import application
 
 MEMORY = 200  # MB
+PAGE = 4096  # bytes of a database that are damaged together
 BUILT = ("tictactoe", "hexapawn(3,3)", "nim(3,4,5)", "morris(orthogonal)", "subtraction(21,1,2,3)")
 RULES = '''
 from dataclasses import dataclass
@@ -99,135 +95,81 @@ class Placed(Heap):
     def play(self, at, take): return Place(at.left - take)
     def outcome(self, at): return -1 if at.left == 0 else None
 '''
+SPECS = ("Heap", "Heap(3)", "Heap(most=3)", "Word", "Pair(1, 2)")
 NASTY = (
     *("", " ", "\0", "\ud800", "\udcff", "\u202e", "\ufeff", "e\u0301", "\U0001f600", "\x1b[31m"),
-    *(
-        "9" * 20,
-        "9" * 5000,
-        "-1",
-        "-0",
-        "+1",
-        "1e999",
-        "nan",
-        "inf",
-        "0x10",
-        "1_000",
-        "1.0",
-        "1" * 63,
-    ),
+    *("9" * 20, "9" * 5000, "-1", "-0", "+1", "1e999", "nan", "inf", "0x10", "1_000", "1.0"),
+    "1" * 63,
     *("\u0663\u0664", "\u00b2", "\uff13", "\u2460", "½", "ß", "İ", "\u0130", "ﬁ"),
-    *(
-        "%s%n%d",
-        "{0.__class__}",
-        "{}",
-        "[red]x[/red]",
-        "[/]",
-        "<b>&amp;",
-        "'\"`",
-        "\\",
-        "../..",
-        "~",
-    ),
+    *("%s%n%d", "{0.__class__}", "{}", "[red]x[/red]", "[/]", "<b>&amp;", "'\"`", "\\", "../.."),
+    "~",
     *("(" * 90, "(" * 9000, "[" * 9000 + "]" * 9000, "-" * 9000 + "1", "not " * 3000 + "1"),
-    *(
-        "X" * 100_000,
-        "." * 10_001,
-        "/" * 5000,
-        "a,b;" * 2000,
-        "\n" * 1000,
-        "| " * 3000,
-        "NULL",
-        "None",
-    ),
+    *("X" * 100_000, "." * 10_001, "/" * 5000, "a,b;" * 2000, "\n" * 1000, "| " * 3000),
+    *("NULL", "None"),
 )
-SQL = (
-    "SELECT count(*) FROM state WHERE ply <= 3 AND value = 1",
-    "SELECT board(id), canonical(position) FROM state ORDER BY id LIMIT 3",
-    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n",
-    "SELECT replace(hex(zeroblob(9000)), '0', group_concat(id)) FROM state, edge, state AS more",
-    "SELECT printf('%*c%.*f', 99999999, 'x', 9999, 1.5), trim(hex(randomblob(9999)), '0123')",
-    "SELECT json_group_array(position) FROM state WHERE position LIKE '%X%O%X%'",
-    "SELECT max(score) OVER (ORDER BY id) FROM state, state GLOB '*[a-z]*'",
-    "SELECT * FROM json_tree('[[[1, {\"a\": 2}]]]'), pragma_table_info('edge')",
-    *("DELETE FROM state WHERE 1", "UPDATE state SET value = 0 RETURNING *", "DROP TABLE edge"),
-    *("ATTACH 'new.db' AS new", "VACUUM INTO 'new.db'", "PRAGMA writable_schema = 1"),
-    *("INSERT INTO edge SELECT * FROM edge", "CREATE TEMP TABLE x AS SELECT 1", "ALTER TABLE x"),
-    *(
-        "SELECT load_extension('x.so')",
-        "SELECT writefile('new.db', 1)",
-        "BEGIN IMMEDIATE",
-        "REINDEX",
-    ),
-)
-TERMS = (
-    *(
-        "id",
-        "ply",
-        "value",
-        "position",
-        "score",
-        "NULL",
-        "1",
-        "-9223372036854775808",
-        "1e308",
-        "x'ff'",
-    ),
-    *(
-        "'X'",
-        "random()",
-        "hex(zeroblob(%))",
-        "board(#)",
-        "canonical(#)",
-        "printf(#, #, #)",
-        "(# || #)",
-    ),
-    *(
-        "replace(#, #, #)",
-        "trim(#, #)",
-        "instr(#, #)",
-        "(# LIKE #)",
-        "(# GLOB #)",
-        "substr(#, #, #)",
-    ),
-    *(
-        "CAST(# AS TEXT)",
-        "zeroblob(%)",
-        "json_array(#, #)",
-        "group_concat(#)",
-        "max(#)",
-        "count(*)",
-    ),
-    *(
-        "(SELECT #)",
-        "CASE # WHEN # THEN # END",
-        "(# IN (#, #))",
-        "quote(#)",
-        "abs(#)",
-        "char(#, #)",
-    ),
-    *("json_patch(#, #)", "(# + #)", "(# << #)", "round(#, #)", "unicode(#)", "strftime(#, #)"),
-)
-"""Of statements: # is a term, % a number."""
-WHERE = (
-    *("ply <= 3 AND value = 1", "position LIKE 'X%'", "id IN (SELECT child FROM edge)", "1) OR (1"),
-    *("board(id) GLOB '*O'", "ply = (SELECT max(ply) FROM state)", "id = canonical('XO.......')"),
-)
+SQL = """\
+SELECT count(*) FROM state WHERE ply <= 3 AND value = 1
+SELECT board(id), canonical(position) FROM state ORDER BY id LIMIT 3
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n
+SELECT replace(hex(zeroblob(9000)), '0', group_concat(id)) FROM state, edge, state AS more
+SELECT printf('%*c%.*f', 99999999, 'x', 9999, 1.5), trim(hex(randomblob(9999)), '0123')
+SELECT json_group_array(position) FROM state WHERE position LIKE '%X%O%X%'
+SELECT max(score) OVER (ORDER BY id) FROM state, state GLOB '*[a-z]*'
+SELECT * FROM json_tree('[[[1, {"a": 2}]]]'), pragma_table_info('edge')
+DELETE FROM state WHERE 1
+UPDATE state SET value = 0 RETURNING *
+DROP TABLE edge
+ATTACH 'new.db' AS new
+VACUUM INTO 'new.db'
+PRAGMA writable_schema = 1
+INSERT INTO edge SELECT * FROM edge
+CREATE TEMP TABLE x AS SELECT 1
+ALTER TABLE x
+SELECT load_extension('x.so')
+SELECT writefile('new.db', 1)
+BEGIN IMMEDIATE
+REINDEX""".splitlines()
+SYNTAX = """\
+id; ply; value; position; score; NULL; 1; -9223372036854775808; 1e308; x'ff'; 'X'; random(); \
+hex(zeroblob(%)); board(#); canonical(#); printf(#, #, #); (# || #); replace(#, #, #); \
+trim(#, #); instr(#, #); (# LIKE #); (# GLOB #); substr(#, #, #); CAST(# AS TEXT); zeroblob(%); \
+json_array(#, #); group_concat(#); max(#); count(*); (SELECT #); CASE # WHEN # THEN # END; \
+(# IN (#, #)); quote(#); abs(#); char(#, #); json_patch(#, #); (# + #); (# << #); round(#, #); \
+unicode(#); strftime(#, #)"""
+TERMS = SYNTAX.split("; ")  # of statements: # is a term, % a number
+WHERE = """\
+ply <= 3 AND value = 1
+position LIKE 'X%'
+id IN (SELECT child FROM edge)
+1) OR (1
+board(id) GLOB '*O'
+ply = (SELECT max(ply) FROM state)
+id = canonical('XO.......')""".splitlines()
+
+URLS = """\
+/
+/tictactoe
+/-/explore/tictactoe
+/-/explore/tictactoe/XO./.X./...
+/-/explore/tictactoe/X../.O./...?against=perfect&as=2&turn=1&hide=1&from=0&to=1&cell=2
+/-/explore/tictactoe/8706.json?agent=menace
+/tictactoe/state?ply__lte=3&_sort=score
+/tictactoe/state.json?_shape=array&_size=5&_next=7
+/tictactoe/q_table.csv?_size=3
+/tictactoe.json?sql=SELECT+board(id)+FROM+state+LIMIT+2
+/tictactoe/edge/0,4
+/tictactoe/state?_facet=ply&_where=ply%3D1&_search=X
+/-/static/app.css
+/-/versions.json""".splitlines()
 
 
 class Parser(NamedTuple):
-    """Something that reads texts.
+    """Something that reads texts."""
 
-    Attributes:
-        name: of what it reads.
-        share: of all inputs, beside those of others.
-        seeds: valid texts, from which others are made.
-        ask: reads a text; raises what it is refused with, or AssertionError for a wrong answer.
-    """
-
-    name: str
-    share: float
-    seeds: Sequence[str]
-    ask: Callable[[str], object]
+    name: str  # of what it reads
+    share: float  # of all inputs, beside those of others
+    seeds: Sequence[str]  # valid texts, from which others are made
+    ask: Callable[[str], object]  # raises GraphstoreError to refuse a text, AssertionError if wrong
 
 
 class Tally(NamedTuple):
@@ -243,7 +185,7 @@ class Tally(NamedTuple):
 
 
 class RefusedError(GraphstoreError):
-    """What a command said in its one line."""
+    """A command or the explorer refused an input."""
 
 
 class TooSlowError(BaseException):
@@ -257,7 +199,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1, help="the same makes the same inputs")
     parser.add_argument("--seconds", type=float, default=1.0, help="that an input may take")
     parser.add_argument("--only", metavar="TEXT", help="parsers whose name has this in it")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--json", action="store_true", help="print JSON, with whole inputs")
     given = parser.parse_args()
     with parsers() as known:
         chosen = [each for each in known if given.only is None or given.only in each.name]
@@ -265,37 +207,34 @@ def main() -> None:
     if given.json:
         print_json([each._asdict() for each in tallies])
     else:
-        counted = [[*each[:-1], len(each.defects)] for each in tallies]
-        print_table(Tally._fields, counted)
+        print_table(Tally._fields, [[*each[:-1], len(each.defects)] for each in tallies])
         for each in tallies:
             for defect in each.defects:
-                print(f"\n{each.parser}: {defect['defect']}\n    {defect['input']}")
+                text = defect["input"]
+                print(f"\n{each.parser}: {defect['defect']}")
+                print(f"    {shown(text)} ({len(text):,} characters)")
     sys.exit(any(each.defects for each in tallies))
 
 
 def fuzz(known: Sequence[Parser], inputs: int, *, seed: int, seconds: float) -> list[Tally]:
     """Give every parser its share of the inputs, and return what came of them."""
     whole = sum(each.share for each in known)
+    shares = [max(1, round(inputs * each.share / whole)) for each in known]
     return [
-        tried(
-            each, max(1, round(inputs * each.share / whole)), Random(f"{seed} {each.name}"), seconds
-        )
-        for each in known
+        tried(each, share, Random(f"{seed} {each.name}"), seconds)
+        for each, share in zip(known, shares, strict=True)
     ]
 
 
 def tried(parser: Parser, inputs: int, chance: Random, seconds: float) -> Tally:
-    """Return what comes of so many inputs of a parser."""
+    """Return what comes of so many inputs of a parser, the first 20 of them seeds."""
     accepted, refused, slowest, peak = 0, 0, 0.0, 0.0
     defects: list[dict[str, str]] = []
     forget_peak()
     before = memory("VmRSS")
     for number in range(inputs):
-        text = (
-            parser.seeds[number]
-            if number < min(len(parser.seeds), 20)
-            else made(parser.seeds, chance)
-        )
+        first = number < min(len(parser.seeds), 20)
+        text = parser.seeds[number] if first else made(parser.seeds, chance)
         fault, began = None, time.process_time()
         try:
             with limited(seconds):
@@ -315,16 +254,16 @@ def tried(parser: Parser, inputs: int, chance: Random, seconds: float) -> Tally:
             fault = f"{took:.2f} s, {grown:.0f} MB"
             forget_peak()
         if fault is not None and len(defects) < 20:
-            defects.append({"defect": fault, "input": f"{shown(text)} ({len(text):,} characters)"})
-            if os.environ.get("FUZZ_WHOLE"):
-                defects[-1]["input"] = ascii(text)[:100000]
-    return Tally(
-        parser.name, inputs, accepted, refused, round(slowest * 1000, 1), round(peak, 1), defects
-    )
+            defects.append({"defect": fault, "input": text})
+    figures = (round(slowest * 1000, 1), round(peak, 1))
+    return Tally(parser.name, inputs, accepted, refused, *figures, defects)
+
+
+# Inputs
 
 
 def made(seeds: Sequence[str], chance: Random) -> str:
-    """Return a text that is like one of the seeds, or like nothing that anybody wants."""
+    """Return a text that is like one of the seeds, or like none of them."""
     text = chance.choice(seeds)
     way = chance.random()
     if way < 0.05:
@@ -341,18 +280,16 @@ def made(seeds: Sequence[str], chance: Random) -> str:
         return text * int(2 ** (12 * chance.random()))
     if way < 0.19:
         depth = chance.choice((2, 50, 150, 5000))
-        opening, closing_ = chance.choice(("()", "[]", "{}", ("-", ""), ("not ", "")))
-        return opening * depth + text + closing_ * depth
+        opening, closing = chance.choice(("()", "[]", "{}", ("-", ""), ("not ", "")))
+        return opening * depth + text + closing * depth
     if way < 0.22:
-        return text.translate(
-            {48 + digit: chance.choice((0x660, 0xFF10, 0x1D7CE)) + digit for digit in range(10)}
-        )
+        zeros = (0x660, 0xFF10, 0x1D7CE)
+        return text.translate({48 + digit: chance.choice(zeros) + digit for digit in range(10)})
     for _ in range(int(2 ** (4 * chance.random()))):
         begin = chance.randrange(len(text) + 1)
         end = min(len(text), begin + chance.choice((0, 0, 1, 1, 2, 8)))
-        new = chance.choice(
-            (text[end : end + 3], text[begin:end], chance.choice("".join(seeds) or "x"))
-        )
+        letter = chance.choice("".join(seeds) or "x")
+        new = chance.choice((text[end : end + 3], text[begin:end], letter))
         if chance.random() < 0.1:
             new = chance.choice(NASTY)
         text = text[:begin] + new + text[end:]
@@ -360,7 +297,7 @@ def made(seeds: Sequence[str], chance: Random) -> str:
 
 
 def statements(count: int) -> Iterator[str]:
-    """Yield statements that are mostly right, and do nothing that anybody wants."""
+    """Yield statements that are mostly valid."""
     chance = Random(count)
 
     def term(depth: int) -> str:
@@ -369,20 +306,21 @@ def statements(count: int) -> Iterator[str]:
         return "".join(term(depth + 1) if each == "#" else each for each in word)
 
     for _ in range(count):
-        tables = ", ".join(
-            f"state AS s{at}" if at else "state" for at in range(chance.randrange(1, 4))
-        )
+        names = (f"state AS s{at}" if at else "state" for at in range(chance.randrange(1, 4)))
+        tables = ", ".join(names)
         columns = ", ".join(term(0) for _ in range(chance.randrange(1, 4)))
         columns = re.sub(r"\b(id|ply|value|position|score)\b", r"state.\1", columns)
-        end = chance.choice(
-            ("", "", f"LIMIT {term(3)}", "ORDER BY 1", "GROUP BY state.ply", "UNION SELECT 1")
-        )
-        yield f"SELECT {columns} FROM {tables} {end}"
+        limit = f"LIMIT {term(3)}"
+        ends = ("", "", limit, "ORDER BY 1", "GROUP BY state.ply", "UNION SELECT 1")
+        yield f"SELECT {columns} FROM {tables} {chance.choice(ends)}"
+
+
+# Limits
 
 
 @contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """End what takes longer than that of the processor's time, where Python sees to signals."""
+    """Stop what takes more of the processor's time, as soon as Python sees the signal."""
 
     def up(*_: object) -> None:
         raise TooSlowError
@@ -397,7 +335,7 @@ def limited(seconds: float) -> Iterator[None]:
 
 
 def memory(kind: str) -> float:
-    """Return MB that the process has (VmRSS), or had at most (VmHWM); 0 where Linux tells not."""
+    """Return MB that the process has (VmRSS), or had at most (VmHWM); 0 on other systems."""
     with suppress(OSError), open("/proc/self/status", encoding="ascii") as lines:
         for line in lines:
             if line.startswith(kind):
@@ -406,19 +344,21 @@ def memory(kind: str) -> float:
 
 
 def forget_peak() -> None:
-    """Let the peak be what the process has now."""
+    """Reset the peak to what the process has now."""
     with suppress(OSError), open("/proc/self/clear_refs", "w", encoding="ascii") as file:
         file.write("5")
 
 
+# Parsers
+
+
 @contextmanager
 def parsers() -> Iterator[list[Parser]]:
-    """Lend all parsers, over databases in a folder of their own, which is the current one."""
+    """Yield all parsers, over databases in a temporary folder, which is the current one."""
     with ExitStack() as stack:
         stack.enter_context(patch.dict(os.environ, {"GRAPHSTORE_DEBUG": ""}))
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        before = Path.cwd()
-        stack.callback(os.chdir, before)
+        stack.callback(os.chdir, Path.cwd())
         os.chdir(folder)
         (folder / "fuzzed.py").write_text(RULES)
         stores = {}
@@ -426,15 +366,15 @@ def parsers() -> Iterator[list[Parser]]:
             path = folder / (re.sub(r"\W+", "-", name) + ".db")
             build(name, path)
             stores[name] = stack.enter_context(Store.open(path))
-        train(stores["hexapawn(3,3)"].path, "known", games=20, seed=1)
-        known = [*positions(stores), *words(folder), *of_databases(stores["tictactoe"])]
-        known += commands(stores["tictactoe"].path)
-        known.append(explorer(stack, stores["tictactoe"].path))
-        known.append(damaged(stores["hexapawn(3,3)"].path, folder / "damaged.db"))
-        before_all = {each: each.read_bytes() for each in folder.glob("*.db")}
+        tictactoe, hexapawn = stores["tictactoe"], stores["hexapawn(3,3)"]
+        train(hexapawn.path, "known", games=20, seed=1)
+        known = [*positions(stores), *words(folder), *of_databases(tictactoe)]
+        known += [*commands(tictactoe.path), explorer(stack, tictactoe.path)]
+        known.append(damaged(hexapawn.path, folder / "damaged.db"))
+        before = {each: each.read_bytes() for each in folder.glob("*.db")}
         yield known
-        after_all = {each: each.read_bytes() for each in folder.glob("*.db") if each in before_all}
-        assert after_all == before_all, "an input has changed a database"
+        changed = [each.name for each in before if each.read_bytes() != before[each]]
+        assert not changed, f"an input has changed {changed}"
 
 
 def positions(stores: dict[str, Store]) -> Iterator[Parser]:
@@ -444,8 +384,8 @@ def positions(stores: dict[str, Store]) -> Iterator[Parser]:
     names += [f"fuzzed.py:{kind}" for kind in ("Heap", "Named", "Numbers", "Word", "Placed")]
     for name in dict.fromkeys(names):
         game = find_game(name)
-        store = stores.get(name)
-        yield Parser(f"position of {name}", 2, some_texts(game), reads_again(game, store))
+        ask = reads_again(game, stores.get(name))
+        yield Parser(f"position of {name}", 2, some_texts(game), ask)
 
 
 def some_texts(game: Game, *, lines: int = 8) -> list[str]:
@@ -468,9 +408,8 @@ def reads_again(game: Game, store: Store | None) -> Callable[[str], None]:
     def ask(text: str) -> None:
         position = game.read(text)
         here = np.array([position], dtype=np.int64)
-        (written_,) = game.texts(here)
-        assert game.read(written_) == position, (written_, "is read as another")
-        assert game.texts(np.array([game.read(written_)])) == [written_]
+        (again,) = game.texts(here)
+        assert game.read(again) == position, (again, "is read as another")
         assert game.read_many([text]).tolist() == [position], "read_many differs"
         canonical = game.canonical(here)
         assert game.canonical(canonical).tolist() == canonical.tolist()
@@ -485,18 +424,6 @@ def reads_again(game: Game, store: Store | None) -> Callable[[str], None]:
 
 def words(folder: Path) -> Iterator[Parser]:
     """Yield what reads names, numbers, settings and addresses."""
-    names = [
-        name for family in FAMILIES for name in (*family.examples, *family.large, family.usage)
-    ]
-    specs = [
-        f"fuzzed.py:{name}" for name in ("Heap", "Heap(3)", "Heap(most=3)", "Word", "Pair(1, 2)")
-    ]
-    specs += [
-        "fuzzed.py",
-        f"{folder}/fuzzed.py:Numbers",
-        "no.such.module:Name",
-        "fuzzed.py:Heap('a',)",
-    ]
 
     def name(text: str) -> None:
         find_builtin(text)
@@ -507,7 +434,7 @@ def words(folder: Path) -> Iterator[Parser]:
     def spec(text: str) -> None:
         module = text.partition(":")[0].strip().split(".")[0]
         others = module.isidentifier() and module != "fuzzed" and importlib.util.find_spec(module)
-        if not others and ":" in text:  # code of other modules is not to be run here
+        if not others and ":" in text:  # the code of other modules must not run here
             find_game(text)
 
     def integers(text: str) -> None:
@@ -525,11 +452,8 @@ def words(folder: Path) -> Iterator[Parser]:
     ultimate: Any = find_game("ultimate(closed)")
 
     def record(text: str) -> None:
-        data = (
-            bytes.fromhex(text)
-            if re.fullmatch("([0-9a-f]{2})*", text)
-            else text.encode("utf-8", "replace")
-        )
+        hexadecimal = re.fullmatch("([0-9a-f]{2})*", text)
+        data = bytes.fromhex(text) if hexadecimal else text.encode("utf-8", "replace")
         with suppress(GraphstoreError):
             position_of(ultimate, data)
         assert Record.unpack(data).pack() == data
@@ -556,27 +480,27 @@ def words(folder: Path) -> Iterator[Parser]:
                 path = addresses.write(game, position).split("/", 4)
                 assert addresses.read(path[3], [*path, ""][4]) == (game, position)
 
-    hexed = [record_of(ultimate, ultimate.read(each)).hex() for each in some_texts(ultimate)[::2]]
-    packed = [str(each) for each in encodings.pack32([0, 1 << 13, 1 << 13 | 1]).tolist()]
-    urls = [
-        "tictactoe.db",
-        "sqlite:///tictactoe.db",
-        "sqlite:tictactoe.db",
-        "fuzzed.py",
-        ".",
-        "nim.db",
+    names = [
+        name for family in FAMILIES for name in (*family.examples, *family.large, family.usage)
     ]
-    urls += ["postgresql://host/games", "file:tictactoe.db?mode=rwc", "sqlite:///:memory:"]
+    specs = [f"fuzzed.py:{spec}" for spec in SPECS]
+    specs += ["fuzzed.py", f"{folder}/fuzzed.py:Numbers", "no.such.module:Name"]
+    specs += ["fuzzed.py:Heap('a',)"]
+    packed = [str(each) for each in encodings.pack32([0, 1 << 13, 1 << 13 | 1]).tolist()]
+    packed += ["0 16 131088", "262143", "511 0"]
+    boards = (ultimate.read(each) for each in some_texts(ultimate)[::2])
+    hexed = [record_of(ultimate, each).hex() for each in boards]
+    staged = ["4/3/2/1", "2", "win=3", "longest=9", "empty=resign", "side=2"]
+    played = ["perfect", "mistakes=0.2", "random", "menace", "x-1_.y"]
+    urls = ["tictactoe.db", "sqlite:///tictactoe.db", "sqlite:tictactoe.db", "fuzzed.py", "."]
+    urls += ["nim.db", "postgresql://host/games", "file:tictactoe.db?mode=rwc"]
+    urls += ["sqlite:///:memory:"]
     yield Parser("name of a game", 4, names, name)
     yield Parser("rules of others", 2, specs, spec)
-    yield Parser("integers of others", 2, [*packed, "0 16 131088", "262143", "511 0"], integers)
+    yield Parser("integers of others", 2, packed, integers)
     yield Parser("records of ultimate", 3, hexed, record)
-    yield Parser(
-        "settings", 3, ["4/3/2/1", "2", "win=3", "longest=9", "empty=resign", "side=2"], settings
-    )
-    yield Parser(
-        "opponents", 3, ["perfect", "mistakes=0.2", "random", "menace", "x-1_.y"], opponent
-    )
+    yield Parser("settings", 3, staged, settings)
+    yield Parser("opponents", 3, played, opponent)
     yield Parser("databases", 2, urls, address)
     yield Parser("addresses", 3, ["XO./.X./...", "~2E~2E/..%20O", "~", "a%2Fb", "%FF"], place)
 
@@ -603,37 +527,32 @@ def of_databases(store: Store) -> Iterator[Parser]:
 
 
 def commands(path: Path) -> Iterator[Parser]:
-    """Yield whole commands, one word of each being the input, or what is typed at them."""
+    """Yield whole commands, in which ? is the input; without one it is typed at them."""
     texts = ["XO./.X./...", ".........", "8706", "x|o|.\n-+-+-\n.|x|.\n-+-+-\n.|.|."]
-    lines: dict[str, tuple[tuple[str, ...], Sequence[str]]] = {
-        "show": (("show", str(path), "?"), texts),
-        "line": (("line", str(path), "?"), texts),
-        "draw": (("draw", str(path), "?", "--format", "text"), texts),
-        "solve": (("solve", "tictactoe", "?", "--timeout", "0.3"), texts),
-        "sql": (("sql", "--seconds", "0.1", "--rows", "50", str(path), "?"), SQL),
-        "export": (("export", str(path), "--format", "csv", "--where", "?"), WHERE),
-        "agents": (("agents", str(path), "?"), ["menace", "known"]),
-        "play": (("play", str(path), "--seed", "1", "--moves", "?"), ["4 0 8", "0,1,2"]),
-        "against": (
-            ("play", str(path), "--moves", "0", "--against", "?"),
-            ["random", "mistakes=1"],
-        ),
-        "replies": (
-            ("play", str(path), "--seed", "1"),
-            ["4\nhint\nundo\n?\nmoves\n0\nq\n", "resign\n"],
-        ),
-    }
-    for name, (command, seeds) in lines.items():
+    typed = ["4\nhint\nundo\n?\nmoves\n0\nq\n", "resign\n"]
+    lines: list[tuple[str, str, Sequence[str]]] = [
+        ("show", "show FILE ?", texts),
+        ("line", "line FILE ?", texts),
+        ("draw", "draw FILE ? --format text", texts),
+        ("solve", "solve tictactoe ? --timeout 0.3", texts),
+        ("sql", "sql --seconds 0.1 --rows 50 FILE ?", SQL),
+        ("export", "export FILE --format csv --where ?", WHERE),
+        ("agents", "agents FILE ?", ["menace", "known"]),
+        ("play", "play FILE --seed 1 --moves ?", ["4 0 8", "0,1,2"]),
+        ("against", "play FILE --moves 0 --against ?", ["random", "mistakes=1"]),
+        ("replies", "play FILE --seed 1", typed),
+    ]
+    for name, line, seeds in lines:
+        command = [str(path) if word == "FILE" else word for word in line.split()]
         yield Parser(f"command: {name}", 0.6, seeds, commanded(command))
 
 
 def commanded(command: Sequence[str]) -> Callable[[str], None]:
-    """Return what runs a command, and refuses where it did, in one line."""
+    """Return what runs a command, and raises RefusedError if it ended in a proper error line."""
 
     def ask(text: str) -> None:
         line = [text if word == "?" else word for word in command]
-        typed = text.encode(errors="surrogatepass")
-        code, out, err = run(line, typed)
+        code, out, err = run(line, text.encode(errors="surrogatepass"))
         if code:
             last = err.rstrip("\n").split("\n")[-1]
             assert code in (1, 2), (code, err)
@@ -641,9 +560,8 @@ def commanded(command: Sequence[str]) -> Callable[[str], None]:
             assert "a bug" not in err, err
             raise RefusedError(last)
         for said in (out, err):
-            assert said.replace("\n", "").replace("\t", "").isprintable() or "csv" in line, (
-                "control"
-            )
+            printable = said.replace("\n", "").replace("\t", "").isprintable()
+            assert printable or "csv" in line, "control"
 
     return ask
 
@@ -672,8 +590,6 @@ def run(line: Sequence[str], typed: bytes = b"") -> tuple[int, str, str]:
 
 def explorer(stack: ExitStack, path: Path) -> Parser:
     """Return what answers the URLs of the explorer."""
-    from graphstore.web.application import application
-
     runner = stack.enter_context(asyncio.Runner())
     site = application([Store.open(path)])
     stack.callback(site.close)
@@ -690,23 +606,15 @@ def explorer(stack: ExitStack, path: Path) -> Parser:
         async def receive() -> Any:
             return {"type": "http.request", "body": b"", "more_body": False}
 
-        scope = {
+        scope: dict[str, Any] = {
             "type": "http",
-            "method": "GET",
-            "path": path.decode("utf-8", "replace"),
-            "raw_path": path,
-        }
-        scope |= {
-            "query_string": query,
-            "headers": [(b"host", b"localhost")],
             "http_version": "1.1",
-        }
-        scope |= {
             "scheme": "http",
-            "server": ("localhost", 80),
-            "client": ("localhost", 1),
-            "root_path": "",
+            "method": "GET",
         }
+        scope |= {"server": ("localhost", 80), "client": ("localhost", 1), "root_path": ""}
+        scope |= {"path": path.decode("utf-8", "replace"), "raw_path": path, "query_string": query}
+        scope |= {"headers": [(b"host", b"localhost")]}
         await app(scope, receive, send)
         return told[0]
 
@@ -716,58 +624,33 @@ def explorer(stack: ExitStack, path: Path) -> Parser:
         if code >= 400:
             raise RefusedError(f"status {code}")
 
-    pages = ["/", "/tictactoe", "/-/explore/tictactoe", "/-/explore/tictactoe/XO./.X./..."]
-    pages += [
-        "/-/explore/tictactoe/X../.O./...?against=perfect&as=2&turn=1&hide=1&from=0&to=1&cell=2"
-    ]
-    pages += [
-        "/-/explore/tictactoe/8706.json?agent=menace",
-        "/tictactoe/state?ply__lte=3&_sort=score",
-    ]
-    pages += [
-        "/tictactoe/state.json?_shape=array&_size=5&_next=7",
-        "/tictactoe/q_table.csv?_size=3",
-    ]
-    pages += ["/tictactoe.json?sql=SELECT+board(id)+FROM+state+LIMIT+2", "/tictactoe/edge/0,4"]
-    pages += [
-        f"/tictactoe.json?sql={quote(each)}"
-        for each in SQL
-        if "RECURSIVE" not in each and "more" not in each
-    ]
-    pages += [
-        "/tictactoe/state?_facet=ply&_where=ply%3D1&_search=X",
-        "/-/static/app.css",
-        "/-/versions.json",
-    ]
+    quick = (each for each in SQL if "RECURSIVE" not in each and "more" not in each)
+    pages = [*URLS, *(f"/tictactoe.json?sql={quote(each)}" for each in quick)]
     return Parser("URLs", 6, pages, ask)
 
 
 def damaged(path: Path, target: Path) -> Parser:
-    """Return what reads a database of which bytes were changed, as the text says by chance."""
+    """Return what reads a database in which bytes are changed at random, with the text as seed."""
     whole = path.read_bytes()
 
     def ask(text: str) -> None:
         data, chance = bytearray(whole), Random(ascii(text))
-        page = 4096 * chance.randrange(len(data) // 4096)
+        at = PAGE * chance.randrange(len(data) // PAGE)
+        page = slice(at, at + PAGE)
         way = chance.random()
         if way < 0.15:
             del data[chance.randrange(len(data)) :]
         elif way < 0.3:
-            other = 4096 * chance.randrange(len(data) // 4096)
-            data[page : page + 4096], data[other : other + 4096] = (
-                data[other : other + 4096],
-                data[page : page + 4096],
-            )
+            begin = PAGE * chance.randrange(len(data) // PAGE)
+            other = slice(begin, begin + PAGE)
+            data[page], data[other] = data[other], data[page]
         elif way < 0.4:
-            data[page : page + 4096] = (
-                chance.randbytes(4096) if chance.random() < 0.5 else bytes(4096)
-            )
+            data[page] = chance.randbytes(PAGE) if chance.random() < 0.5 else bytes(PAGE)
         else:
             for _ in range(int(2 ** (8 * chance.random()))):
-                near = page if chance.random() < 0.5 else chance.randrange(len(data) - 4096)
-                data[near + chance.randrange(4096 if chance.random() < 0.5 else 100)] = (
-                    chance.randrange(256)
-                )
+                near = at if chance.random() < 0.5 else chance.randrange(len(data) - PAGE)
+                spot = near + chance.randrange(PAGE if chance.random() < 0.5 else 100)
+                data[spot] = chance.randrange(256)
         target.write_bytes(data)
         read_all(target, chance)
 

@@ -1,41 +1,36 @@
-"""What building in parts costs, beside the build in memory, and what that says of larger games.
+"""Measure what building in parts costs, beside the build in memory, and predict larger games.
 
-Every run is in a process of its own, so that its peak memory is its own. The short ones take turns,
-and the best time of each counts, since other work on the machine can only add to a time. All runs
-of a game must have the same content digest, and it is an error if they do not. Nothing is asserted
-about time: a table says which aims this run met. Costs are fitted to the times, and shown with what
-they leave unexplained; by them games are predicted that were not built.
+Every run is in its own process, so its peak memory is its own. Runs take turns, and the best time
+of each counts, since other work on the machine can only add to a time. All runs of a game must have
+the same content digest; it is an error if they do not. Nothing is asserted about time: a table says
+which aims this run met. Costs are fitted to the times, and shown with the residuals of the fit.
+They predict games that were not built.
 """
 
 import argparse
 import json
-import os
-import platform
 import re
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from shared import Figures, Laps, as_text, best_runs, in_own_process, machine, peak_bytes, run_main
 
 from graphstore import Folder, GraphstoreError, build_folder, explore, find_game, load, solve
 from graphstore.building.out_of_core import OVERHEAD
 from graphstore.building.parts.build import BYTES_A_MOVE, BYTES_A_STATE, BYTES_ASKED
 from graphstore.building.parts.partition import BUCKETS
-from graphstore.building.saving import Clock, save
+from graphstore.building.saving import save
 from graphstore.solver.columns import Worth
 from graphstore.store.arrow import pyarrow
 from graphstore.store.columns import SolvedGraph
 from graphstore.store.folder.layout import draft_of, write_rows
 from graphstore.store.store import find_place
-
-Figures = dict[str, Any]
 
 GAMES = ("connect(4,4)", "connect(4,5)", "connect(6,3)", "connect(5,4)")
 LARGE = "connect(6,4)"
@@ -45,6 +40,7 @@ WORKERS = (1, 2)
 ROUNDS = 3
 
 AIM_ONE_PART, AIM_TWO_WORKERS = 1.5, 1.5
+COMPARED = ("explore + solve", "folder", "SQLite")
 AIMED = 1_000_000  # states of the games that the aims are for, if there are such
 
 MB, TB = 1e6, 1e12
@@ -56,21 +52,13 @@ KEPT_FILES = 3  # files of a block in work/ once all is explored: two of arrays 
 
 
 class Target(NamedTuple):
-    """A game that nobody has built with this, and what is known of it.
-
-    Attributes:
-        name: of the game.
-        positions: published: all that play can reach, mirror images counted apart.
-        waves: how many plies it has, and one more.
-        widest: what share of all states the widest wave has.
-        moves: of a state, on average; an assumption, see docs/scale.md.
-    """
+    """A game that has not been built with graphstore."""
 
     name: str
-    positions: int
-    waves: int
-    widest: float
-    moves: float
+    positions: int  # published: all that play can reach, mirror images counted apart
+    waves: int  # its plies, and one more
+    widest: float  # the share of all states that the widest wave has
+    moves: float  # of a state, on average; an assumption, see docs/scale.md
 
 
 TARGETS = (
@@ -81,23 +69,14 @@ TARGETS = (
 
 
 class Cluster(NamedTuple):
-    """Machines that share a file system, by their published figures.
-
-    Attributes:
-        name: what they are.
-        nodes: how many of them.
-        cores: of a node.
-        memory: of a node, bytes.
-        disk: that all share, bytes.
-        speed: of that, bytes a second in all.
-    """
+    """Machines that share a file system, by their published figures."""
 
     name: str
     nodes: int
-    cores: int
-    memory: float
-    disk: float
-    speed: float
+    cores: int  # of a node
+    memory: float  # of a node, bytes
+    disk: float  # of all together, bytes
+    speed: float  # of the disk, bytes a second in all
 
 
 CLUSTERS = (
@@ -108,22 +87,38 @@ CLUSTERS = (
 """Sources in docs/scale.md. Of the 16, the network of 100 Gbit/s each bounds the speed."""
 
 
+class Section(NamedTuple):
+    """A table under a sentence that says what it is."""
+
+    says: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    @classmethod
+    def of(cls, says: str, rows: Sequence[dict[str, str]]) -> "Section":
+        """Return the table of rows that name their cells."""
+        return cls(says, [*rows[0]], [[*row.values()] for row in rows])
+
+    def text(self) -> str:
+        """Return it for a terminal."""
+        return f"{self.says}\n\n{as_text(self.head, self.rows)}"
+
+    def markdown(self) -> str:
+        """Return it for a document."""
+        rule = ("---", *("--:" for _ in self.head[1:]))
+        lines = (f"| {' | '.join(row)} |" for row in (self.head, rule, *self.rows))
+        return "\n".join([self.says, "", *(re.sub(" +", " ", line) for line in lines)])
+
+
 def main() -> None:
-    """Measure all, or, as a child of that, one run; print tables."""
+    """Measure all, or read what was measured; print tables."""
     arguments = _arguments()
-    if arguments.piece:
-        try:
-            figures = PIECES[arguments.piece](json.loads(arguments.task), Path(arguments.folder))
-        except GraphstoreError as error:
-            sys.exit(f"scaling: {error}")
-        print(json.dumps(figures))
-        return
     if arguments.again:
         result, blocks = read_again(arguments.again)
     else:
         result = measured(arguments)
         blocks = told(result)
-    show = as_markdown if arguments.markdown or arguments.into else as_text
+    show = Section.markdown if arguments.markdown or arguments.into else Section.text
     shown = {name: "\n\n".join(map(show, sections)) for name, sections in blocks.items()}
     if arguments.into:
         put_into(Path(arguments.into), shown)
@@ -145,9 +140,6 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--json", action="store_true", help="print JSON, for --again")
     parser.add_argument("--markdown", action="store_true", help="print the tables of docs/scale.md")
     parser.add_argument("--into", metavar="FILE", help="put the tables into a document like that")
-    parser.add_argument("--piece", help=argparse.SUPPRESS)
-    parser.add_argument("--task", help=argparse.SUPPRESS)
-    parser.add_argument("--folder", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if min(arguments.rounds, arguments.parts) < 1:
         parser.error("--rounds and --parts must be at least 1")
@@ -155,28 +147,24 @@ def _arguments() -> argparse.Namespace:
     return arguments
 
 
-def read_again(file: str) -> tuple[Figures, dict[str, list["Section"]]]:
-    """Return what a file says that --json has written, and its tables."""
+def read_again(file: str) -> tuple[Figures, dict[str, list[Section]]]:
+    """Return the result in a file that --json has written, and its tables."""
     try:
         result = json.loads(Path(file).read_text())
         return result, told(result)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        sys.exit(f"scaling: {file} is no JSON of an earlier run: {error}")
+        raise GraphstoreError(f"{file} is not JSON of an earlier run: {error}") from error
 
 
 def put_into(document: Path, shown: dict[str, str]) -> None:
     """Replace what a document has between ``<!-- NAME -->`` and ``<!-- end of NAME -->``."""
-    try:
-        text = document.read_text()
-    except OSError as error:
-        sys.exit(f"scaling: {document} cannot be read: {error.strerror}")
+    text = document.read_text()
     for name, tables in shown.items():
-        begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
-        before, found, rest = text.partition(begin)
-        _, closed, after = rest.partition(end)
-        if not (found and closed):
-            sys.exit(f"scaling: {document} has no place for what is {name}: {begin} {end}")
-        text = "\n".join((before + begin, tables, end + after))
+        marks = f"<!-- {name} -->", f"<!-- end of {name} -->"
+        new = "\n".join((marks[0], tables, marks[1]))
+        text, found = re.subn("(?s)" + ".*?".join(marks), new.replace("\\", r"\\"), text)
+        if not found:
+            raise GraphstoreError(f"{document} has no place for the tables: {' '.join(marks)}")
     document.write_text(text)
 
 
@@ -186,88 +174,66 @@ def put_into(document: Path, shown: dict[str, str]) -> None:
 def measured(arguments: argparse.Namespace) -> Figures:
     """Return the best run of every kind."""
     workers = () if arguments.no_cluster else WORKERS
-    games = [*dict.fromkeys([*(arguments.games or GAMES), arguments.split])]
-    parts = [parts for parts in PARTS if parts <= arguments.parts]
-    tasks = [*_tasks(games, arguments.split, parts, workers)] * arguments.rounds
+    tasks = []
+    for game in dict.fromkeys([*(arguments.games or GAMES), arguments.split]):
+        tasks += [_task("memory", game), _task("parts", game, parts=1)]
+    parts = [parts for parts in PARTS if 1 < parts <= arguments.parts]
+    tasks += [_task("parts", arguments.split, parts=each) for each in parts]
+    tasks += [_task("parts", arguments.split, cluster=f"local:{each}") for each in workers]
+    tasks *= arguments.rounds
     if arguments.full:
-        tasks += [*_tasks([LARGE], None, (), ())]
-        tasks += [_task("parts", LARGE, None, f"local:{size}") for size in workers]
-    best: dict[str, Figures] = {}
-    for number, task in enumerate(tasks, 1):
-        what = " ".join(str(each) for each in task.values() if each is not None)
-        print(f"{number}/{len(tasks)}  {what} ...", file=sys.stderr, flush=True)
-        run = task | _child(task)
-        known = best.setdefault(what, run)
-        if run["explore"] + run["solve"] < known["explore"] + known["solve"]:
-            best[what] = run
+        tasks += [_task("memory", LARGE), _task("parts", LARGE, parts=1)]
+        tasks += [_task("parts", LARGE, cluster=f"local:{each}") for each in workers]
+    best = best_runs(tasks, _child, lambda run: run["explore"] + run["solve"])
     digests: dict[str, str] = {}
-    for run in best.values():
-        if digests.setdefault(run["game"], run["digest"]) != run["digest"]:
-            sys.exit(f"scaling: builds of {run['game']} differ: {run}")
+    for each in best.values():
+        if digests.setdefault(each["game"], each["digest"]) != each["digest"]:
+            raise GraphstoreError(f"builds of {each['game']} differ: {each}")
+    about = machine()
     return {
         "date": datetime.now(UTC).date().isoformat(),
-        "machine": machine(),
+        "machine": f"{about['cores']} cores, {about['memory_gib']} GiB of memory, "
+        f"Python {about['python']}, numpy {about['numpy']}",
         "rounds": arguments.rounds,
         "split": arguments.split,
         "runs": [*best.values()],
     }
 
 
-def _tasks(
-    games: Sequence[str], split: str | None, parts: Iterable[int], workers: Iterable[int]
-) -> Iterator[Figures]:
-    for game in games:
-        yield _task("memory", game, None, None)
-        yield _task("parts", game, 1, None)
-    if split is not None:
-        yield from (_task("parts", split, number, None) for number in parts if number > 1)
-        yield from (_task("parts", split, None, f"local:{size}") for size in workers)
-
-
-def _task(piece: str, game: str, parts: int | None, cluster: str | None) -> Figures:
+def _task(
+    piece: str, game: str, *, parts: int | None = None, cluster: str | None = None
+) -> Figures:
     return {"piece": piece, "game": game, "parts": parts, "cluster": cluster}
 
 
 def _child(task: Figures) -> Figures:
-    """Return one run's figures, measured in a process of its own, whose files are removed."""
+    """Return a task with its figures, measured in a process of its own; its files are removed."""
     with tempfile.TemporaryDirectory(prefix="graphstore-scaling-") as folder:
-        command = [sys.executable, __file__, "--piece", task["piece"], "--folder", folder]
-        command += ["--task", json.dumps(task)]
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
-    if done.returncode:
-        sys.exit(f"scaling: a run failed: {task}; what it wrote stands above")
-    figures: Figures = json.loads(done.stdout)
-    return figures
+        found: Figures = in_own_process(__file__, f"piece_{task['piece']}", task, folder)
+    return task | found
 
 
-def machine() -> str:
-    """Return what the figures depend on."""
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return (
-        f"{os.cpu_count()} cores, {memory:.0f} GiB of memory, Python {platform.python_version()}, "
-        f"numpy {np.__version__}"
-    )
-
-
-def piece_memory(task: Figures, folder: Path) -> Figures:
+def piece_memory(task: Figures, folder: str) -> Figures:
     """Measure the build in memory: exploring, solving, the files of a folder, and into SQLite."""
-    _import_all()
-    game = find_game(task["game"])
-    clock = Clock()
+    pyarrow().array(np.zeros(1))  # imports what would count otherwise
+    game, file = find_game(task["game"]), Path(folder, "memory.db")
+    laps = Laps()
     graph = explore(game)
-    clock.lap("explore")
+    laps.lap("explore")
     solve(graph)
-    clock.lap("solve")
+    laps.lap("solve")
     content = SolvedGraph(game, graph)
     for table in ("state", "edge"):
-        write_rows(folder / f"{table}.parquet", table, (rows for *_, rows in content.rows(table)))
-    clock.lap("files")
+        write_rows(
+            Path(folder, f"{table}.parquet"), table, (rows for *_, rows in content.rows(table))
+        )
+    laps.lap("files")
     since = time.perf_counter()
-    save(game.name, find_place(folder / "memory.db"), lambda _: SolvedGraph(game, graph))
+    save(game.name, find_place(file), lambda _: SolvedGraph(game, graph))
     return {
-        **clock.laps,
+        **laps.seconds,
         "sqlite": round(time.perf_counter() - since, 3),
-        "sqlite_bytes": (folder / "memory.db").stat().st_size,
+        "sqlite_bytes": file.stat().st_size,
         "states": content.states,
         "moves": content.moves,
         "digest": content.row()["digest"],
@@ -275,10 +241,10 @@ def piece_memory(task: Figures, folder: Path) -> Figures:
     }
 
 
-def piece_parts(task: Figures, folder: Path) -> Figures:
+def piece_parts(task: Figures, folder: str) -> Figures:
     """Measure the build in parts: exploring, solving, digests, and the folder into SQLite."""
-    _import_all()
-    path, most = folder / "game.parts", 0
+    pyarrow().array(np.zeros(1))  # imports what would count otherwise
+    path, most = Path(folder, "game.parts"), 0
     draft, begun, last = draft_of(path), dict[str, float](), dict[str, float]()
 
     def look(phase: str, *_: int | None) -> None:
@@ -315,22 +281,9 @@ def piece_parts(task: Figures, folder: Path) -> Figures:
         figures["edge_digests"] = round(edges, 4)
     if cluster is None and parts == 1:
         since = time.perf_counter()
-        load(path, folder / "parts.db")
+        load(path, Path(folder, "parts.db"))
         figures["load"] = round(time.perf_counter() - since, 3)
     return figures
-
-
-def _import_all() -> None:
-    """Import what would count otherwise: pyarrow, and what it imports for its first array."""
-    pyarrow().array(np.zeros(1))
-
-
-def peak_bytes() -> int:
-    """Return the most memory that this process has held."""
-    import resource  # POSIX only
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # bytes on macOS, else kilobytes
-    return peak * (1 if sys.platform == "darwin" else 1024)
 
 
 def _bytes(folder: Path) -> int:
@@ -338,14 +291,6 @@ def _bytes(folder: Path) -> int:
 
 
 # What the runs say
-
-
-class Section(NamedTuple):
-    """A table under a sentence that says what it is."""
-
-    says: str
-    head: tuple[str, ...]
-    rows: Sequence[tuple[str, ...]]
 
 
 def told(result: Figures) -> dict[str, list[Section]]:
@@ -371,17 +316,15 @@ def told(result: Figures) -> dict[str, list[Section]]:
 def beside_memory(runs: list[Figures], when: str) -> Section:
     """Return the times of one part in one process beside those in memory."""
     head = ["game", "states", "moves"]
-    for what in ("explore + solve", "folder", "SQLite"):
+    for what in COMPARED:
         head += [f"{what}: in memory, s", "in parts, s", "ratio"]
     rows = []
     for one, memory in _pairs(runs):
         row = [one["game"], f"{one['states']:,}", f"{one['moves']:,}"]
         for ours, theirs in _compared(one, memory):
             row += [f"{theirs:.1f}", f"{ours:.1f}", f"{ours / theirs:.2f}"]
-        rows.append(tuple(row))
-    return Section(
-        f"One part, one process, beside the build in memory ({when}).", tuple(head), rows
-    )
+        rows.append(row)
+    return Section(f"One part, one process, beside the build in memory ({when}).", head, rows)
 
 
 def _pairs(runs: list[Figures]) -> Iterator[tuple[Figures, Figures]]:
@@ -405,25 +348,23 @@ def _compared(one: Figures, memory: Figures) -> list[tuple[float, float]]:
 
 def taken(runs: list[Figures]) -> Section:
     """Return the memory, the disk and the messages of one part."""
-    head = ["game", "memory: in memory, MB", "in parts, MB", "disk while building, MB"]
-    head += ["folder, MB", "bytes a state", "bytes a move", "messages", "sent, MB"]
     rows = []
     for one, memory in _pairs(runs):
         messages, sent = _sent(one)
         rows.append(
-            (
-                one["game"],
-                f"{memory['peak_bytes'] / MB:,.0f}",
-                f"{_peak(one) / MB:,.0f}",
-                f"{one['most_bytes'] / MB:,.1f}",
-                f"{(one['state_bytes'] + one['edge_bytes']) / MB:,.1f}",
-                f"{one['state_bytes'] / one['states']:.1f}",
-                f"{one['edge_bytes'] / one['moves']:.1f}",
-                f"{messages:,}",
-                f"{sent / MB:,.1f}",
-            )
+            {
+                "game": one["game"],
+                "memory: in memory, MB": f"{memory['peak_bytes'] / MB:,.0f}",
+                "in parts, MB": f"{_peak(one) / MB:,.0f}",
+                "disk while building, MB": f"{one['most_bytes'] / MB:,.1f}",
+                "folder, MB": f"{(one['state_bytes'] + one['edge_bytes']) / MB:,.1f}",
+                "bytes a state": f"{one['state_bytes'] / one['states']:.1f}",
+                "bytes a move": f"{one['edge_bytes'] / one['moves']:.1f}",
+                "messages": f"{messages:,}",
+                "sent, MB": f"{sent / MB:,.1f}",
+            }
         )
-    return Section("What that takes.", tuple(head), rows)
+    return Section.of("What that takes.", rows)
 
 
 def _sent(run: Figures) -> tuple[int, int]:
@@ -439,49 +380,34 @@ def _peak(run: Figures) -> int:
 
 def split(runs: list[Figures], game: str) -> Section:
     """Return what parts and workers change, for the games that have workers, too."""
-    head = [
-        "game",
-        "by",
-        "parts",
-        "starting, s",
-        "explore, s",
-        "solve, s",
-        "of one",
-        "digests, s",
-        "steps",
-    ]
-    head += ["messages", "sent, MB", "expected, MB", "memory of a process, MB", "files"]
     ones: dict[tuple[str, bool], float] = {}
     rows = []
     for run in runs:
         if run["piece"] != "parts" or (run["game"] != game and run["cluster"] is None):
             continue
         seconds = run["explore"] + run["solve"]
+        one = ones.setdefault((run["game"], run["cluster"] is None), seconds)
         messages, sent = _sent(run)
         expected = sendings(run["states"], run["moves"], run["parts"]) if run["parts"] else None
         rows.append(
-            (
-                run["game"],
-                run["cluster"] or "one process",
-                f"{run['parts'] or 'chosen'}",
-                f"{run['start']:.1f}",
-                f"{run['explore']:.1f}",
-                f"{run['solve']:.1f}",
-                f"{seconds / ones.setdefault((run['game'], run['cluster'] is None), seconds):.2f}",
-                f"{run['digests']:.1f}",
-                f"{_steps(run):,}",
-                f"{messages:,}",
-                f"{sent / MB:,.1f}",
-                "" if expected is None else f"{expected / MB:,.1f}",
-                f"{_peak(run) / MB:,.0f}",
-                f"{run['files']:,}",
-            )
+            {
+                "game": run["game"],
+                "by": run["cluster"] or "one process",
+                "parts": f"{run['parts'] or 'chosen'}",
+                "starting, s": f"{run['start']:.1f}",
+                "explore, s": f"{run['explore']:.1f}",
+                "solve, s": f"{run['solve']:.1f}",
+                "of one": f"{seconds / one:.2f}",
+                "digests, s": f"{run['digests']:.1f}",
+                "steps": f"{sum(int(each['steps']) for each in run['took'].values()):,}",
+                "messages": f"{messages:,}",
+                "sent, MB": f"{sent / MB:,.1f}",
+                "expected, MB": "" if expected is None else f"{expected / MB:,.1f}",
+                "memory of a process, MB": f"{_peak(run) / MB:,.0f}",
+                "files": f"{run['files']:,}",
+            }
         )
-    return Section("Parts and workers.", tuple(head), rows)
-
-
-def _steps(run: Figures) -> int:
-    return sum(int(each["steps"]) for each in run["took"].values())
+    return Section.of("Parts and workers.", rows)
 
 
 def sendings(states: float, moves: float, parts: int) -> float:
@@ -502,19 +428,12 @@ def sendings(states: float, moves: float, parts: int) -> float:
 
 
 class Costs(NamedTuple):
-    """What was fitted.
+    """What was fitted, a state and a move; `work` is also a step and a file opened before these."""
 
-    Attributes:
-        work: seconds of one core, exploring and solving: a step, a file opened, a state, a move.
-        digests: seconds of one core of the digests a state and a move.
-        one_sent: bytes that are sent a state and a move, with one part.
-        files: bytes of the folder a state and a move, the most measured.
-    """
-
-    work: tuple[float, ...]
-    digests: tuple[float, ...]
-    one_sent: tuple[float, ...]
-    files: tuple[float, float]
+    work: tuple[float, ...]  # seconds of one core, exploring and solving
+    digests: tuple[float, ...]  # seconds of one core
+    one_sent: tuple[float, ...]  # bytes that are sent with one part
+    files: tuple[float, float]  # bytes of the folder, the most measured
 
 
 def costs_of(runs: list[Figures]) -> Costs:
@@ -606,40 +525,44 @@ def residuals(runs: list[Figures], costs: Costs) -> Section:
     for run in _alone(runs):
         expected = sum(c * n for c, n in zip(costs.work, _counts(run), strict=True))
         worked = _worked(run)
-        off = f"{expected / worked - 1:+.0%}"
-        rows.append((run["game"], f"{run['parts']}", f"{worked:.1f}", f"{expected:.1f}", off))
-    head = ("game", "parts", "seconds in steps", "fitted", "off")
-    return Section("How well that fits.", head, rows)
+        rows.append(
+            {
+                "game": run["game"],
+                "parts": f"{run['parts']}",
+                "seconds in steps": f"{worked:.1f}",
+                "fitted": f"{expected:.1f}",
+                "off": f"{expected / worked - 1:+.0%}",
+            }
+        )
+    return Section.of("How well that fits.", rows)
 
 
 def aims(runs: list[Figures]) -> Section:
     """Return which aims were met."""
     rows = []
+
+    def aim(what: str, found: float, words: str, *, met: bool) -> None:
+        cells = (what, f"{found:.2f}", words, "yes" if met else "NO")
+        rows.append(dict(zip(("what", "measured", "aim", "met"), cells, strict=True)))
+
     least = min(AIMED, max(run["states"] for run in runs))
     for one, memory in _pairs(runs):
         if one["states"] < least:
             continue
-        pairs = zip(("explore + solve", "folder", "SQLite"), _compared(one, memory), strict=True)
-        for what, (ours, theirs) in pairs:
-            ratio = ours / theirs
-            met = "yes" if ratio <= AIM_ONE_PART else "NO"
-            aim = f"at most {AIM_ONE_PART}"
-            rows.append((f"one part, {what}, {one['game']}", f"{ratio:.2f}", aim, met))
+        for what, (ours, theirs) in zip(COMPARED, _compared(one, memory), strict=True):
+            ratio, words = ours / theirs, f"at most {AIM_ONE_PART}"
+            aim(f"one part, {what}, {one['game']}", ratio, words, met=ratio <= AIM_ONE_PART)
     by = {(run["game"], run["cluster"]): run for run in runs if run["cluster"]}
-    for (game, cluster), run in by.items():
+    for (game, cluster), two in by.items():
         if cluster == "local:2" and (game, "local:1") in by:
-            one = by[game, "local:1"]
             for what, start in (("", 0), (", once they run", 1)):
-                each = [r["explore"] + r["solve"] - start * r["start"] for r in (one, run)]
-                gain = each[0] / each[1]
-                met = "yes" if gain >= AIM_TWO_WORKERS else "NO"
-                aim = f"at least {AIM_TWO_WORKERS}"
-                rows.append((f"two workers over one{what}, {game}", f"{gain:.2f}", aim, met))
-    return Section(
-        "Which aims this run met, of a million states or more.",
-        ("what", "measured", "aim", "met"),
-        rows,
-    )
+                each = [
+                    r["explore"] + r["solve"] - start * r["start"]
+                    for r in (by[game, "local:1"], two)
+                ]
+                gain, words = each[0] / each[1], f"at least {AIM_TWO_WORKERS}"
+                aim(f"two workers over one{what}, {game}", gain, words, met=gain >= AIM_TWO_WORKERS)
+    return Section.of("Which aims this run met, of a million states or more.", rows)
 
 
 def predicted(target: Target, costs: Costs) -> Section:
@@ -699,34 +622,5 @@ def forecast(target: Target, cluster: Cluster, costs: Costs) -> dict[str, str]:
     }
 
 
-# Printing
-
-
-def as_text(section: Section) -> str:
-    """Return a table for a terminal."""
-    rows = [section.head, *section.rows]
-    wide = [max(len(row[column]) for row in rows) for column in range(len(section.head))]
-    lines = [
-        "  ".join(
-            cell.rjust(width) if column else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(row, wide, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
-    return "\n".join([section.says, "", *lines])
-
-
-def as_markdown(section: Section) -> str:
-    """Return a table for a document."""
-    rule = ("---", *("--:" for _ in section.head[1:]))
-    rows = [" | ".join(row) for row in (section.head, rule, *section.rows)]
-    return "\n".join([section.says, "", *(re.sub(" +", " ", f"| {row} |") for row in rows)])
-
-
-PIECES: dict[str, Callable[[Figures, Path], Figures]] = {
-    "memory": piece_memory,
-    "parts": piece_parts,
-}
-
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -1,31 +1,28 @@
-"""How many positions there are after each ply, beside the numbers that were published.
+"""Print how many positions there are after each ply, beside the published numbers.
 
-From a database the census says what the positions are worth, too. A name is walked through, ply by
-ply, without solving; with --plies also a game far too large to build, such as connect(7,6). Where
-published numbers are known they stand in a column, and the exit code is 1 if any differs.
+A database is also asked what the positions are worth. A name is explored ply by ply, without
+solving; with --plies also a game that is far too large to build, such as connect(7,6). If the
+published numbers are known they are in a column, and the exit code is 1 if any differs.
 """
 
-import argparse
-import os
 import sys
 from collections.abc import Iterator
 from itertools import islice
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from common import DATABASE_OR_NAME, Row, is_database, number, options, print_rows, run_main
 
-from graphstore import Game, GraphstoreError, Store, find_game
-from graphstore.cli.console import print_json, print_table
+from graphstore import Game, Store, find_game
+from graphstore.cli.console import print_json
 from graphstore.errors import TooLargeError
 from graphstore.rules.game import IN_PLAY
 
 MOST = 20_000_000  # states of a walk: some GB
-Row = dict[str, Any]
 
 
 class Published(NamedTuple):
-    """Numbers by ply, from 0 on, of which there may be more; of states or of positions."""
+    """The first numbers by ply, of states or of positions."""
 
     source: str
     counts: str
@@ -50,36 +47,29 @@ TOTALS = {  # columns, rows, positions in all: John Tromp, tromp.github.io/c4/c4
 
 
 def main() -> None:
-    """Print the census of a game, and fail where it is not the published one."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("game", help="a database, or a name such as tictactoe")
-    parser.add_argument("--plies", type=int, help="stop after so many plies")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    """Print the census of a game, and fail if it is not the published one."""
+    parser = options(__doc__, "game", DATABASE_OR_NAME)
+    parser.add_argument("--plies", type=number, help="stop after so many plies")
     arguments = parser.parse_args()
-    if arguments.plies is not None and arguments.plies < 0:
-        parser.error("--plies must not be negative")
-    try:
-        name, rows, whole = census(arguments.game, arguments.plies)
-    except GraphstoreError as error:
-        sys.exit(f"census: {error}")
+    name, rows, whole = census(arguments.game, arguments.plies)
     wrong = compare(name, rows) if whole else []
     if arguments.json:
         print_json({"game": name, "census": rows, "wrong": wrong})
     else:
-        print_table([*rows[0]], [[*row.values()] for row in rows])
+        print_rows(rows)
     if wrong:
         sys.exit(f"census: {name}: {'; '.join(wrong)}")
 
 
 def census(game: str, plies: int | None = None) -> tuple[str, list[Row], bool]:
-    """Return a game's name and rows by ply, of a database or a walk; and whether from its starts.
+    """Return the name of a game, its rows by ply, and whether they begin at its starts.
 
     >>> name, rows, whole = census("connect(7,6)", 4)
     >>> name, [row["positions"] for row in rows], whole
     ('connect(7,6)', [1, 7, 49, 238, 1120], True)
     """
     end = None if plies is None else plies + 1
-    if Path(game).suffix == ".db":
+    if is_database(game):
         with Store.open(game) as store:
             whole = store.info["extent"] == "whole"
             return store.info["name"], store.census()[:end], whole
@@ -88,10 +78,10 @@ def census(game: str, plies: int | None = None) -> tuple[str, list[Row], bool]:
 
 
 def walk(game: Game) -> Iterator[Row]:
-    """Yield a row a ply: the states that play can reach in so many plies and no fewer.
+    """Yield a row for each ply: the states that are reached in so many plies and not in fewer.
 
     Raises:
-        TooLargeError: there are more than this can hold.
+        TooLargeError: the states do not fit in memory.
     """
     new = np.unique(game.canonical(game.start_states()))
     known, ply = new, 0
@@ -113,7 +103,7 @@ def walk(game: Game) -> Iterator[Row]:
 
 
 def compare(name: str, rows: list[Row]) -> list[str]:
-    """Put the published numbers into the rows; return where they differ, in words.
+    """Put the published numbers into the rows, and return the differences in words.
 
     >>> rows = [{"ply": 0, "states": 1}, {"ply": 1, "states": 4}]
     >>> compare("tictactoe", rows)
@@ -122,26 +112,20 @@ def compare(name: str, rows: list[Row]) -> list[str]:
     [1, 3]
     """
     wrong = []
-    published = PUBLISHED.get(name)
-    if published is not None:
+    if name in PUBLISHED:
+        source, counts, by_ply = PUBLISHED[name]
         for row in rows:
-            known = dict(enumerate(published.by_ply)).get(row["ply"])
-            row["published"] = known
-            if known not in (None, row[published.counts]):
+            known = row["published"] = dict(enumerate(by_ply)).get(row["ply"])
+            if known not in (None, row[counts]):
                 wrong.append(
-                    f"ply {row['ply']} has {row[published.counts]:,} {published.counts}, "
-                    f"{published.source} says {known:,}"
+                    f"ply {row['ply']} has {row[counts]:,} {counts}, {source} says {known:,}"
                 )
     columns, height, total = TOTALS.get(name, (0, 0, 0))
-    if total and len(rows) == columns * height + 1:
-        found = sum(row["positions"] for row in rows)
-        if found != total:
-            wrong.append(f"{found:,} positions in all, John Tromp says {total:,}")
+    found = sum(row.get("positions", 0) for row in rows)
+    if total and len(rows) == columns * height + 1 and found != total:
+        wrong.append(f"{found:,} positions in all, John Tromp says {total:,}")
     return wrong
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except (BrokenPipeError, KeyboardInterrupt):  # `head` has seen enough, or a person has
-        os._exit(1)
+    run_main(main)

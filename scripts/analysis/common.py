@@ -1,0 +1,84 @@
+"""What the scripts of this folder share: their options, their errors and their tables."""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from graphstore import GraphstoreError
+from graphstore.cli.console import print_table
+
+Row = dict[str, Any]
+
+DATABASE = "a database that graphstore built"
+DATABASE_OR_NAME = "a database, or a name such as tictactoe"
+
+
+def run_main(main: Callable[[], None]) -> None:
+    """Run a script: an error is one line on stderr, and the exit code is 1."""
+    script = Path(sys.argv[0]).stem
+    try:
+        main()
+    except GraphstoreError as error:
+        sys.exit(f"{script}: {error}")
+    except (BrokenPipeError, KeyboardInterrupt):  # `head` has read enough, or Ctrl-C
+        os._exit(1)
+    except OSError as error:
+        sys.exit(f"{script}: {error.filename}: {error.strerror}")
+
+
+def options(description: str | None, source: str, text: str) -> argparse.ArgumentParser:
+    """Return a parser with --json and the one positional argument, given as its name and help."""
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(source, help=text)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    return parser
+
+
+def number(text: str) -> int:
+    """Return an option's value, a number that is not negative."""
+    if int(text) < 0:
+        raise argparse.ArgumentTypeError("must not be negative")
+    return int(text)
+
+
+def add_limit(parser: argparse.ArgumentParser) -> None:
+    """Add --limit."""
+    parser.add_argument("--limit", type=number, default=10, help="rows shown, default: %(default)s")
+
+
+def add_plot(parser: argparse.ArgumentParser) -> None:
+    """Add --plot."""
+    parser.add_argument("--plot", metavar="PNG", help="draw it, too (needs matplotlib)")
+
+
+def check_plot(parser: argparse.ArgumentParser, plot: str | None, source: str) -> None:
+    """Refuse a --plot that is not a PNG, or that is the database."""
+    if plot and not plot.lower().endswith(".png"):
+        parser.error(f"--plot {plot}: its name must end in .png, because it will be a PNG")
+    if plot and Path(plot).resolve() == Path(source).resolve():
+        parser.error(f"--plot {plot} would replace the database")
+
+
+def is_database(source: str) -> bool:
+    """Return whether an argument is a database, and not the name of a game."""
+    path = Path(source)
+    return path.suffix == ".db" or (path.suffix != ".py" and path.is_file())
+
+
+def print_rows(rows: Sequence[Row], *, digits: int = 3) -> None:
+    """Print rows as a table, with rounded fractions, 1 for true, and lists as their items."""
+
+    def cell(value: Any) -> Any:
+        if isinstance(value, list):
+            return " ".join(map(str, value))
+        if isinstance(value, float):
+            return round(value, digits)
+        return int(value) if isinstance(value, bool) else value
+
+    if rows:
+        print_table([*rows[0]], ([cell(value) for value in row.values()] for row in rows))

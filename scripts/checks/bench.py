@@ -1,0 +1,432 @@
+"""Measure how fast graphstore builds and answers, beside a plain pipeline and beside SQLite itself.
+
+Every piece is measured in its own process, so its peak memory is its own. The short ones take turns
+three times and the best time of each counts, since other work on the machine can only add to a
+time; the plain pipeline, which takes minutes, runs once. Nothing is asserted about time: the last
+table says which targets this run met. It is an error if graphstore and the plain pipeline count
+different states, moves or values.
+"""
+
+import argparse
+import json
+import sqlite3
+import statistics
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from shared import Figures, Laps, as_text, best_runs, in_own_process, machine, peak_bytes, run_main
+
+from graphstore import GraphstoreError
+
+Triple = tuple[int, int, int]
+
+ROUNDS = 3
+REPEATED = ("build", "copy", "plain_game")  # they take turns
+
+DATABASE = "game.db"
+MEGABYTE = 1_000_000
+SAMPLE = 20_000  # positions that look-ups are timed with
+BATCH = 1_000  # of them in a batch
+COUNTS = ("states", "moves", "edges", "wins", "draws", "losses")
+VALUES = "id, value, remoteness, score, win_depth, lose_depth"
+
+TARGETS = (
+    ("explore + solve, times faster than plain", "plain/explore_solve", "build/explore_solve", 25),
+    ("whole build, times faster than plain", "plain/total", "build/total", 5),
+    ("whole build, in SQLite's copies", "build/total", "copy/total", -2),
+    ("peak RSS of the build, MB", "build/peak_mb", "", -1_000),
+    ("edge rows loaded a second", "build/edges_per_s", "", 2_500_000),
+    ("PlainGame states explored a second", "plain_game/states_per_s", "", 50_000),
+    ("ids one by one, of the raw driver's", "lookups/by_id", "lookups/raw_by_id_cached", 0.5),
+    ("ids by the thousand, a second", "lookups/lookup_ids", "", 500_000),
+    ("ids by the thousand, of raw one by one", "lookups/lookup_ids", "lookups/raw_by_id", 1.47),
+    ("typed positions by the thousand, a second", "lookups/lookup_typed", "", 200_000),
+    ("typed positions with all moves, a second", "lookups/probe_typed", "", 5_000),
+    ("graphstore --help, s", "commands/help", "", -0.2),
+    ("graphstore show, s", "commands/show", "", -0.6),
+)
+"""What is measured, by what it is divided, and the bound: at least, or if negative at most."""
+
+
+class Task(NamedTuple):
+    """What to measure with: a built-in game, a folder for files, and whether to be done soon."""
+
+    game: str
+    folder: Path
+    quick: bool
+
+
+def main() -> None:
+    """Measure all pieces."""
+    arguments = _arguments()
+    with tempfile.TemporaryDirectory(prefix="graphstore-bench-") as folder:
+        task = Task(arguments.game, Path(folder), arguments.quick)
+        result = measure_all(task, without_plain=arguments.without_plain)
+    print(json.dumps(result, indent=2) if arguments.json else in_tables(result))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("game", nargs="?", help="a built-in game  [default: mnk(4,4,4)]")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="be done in seconds: mnk(4,3,3) unless GAME is given, and shorter looks",
+    )
+    parser.add_argument(
+        "--without-plain",
+        action="store_true",
+        help="leave out the plain pipeline: minutes, 3 GB; it knows the grid games only",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    arguments = parser.parse_args()
+    arguments.game = arguments.game or ("mnk(4,3,3)" if arguments.quick else "mnk(4,4,4)")
+    return arguments
+
+
+def measure_all(task: Task, *, without_plain: bool = False) -> Figures:
+    """Return the figures of every piece, and what they say of the targets."""
+    turns = REPEATED * (1 if task.quick else ROUNDS)
+    pieces = (*["plain"] * (not without_plain), *turns, "commands", "lookups")
+    figures = best_runs(
+        [{"piece": piece} for piece in pieces],
+        lambda each: in_own_process(
+            __file__, "measured", each["piece"], task.game, str(task.folder), task.quick
+        ),
+        lambda found: found.get("total", found.get("explore", 0)),
+    )
+    if "plain" in figures:
+        counts = [{name: figures[piece][name] for name in COUNTS} for piece in ("build", "plain")]
+        if counts[0] != counts[1]:
+            raise GraphstoreError(f"graphstore and the plain pipeline differ: {counts}")
+    return {
+        "game": task.game,
+        "machine": machine(),
+        "figures": figures,
+        "targets": [target(figures, *each) for each in TARGETS],
+    }
+
+
+def measured(piece: str, game: str, folder: str, quick: bool) -> Figures:
+    """Return the figures of one piece, for which this process was started."""
+    figures = PIECES[piece](Task(game, Path(folder), quick))
+    peak_mb = round(peak_bytes() / MEGABYTE, 1)
+    return figures | {"cpu_s": round(time.process_time(), 2), "peak_mb": peak_mb}
+
+
+def target(figures: dict[str, Figures], name: str, over: str, under: str, bound: float) -> Figures:
+    """Return what was measured for a target, and whether it is met; None if it was not measured."""
+
+    def figure(path: str) -> Any:
+        piece, _, name = path.partition("/")
+        return figures.get(piece, {}).get(name)
+
+    top, bottom = figure(over), figure(under) if under else 1
+    value = round(top / bottom, 3) if top is not None and bottom else None
+    met = None if value is None else value >= bound if bound > 0 else value <= -bound
+    sign = ">=" if bound > 0 else "<="
+    return {"name": name, "value": value, "target": f"{sign} {abs(bound):,}", "met": met}
+
+
+def rate(task: Task, work: Callable[[Any], Any], items: Sequence[Any]) -> int:
+    """Return how many items a second are worked off, one by one, over a second or so."""
+    return round(_passes(task, work, items))
+
+
+def batch_rate(task: Task, work: Callable[[Any], Any], items: Any) -> int:
+    """Return how many items a second are worked off by the thousand; or all, if fewer, at once."""
+    ends = range(BATCH, max(len(items), BATCH) + 1, BATCH)
+    batches = [items[end - BATCH : end] for end in ends]
+    return round(_passes(task, work, batches) * len(batches[0]))
+
+
+def _passes(task: Task, work: Callable[[Any], Any], items: Sequence[Any]) -> float:
+    """Return how often a second work can be called, after a warm-up, one item after another."""
+    for item in items[: len(items) // 10 + 1]:
+        work(item)
+    begin = time.perf_counter()
+    for done in count(1):
+        work(items[done % len(items)])
+        if done % 10 == 0 and time.perf_counter() - begin > (0.1 if task.quick else 1):
+            break
+    return done / (time.perf_counter() - begin)
+
+
+def piece_build(task: Task) -> Figures:
+    """Measure a build by phase, the file it writes, and the speed of loading."""
+    from graphstore import build
+
+    file = task.folder / DATABASE
+    file.unlink(missing_ok=True)
+    begin = time.perf_counter()
+    report = build(task.game, file)
+    total = time.perf_counter() - begin
+    seconds = {name.replace(" ", "_"): lap for name, lap in report.seconds.items()}
+    with closing(sqlite3.connect(file)) as connection:
+        values = dict(connection.execute("SELECT value, count(*) FROM state GROUP BY value"))
+        sizes = _sizes(connection)
+    return {
+        **seconds,
+        "explore_solve": round(seconds["explore"] + seconds["solve"], 4),
+        "total": round(total, 4),
+        "states": report.states,
+        "moves": report.moves,
+        "edges": report.edges,
+        **_outcomes(values),
+        "states_per_s": round(report.states / seconds["load_states"]),
+        "edges_per_s": round(report.moves / seconds["load_edges"]),
+        "file_mb": round(file.stat().st_size / MEGABYTE, 1),
+        "bytes_per_state": round(sizes[0] / report.states, 1),
+        "bytes_per_edge": round(sizes[1] / report.moves, 1) if sizes[1] else None,
+    }
+
+
+def _sizes(connection: sqlite3.Connection) -> tuple[int, int | None]:
+    """Return the bytes of all states and of all edges with their index.
+
+    A SQLite without dbstat cannot tell: then all bytes are the states'.
+    """
+    try:
+        pages = connection.execute("SELECT name, sum(pgsize) FROM dbstat GROUP BY name")
+        by_name = dict(pages.fetchall())
+    except sqlite3.OperationalError:
+        pages = connection.execute(
+            "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+        )
+        return pages.fetchone()[0], None
+    return by_name["state"], by_name["edge"] + by_name["ix_edge_child"]
+
+
+def _outcomes(values: dict[int, int]) -> Figures:
+    return {"wins": values.get(1, 0), "draws": values.get(0, 0), "losses": values.get(-1, 0)}
+
+
+def piece_copy(task: Task) -> Figures:
+    """Measure how long SQLite takes to copy the two tables row by row, and to index them again.
+
+    The pragmas are those of a build, so only the rows' way into SQLite differs.
+    """
+    file = task.folder / "copy.db"
+    file.unlink(missing_ok=True)
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        for pragma in ("journal_mode=OFF", "synchronous=OFF", "cache_size=-16384", "threads=2"):
+            connection.execute(f"PRAGMA {pragma}").fetchall()
+        connection.execute("ATTACH ? AS source", (str(task.folder / DATABASE),))
+        laps = Laps()
+        connection.execute("BEGIN")
+        for table in ("state", "edge"):
+            connection.execute(_ddl(connection, table))
+            info = connection.execute(f"PRAGMA source.table_info({table})")
+            names = ", ".join(row[1] for row in info)  # the generated column is not among them
+            connection.execute(f"INSERT INTO {table} ({names}) SELECT {names} FROM source.{table}")
+            laps.lap(f"{table}s")
+        connection.execute(_ddl(connection, "ix_edge_child"))
+        connection.execute("COMMIT")
+        laps.lap("index")
+    return laps.seconds | {"total": round(sum(laps.seconds.values()), 4)}
+
+
+def _ddl(connection: sqlite3.Connection, name: str) -> str:
+    query = "SELECT sql FROM source.sqlite_master WHERE name = ?"
+    return str(connection.execute(query, (name,)).fetchone()[0])
+
+
+def piece_plain_game(task: Task) -> Figures:
+    """Measure the exploration of a game written for one position: about 100,000 tuples."""
+    from graphstore import PlainGame, explore
+
+    class Heaps(PlainGame):
+        """Three heaps: take one or two from one of them; who takes the last wins."""
+
+        def start(self) -> Triple:
+            return (14, 14, 14) if task.quick else (46, 46, 46)
+
+        def moves(self, heaps: Triple) -> Iterator[int]:
+            for heap, size in enumerate(heaps):
+                for take in range(1, min(size, 2) + 1):
+                    yield 3 * heap + take
+
+        def play(self, heaps: Triple, move: int) -> Triple:
+            heap, take = divmod(move, 3)
+            left = list(heaps)
+            left[heap] -= take
+            return left[0], left[1], left[2]
+
+        def outcome(self, heaps: Triple) -> int | None:
+            return None if any(heaps) else -1
+
+    laps = Laps()
+    graph = explore(Heaps())
+    laps.lap("explore")
+    states = graph.number_of_nodes()
+    return {
+        **laps.seconds,
+        "states": states,
+        "moves": graph.number_of_moves(),
+        "states_per_s": round(states / laps.seconds["explore"]),
+    }
+
+
+def piece_commands(task: Task) -> Figures:
+    """Measure the wall time of commands, the median of five runs (quick: one)."""
+    from graphstore import Store
+
+    with Store.open(task.folder / DATABASE) as store:
+        start = store.info["start"]
+    return {
+        "help": _wall(task, "--help"),
+        "show": _wall(task, "show", str(task.folder / DATABASE), start),
+    }
+
+
+def _wall(task: Task, *words: str) -> float:
+    script = Path(sysconfig.get_path("scripts")) / "graphstore"
+    program = [str(script)] if script.exists() else [sys.executable, "-m", "graphstore"]
+    seconds = []
+    for _ in range(1 if task.quick else 5):
+        begin = time.perf_counter()
+        subprocess.run([*program, *words], check=True, stdout=subprocess.DEVNULL)
+        seconds.append(time.perf_counter() - begin)
+    return round(statistics.median(seconds), 4)
+
+
+def piece_lookups(task: Task) -> Figures:
+    """Measure positions looked up a second, one by one and by the thousand.
+
+    A probe has all moves with it; one that is not from a snapshot has its own transaction. The raw
+    driver's are rows by primary key, without moves, in one transaction: with SQLite's own cache,
+    and with the cache of a store. All take turns; the best of each counts.
+    """
+    from graphstore import Store
+    from graphstore.store.sqlite.backend import CACHE
+
+    file = task.folder / DATABASE
+    with Store.open(file) as store, store.snapshot() as snapshot:
+        ids, texts = _sample(store)
+        listed = ids.tolist()
+        with closing(_raw(file)) as raw, closing(_raw(file, cache=CACHE)) as cached:
+            works: dict[str, Callable[[], int]] = {
+                "by_id": lambda: rate(task, snapshot.values, listed),
+                "raw_by_id": lambda: rate(task, _one(raw), listed),
+                "raw_by_id_cached": lambda: rate(task, _one(cached), listed),
+                "probe_by_id": lambda: rate(task, store.probe, listed),
+                "probe_typed": lambda: rate(task, store.probe, texts),
+                "probe_typed_snapshot": lambda: rate(task, snapshot.probe, texts),
+                "lookup_ids": lambda: batch_rate(task, store.lookup, ids),
+                "lookup_typed": lambda: batch_rate(task, store.lookup, texts),
+                "raw_ids": lambda: batch_rate(task, _many(raw), listed),
+                "raw_ids_cached": lambda: batch_rate(task, _many(cached), listed),
+            }
+            figures = dict.fromkeys(works, 0)
+            for _ in range(1 if task.quick else ROUNDS):
+                for name, work in works.items():
+                    figures[name] = max(figures[name], work())
+    return figures
+
+
+def _sample(store: Any) -> tuple[Any, list[str]]:
+    """Return ids of states in play, and positions as typed, in any orientation."""
+    import numpy as np
+
+    rows = store.sql("SELECT id FROM state WHERE NOT ended")
+    ids = np.array([row[0] for row in rows], dtype=np.int64)
+    ids = np.random.default_rng(1).permutation(ids)[:SAMPLE]
+    children = store.game.expand(ids).child
+    in_play = store.game.outcomes(children) == 2
+    texts = store.game.texts(children[in_play] if in_play.any() else ids)
+    order = np.random.default_rng(2).permutation(len(texts))[: len(ids)]
+    return ids, [texts[each] for each in order]
+
+
+def _raw(file: Path, *, cache: int = 0) -> sqlite3.Connection:
+    """Return the driver of the standard library, inside a transaction."""
+    uri = f"{file.absolute().as_uri()}?mode=ro"
+    connection = sqlite3.connect(uri, uri=True, isolation_level=None)
+    if cache:
+        connection.execute(f"PRAGMA cache_size = -{cache // 1024}")
+    connection.execute("BEGIN")
+    return connection
+
+
+def _one(connection: sqlite3.Connection) -> Callable[[int], Any]:
+    query = f"SELECT {VALUES} FROM state WHERE id = ?"
+    return lambda each: connection.execute(query, (each,)).fetchone()
+
+
+def _many(connection: sqlite3.Connection) -> Callable[[list[int]], Any]:
+    query = f"SELECT {VALUES} FROM state WHERE id IN (SELECT value FROM json_each(?))"
+    return lambda some: connection.execute(query, (json.dumps(some),)).fetchall()
+
+
+def piece_plain(task: Task) -> Figures:
+    """Measure the plain pipeline.
+
+    Cyclic garbage collection is off, to be fair: it would take another half of its time.
+    """
+    import gc
+
+    import plain
+
+    from graphstore import find_game
+    from graphstore.games.grid import Grid
+
+    rules = find_game(task.game)
+    if not isinstance(rules, Grid):
+        raise GraphstoreError(f"the plain pipeline knows no {task.game}; add --without-plain")
+    gc.disable()
+    board = plain.Board(rules.columns, rules.rows, rules.in_a_row, misere=rules.misere)
+    seconds, states, graph = plain.pipeline(board, task.folder / "plain.db")
+    return {
+        **seconds,
+        "explore_solve": round(seconds["explore"] + seconds["solve"], 4),
+        "total": round(sum(seconds.values()), 4),
+        "states": len(states),
+        "moves": sum(len(moves) for _, _, moves in graph.edges(data="moves")),
+        "edges": graph.number_of_edges(),
+        **_outcomes(Counter(state.value for state in states.values())),
+    }
+
+
+PIECES: dict[str, Callable[[Task], Figures]] = {
+    "build": piece_build,
+    "copy": piece_copy,
+    "plain_game": piece_plain_game,
+    "commands": piece_commands,
+    "lookups": piece_lookups,
+    "plain": piece_plain,
+}
+"""copy, commands and lookups read what build wrote."""
+
+
+def in_tables(result: Figures) -> str:
+    """Return the figures as a table for each piece, and one of the targets."""
+    lines = [result["game"]]
+    lines += [", ".join(f"{name} {value}" for name, value in result["machine"].items()), ""]
+    for piece, figures in result["figures"].items():
+        lines += [piece]
+        lines += [f"    {name:<22}{_number(value):>14}" for name, value in figures.items()]
+    words = {True: "yes", False: "NO", None: "not measured"}
+    rows = [
+        (each["name"], _number(each["value"]), each["target"], words[each["met"]])
+        for each in result["targets"]
+    ]
+    return "\n".join([*lines, "", as_text(("target", "measured", "wanted", "met"), rows)])
+
+
+def _number(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,}" if isinstance(value, int) or value >= 1_000 else f"{value:,.3f}"
+
+
+if __name__ == "__main__":
+    run_main(main)
