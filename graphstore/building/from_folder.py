@@ -4,8 +4,6 @@ import os
 from collections.abc import Iterator
 from typing import Any, Final
 
-from sqlalchemy.types import BigInteger, Boolean, Double, Integer, SmallInteger, Text
-
 from graphstore.building.saving import Clock, Report, save
 from graphstore.errors import NotAStoreError, shown
 from graphstore.rules.game import Progress, quiet
@@ -15,19 +13,10 @@ from graphstore.store.backend import UNCHANGED
 from graphstore.store.columns import Chunk
 from graphstore.store.folder.folder import Folder
 from graphstore.store.folder.rows import chunks, ordered, rows_in
+from graphstore.util import arguments
 
 MOST_JOBS: Final = 4
 """Connections to load over, by default: more do not help, as the server writes one disk."""
-
-_KINDS: Final[dict[type, Any]] = {
-    BigInteger: int,
-    Boolean: int,
-    Double: float,
-    Integer: int,
-    SmallInteger: int,
-    Text: str,
-}
-"""What a cell of the table game is in JSON."""
 
 
 def load(
@@ -60,6 +49,8 @@ def load(
         StoreError: it cannot be written, the folder is not finished, or the file has agents that
             the new one could not keep.
     """
+    jobs = arguments.limit("jobs", jobs, least=1)
+    folder = arguments.path("folder", folder)
     pyarrow()
     content = FolderRows(Folder.open(folder))
 
@@ -90,9 +81,8 @@ class FolderRows:
         self._hashes = digests.ColumnDigests()
         for column in schema.game.c:
             cell = folder.info[column.name]
-            if not (
-                column.nullable if cell is None else isinstance(cell, _KINDS[type(column.type)])
-            ):
+            kind = {"float64": float, "string": str}.get(schema.cell_type(column), int)
+            if not (column.nullable if cell is None else isinstance(cell, kind)):
                 raise self._damaged(f"its {column.name} cannot be {shown(str(cell))}")
         self.name: str = folder.info["name"]
         self.states: int = folder.info["states"]

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Final
@@ -11,12 +12,13 @@ from graphstore.building.parts import build
 from graphstore.building.parts.crew import Alone, Crew
 from graphstore.building.saving import Clock, Report
 from graphstore.errors import StoreError, StoreExistsError
-from graphstore.games import find_game
+from graphstore.games import rules_of
 from graphstore.rules.game import Game, Progress, quiet
 from graphstore.solver.estimate import sized
 from graphstore.store.backend import REPLACE
 from graphstore.store.folder.folder import Folder
 from graphstore.store.store import find_place
+from graphstore.util import arguments
 
 OVERHEAD: Final = 280_000_000  # bytes of a process before it has any state: measured
 LEAST: Final = 400_000_000
@@ -26,7 +28,7 @@ def build_folder(
     game: Game | str,
     folder: str | os.PathLike[str],
     *,
-    below: tuple[str, ...] | list[str] = (),
+    below: Sequence[str] | None = None,
     force: bool = False,
     cluster: str | None = None,
     parts: int | None = None,
@@ -62,14 +64,14 @@ def build_folder(
     clock = Clock()
     with _crew(cluster, memory) as crew:
         made = build.build(
-            find_game(game) if isinstance(game, str) else game,
-            folder,
+            rules_of(game),
+            arguments.path("folder", folder),
             crew=crew,
-            below=below,
+            below=_texts(below),
             force=force,
-            parts=parts,
+            parts=arguments.limit("parts", parts, least=1),
             memory=_for_steps(memory, crew),
-            max_states=max_states,
+            max_states=arguments.limit("max_states", max_states),
             lap=clock.lap,
             progress=progress,
         )
@@ -80,7 +82,7 @@ def build_out_of_core(
     game: Game | str,
     target: str | os.PathLike[str],
     *,
-    below: tuple[str, ...] | list[str] = (),
+    below: Sequence[str] | None = None,
     force: bool = False,
     drop_agents: bool = False,
     cluster: str | None = None,
@@ -110,28 +112,29 @@ def build_out_of_core(
         StoreError, RulesError, TooLargeError, PositionError, MissingExtraError: see `build_folder`
             and `graphstore.load`.
     """
-    rules = find_game(game) if isinstance(game, str) else game
-    place = find_place(target).for_game(rules.name)
+    rules = rules_of(game)
+    texts = _texts(below)
+    place = find_place(target, "target").for_game(rules.name)
     if place.exists() and not force:
         raise StoreExistsError(f"{place.address} exists; {REPLACE}")
     folder = _beside(place, rules)
     clock = Clock()
-    if not folder.exists() or (force and not _is_same(folder, rules, tuple(below))):
+    if not folder.exists() or (force and not _is_same(folder, rules, texts)):
         with _crew(cluster, memory) as crew:
             build.build(
                 rules,
                 folder,
                 crew=crew,
-                below=below,
+                below=texts,
                 force=force,
-                parts=parts,
+                parts=arguments.limit("parts", parts, least=1),
                 memory=_for_steps(memory, crew),
-                max_states=max_states,
+                max_states=arguments.limit("max_states", max_states),
                 with_digests=False,  # loading makes them
                 lap=clock.lap,
                 progress=progress,
             )
-    elif not _is_same(folder, rules, tuple(below)):
+    elif not _is_same(folder, rules, texts):
         raise StoreError(
             f"{folder} is there from another build; load it, or add --force (force=True) to "
             "replace it"
@@ -159,7 +162,12 @@ def _is_same(folder: Path, game: Game, below: tuple[str, ...]) -> bool:
     return found == (game.name, game.rules, below)
 
 
+def _texts(below: Sequence[str] | None) -> tuple[str, ...]:
+    return () if below is None else tuple(arguments.position_texts("below", below))
+
+
 def _crew(where: str | None, memory: int | None) -> AbstractContextManager[Crew]:
+    memory = arguments.limit("memory", memory)
     if memory is not None and memory < LEAST:
         raise StoreError(f"{sized(memory)} is too little memory: a process needs {sized(LEAST)}")
     if where is None:

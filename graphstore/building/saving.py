@@ -113,7 +113,7 @@ def save(
         StoreError: it cannot be written, or has agents that the new one could not keep.
     """
     clock = Clock()
-    place = find_place(target).for_game(game)
+    place = find_place(target, "target").for_game(game)
     kept: list[str] = []
 
     def carry(connection: Connection, old: str, new: str) -> None:

@@ -1,1 +1,1 @@
-"""graphstore/util."""
+"""Helpers that know nothing of games."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     pass  # a heavy room
 from graphstore.store.folder.layout import FORMAT, MANIFEST, Contents, draft_of, files_of
 from graphstore.store.sql import Answer
+from graphstore.util import arguments
 
 
 class Folder:
@@ -42,7 +43,7 @@ class Folder:
             NotAStoreError: it holds something else, or its list of contents is damaged.
             NewerStoreError: a newer graphstore made it.
         """
-        place = Path(path)
+        place = Path(arguments.path("path", path))
         if not place.is_dir():
             if draft_of(place).is_dir():
                 raise StoreError(
@@ -109,9 +110,9 @@ class Folder:
             statement,
             parameters,
             rules=rules,
-            seconds=seconds,
-            rows=rows,
-            memory=memory,
+            seconds=arguments.seconds("seconds", seconds),
+            rows=arguments.limit("rows", rows),
+            memory=arguments.limit("memory", memory),
         )
 
     def files(self, table: str) -> list[Path]:
