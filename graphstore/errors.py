@@ -21,6 +21,10 @@ class PositionError(GraphstoreError, ValueError):
     """A text or an integer that is not a position of the game."""
 
 
+class PositionTypeError(PositionError, TypeError):
+    """Something else where a position is wanted as text or as an integer."""
+
+
 class WrongSizeError(PositionError):
     """A board with too many or too few cells."""
 
@@ -39,6 +43,10 @@ class BothSidesWonError(PositionError):
 
 class PlayAfterWinError(PositionError):
     """Marks that were placed after the game was over."""
+
+
+class ArgumentError(GraphstoreError, ValueError, TypeError):
+    """An argument of a function that is of another type than it must be, or out of range."""
 
 
 class EncodingError(GraphstoreError, ValueError):
@@ -145,15 +153,15 @@ class FormatError(GraphstoreError, ValueError):
     """A format that there is not, or that cannot hold what was asked for."""
 
 
-def shown(text: str | int) -> str:
-    """Return what a person typed, or an id, quoted, and cut where it is too long for a message.
+def shown(value: object) -> str:
+    """Return a value as one line, and cut where it is too long for a message; ids are quoted.
 
-    >>> shown("XO."), len(shown("X" * 1000))
-    ("'XO.'", 60)
+    >>> shown("XO."), len(shown("X" * 1000)), shown(77), shown(None)
+    ("'XO.'", 60, "'77'", 'None')
     """
-    if not isinstance(text, str):  # Python writes no number of 5,000 digits in decimal
-        text = str(text) if abs(text) < 1 << 1000 else hex(text)
-    return _SHORT.repr(text)
+    if isinstance(value, int):  # Python writes no number of 5,000 digits in decimal
+        value = str(value) if abs(value) < 1 << 1000 else hex(value)
+    return " ".join(_SHORT.repr(value).split())
 
 
 def visible(text: str) -> str:

@@ -10,6 +10,9 @@ from pathlib import Path
 import postgresql
 import pytest
 
+from graphstore.meanings import meaning
+from graphstore.store import schema
+
 GRAPHSTORE = [sys.executable, "-m", "graphstore"]
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md")])
@@ -71,6 +74,12 @@ def test_every_link_leads_somewhere() -> None:
         for target in re.findall(r"\]\(([^)#]+)\)", document.read_text()):
             if not target.startswith("https://"):
                 assert (document.parent / target).exists(), (document.name, target)
+
+
+def test_the_columns_of_the_readme_mean_what_they_mean_everywhere() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", (ROOT / "README.md").read_text(), re.M)
+    told = {name: words.replace("**", "") for name, words in rows}
+    assert told == {name: meaning("state", name) for name in schema.COLUMNS["state"]}
 
 
 def test_every_test_that_a_document_names_is_there() -> None:

@@ -4,8 +4,6 @@ import os
 from collections.abc import Iterator
 from typing import Any, Final
 
-from sqlalchemy.types import BigInteger, Boolean, Double, Integer, SmallInteger, Text
-
 from graphstore.building.saving import Report, save
 from graphstore.errors import NotAStoreError, shown
 from graphstore.rules.game import Progress, quiet
@@ -15,19 +13,10 @@ from graphstore.store.columns import Chunk
 from graphstore.store.folder.folder import Folder
 from graphstore.store.folder.rows import check_rows, chunks, ordered
 from graphstore.store.store import find_place
+from graphstore.util import arguments
 
 JOBS: Final = min(max((os.cpu_count() or 1) // 2, 1), 4)
 """Connections to load over, by default: more do not help, as the server writes one disk."""
-
-_KINDS: Final[dict[type, Any]] = {
-    BigInteger: int,
-    Boolean: int,
-    Double: float,
-    Integer: int,
-    SmallInteger: int,
-    Text: str,
-}
-"""What a cell of the table game is in JSON."""
 
 
 def load(
@@ -60,10 +49,13 @@ def load(
         StoreError: it cannot be written, the folder is not finished, or the file has agents that
             the new one could not keep.
     """
-    rows = FolderRows(folder if isinstance(folder, Folder) else Folder.open(folder))
+    jobs = arguments.limit("jobs", jobs, least=1)
+    source = folder if isinstance(folder, Folder) else arguments.path("folder", folder)
+    place = find_place(target, "target")
+    rows = FolderRows(source if isinstance(source, Folder) else Folder.open(source))
     return save(
         rows.name,
-        find_place(target).for_game(rows.name),
+        place.for_game(rows.name),
         lambda _: rows,
         force=force,
         drop_agents=drop_agents,
@@ -85,9 +77,8 @@ class FolderRows:
         self._hashes = digests.ColumnDigests()
         for column in schema.game.c:
             cell = folder.info[column.name]
-            if not (
-                column.nullable if cell is None else isinstance(cell, _KINDS[type(column.type)])
-            ):
+            kind = {"float64": float, "string": str}.get(schema.cell_type(column), int)
+            if not (column.nullable if cell is None else isinstance(cell, kind)):
                 raise self._damaged(f"its {column.name} cannot be {shown(str(cell))}")
         self.name: str = folder.info["name"]
         self.states: int = folder.info["states"]

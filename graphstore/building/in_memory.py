@@ -7,7 +7,7 @@ import numpy as np
 
 from graphstore.building.saving import Clock, Report, save
 from graphstore.errors import StoreExistsError
-from graphstore.games import find_game
+from graphstore.games import rules_of
 from graphstore.rules.game import Game, Ints, Progress, quiet
 from graphstore.solver.exploration import explore
 from graphstore.solver.solution import solve
@@ -15,6 +15,7 @@ from graphstore.store import schema
 from graphstore.store.backend import REPLACE, Place
 from graphstore.store.columns import SolvedGraph
 from graphstore.store.store import Store, find_place
+from graphstore.util import arguments
 
 _STARTS = "SELECT position FROM state WHERE ply = 0 ORDER BY id"
 
@@ -23,7 +24,7 @@ def build(
     game: Game | str,
     target: str | os.PathLike[str],
     *,
-    below: Sequence[str] = (),
+    below: Sequence[str] | None = None,
     force: bool = False,
     drop_agents: bool = False,
     max_states: int | None = None,
@@ -49,9 +50,10 @@ def build(
         RulesError, TooLargeError: see `graphstore.explore`.
         PositionError: a text of `below` is no position.
     """
-    rules = find_game(game) if isinstance(game, str) else game
-    place = find_place(target).for_game(rules.name)
-    wanted = rules.read_many(list(below)) if below else None
+    rules = rules_of(game)
+    place = find_place(target, "target").for_game(rules.name)
+    texts = None if below is None else arguments.position_texts("below", below)
+    wanted = None if texts is None else rules.read_many(texts)
     grows = wanted is not None and not force and place.exists()
 
     def solved(clock: Clock) -> SolvedGraph:

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Final, TypedDict, Unpack
@@ -11,12 +12,13 @@ from graphstore.building.parts import build
 from graphstore.building.parts.crew import Alone, Crew
 from graphstore.building.saving import Clock, Report, save
 from graphstore.errors import StoreError, StoreExistsError
-from graphstore.games import find_game
+from graphstore.games import rules_of
 from graphstore.rules.game import Game, Progress, quiet
 from graphstore.solver.estimate import sized
 from graphstore.store.backend import REPLACE, Place
 from graphstore.store.folder.folder import Folder
 from graphstore.store.store import find_place
+from graphstore.util import arguments
 
 OVERHEAD: Final = 280_000_000  # bytes of a process before it has any state: measured
 LEAST: Final = 400_000_000
@@ -38,7 +40,7 @@ class BuildOptions(TypedDict, total=False):
         progress: called with the phase and how far it is.
     """
 
-    below: tuple[str, ...] | list[str]
+    below: Sequence[str] | None
     force: bool
     cluster: str | None
     parts: int | None
@@ -67,7 +69,7 @@ def build_folder(
         MissingExtraError: pyarrow, or for a cluster distributed, is not installed.
     """
     clock = Clock()
-    row = _build(find_game(game) if isinstance(game, str) else game, folder, clock, **options).info
+    row = _build(rules_of(game), arguments.path("folder", folder), clock, **options).info
     return Report(
         file=os.fspath(folder),
         game=row["name"],
@@ -99,15 +101,15 @@ def build_out_of_core(
         StoreError, RulesError, TooLargeError, PositionError, MissingExtraError: see `build_folder`
             and `graphstore.load`.
     """
-    rules, force = find_game(game) if isinstance(game, str) else game, options.get("force", False)
-    place = find_place(target).for_game(rules.name)
+    rules, force = rules_of(game), options.get("force", False)
+    place = find_place(target, "target").for_game(rules.name)
     if place.exists() and not force:
         raise StoreExistsError(f"{place.address} exists; {REPLACE}")
     path, clock = _beside(place, rules), Clock()
     made = Folder.open(path) if path.exists() else None
     if made is not None:  # an earlier call has built it, and could not load it
         found = made.info["name"], made.info["rules"], made.contents.below
-        if found != (rules.name, rules.rules, tuple(options.get("below", ()))):
+        if found != (rules.name, rules.rules, _texts(options.get("below"))):
             if not force:
                 raise StoreError(
                     f"{path} is there from another build; load it, or add --force (force=True) to "
@@ -136,20 +138,27 @@ def _build(
     folder: str | os.PathLike[str],
     clock: Clock,
     *,
+    below: Sequence[str] | None = None,
     cluster: str | None = None,
+    parts: int | None = None,
     memory: int | None = None,
+    max_states: int | None = None,
     **options: Any,
 ) -> Folder:
-    """Return the folder of a game that is built in parts.
+    """Return the folder of a game that is built in parts; see `BuildOptions`.
 
     Args:
         game: the rules.
         folder: where.
         clock: notes the seconds of each phase.
-        cluster: see `BuildOptions`.
-        memory: see `BuildOptions`.
-        options: see `building.build`.
+        below: positions to begin from.
+        cluster: where the workers are.
+        parts: how many parts each wave has.
+        memory: bytes of each process.
+        max_states: how many states to allow.
+        options: see `parts.build`.
     """
+    memory = arguments.limit("memory", memory)
     if memory is not None and memory < LEAST:
         raise StoreError(f"{sized(memory)} is too little memory: a process needs {sized(LEAST)}")
     workers: AbstractContextManager[Crew] = nullcontext(Alone())
@@ -161,7 +170,17 @@ def _build(
         if memory is None:
             memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2 // crew.size
         memory = max(memory, LEAST) - OVERHEAD
-        return build.build(game, folder, crew=crew, memory=memory, lap=clock.lap, **options)
+        return build.build(
+            game,
+            folder,
+            crew=crew,
+            memory=memory,
+            below=_texts(below),
+            parts=arguments.limit("parts", parts, least=1),
+            max_states=arguments.limit("max_states", max_states),
+            lap=clock.lap,
+            **options,
+        )
 
 
 def _beside(place: Place, game: Game) -> Path:
@@ -172,3 +191,7 @@ def _beside(place: Place, game: Game) -> Path:
         name = "".join(each if each.isalnum() else "-" for each in game.name).strip("-")
         return Path(f"{name}.parts")
     return path.with_name(f"{path.name}.parts")
+
+
+def _texts(below: Sequence[str] | None) -> tuple[str, ...]:
+    return () if below is None else tuple(arguments.position_texts("below", below))

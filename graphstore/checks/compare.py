@@ -33,6 +33,7 @@ from graphstore.store import schema
 from graphstore.store.bulk import columns
 from graphstore.store.digests import NULL
 from graphstore.store.store import Store
+from graphstore.util import arguments
 
 SHOWN: Final = 20  # differences that are listed; all are counted
 OF_THE_BUILD: Final = ("id", "built_at", "built_with", "build_seconds", "digest")
@@ -64,7 +65,7 @@ def compare(
     Raises:
         StoreError: one of them cannot be read to its end.
     """
-    found = Found(most)
+    found = Found(arguments.count("most", most))
     found.rows("game", [_game(first)], [_game(second)], key=())
     with ExitStack() as held:
         both = (held.enter_context(first.connect()), held.enter_context(second.connect()))
@@ -113,12 +114,7 @@ def _digests(connection: Connection) -> dict[str, str]:
 
 
 def _has_digests(table: Table, digests: dict[str, str]) -> bool:
-    return all(f"{table}.{column.name}" in digests for column in _stored(table))
-
-
-def _stored(table: Table) -> list[Any]:
-    """Return the columns of a table that are not computed from others."""
-    return [column for column in table.c if column.computed is None]
+    return all(f"{table}.{column.name}" in digests for column in schema.STORED[table.name])
 
 
 def _page(connection: Connection, table: Table, after: Sequence[int] | None) -> Page:
@@ -127,7 +123,7 @@ def _page(connection: Connection, table: Table, after: Sequence[int] | None) -> 
         func.coalesce(column, cast(NULL, BigInteger)).label(column.name)
         if column.nullable and not isinstance(column.type, Double)
         else column
-        for column in _stored(table)
+        for column in schema.STORED[table.name]
     ]
     return columns(connection, [_after(select(*cells), list(table.primary_key), after)])
 

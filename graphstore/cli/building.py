@@ -115,7 +115,7 @@ def build(
         from graphstore.building.out_of_core import build_folder, build_out_of_core
 
         options: dict[str, Any] = {
-            "below": below,
+            "below": below or None,
             "force": force,
             "cluster": cluster,
             "parts": parts,
@@ -140,7 +140,7 @@ def build(
         report = build_database(
             rules,
             target,
-            below=below,
+            below=below or None,
             force=force,
             drop_agents=drop_agents,
             max_states=max_states,

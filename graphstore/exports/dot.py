@@ -60,7 +60,7 @@ class Arrow(NamedTuple):
         child: the id of what they lead to.
         moves: as the rules number them, in the orientation in which the parent is drawn.
         names: what people call them.
-        value: for the player who makes them; None in a graph that is not solved.
+        value: for the player who makes them.
         depth: moves that the winner needs after them; None in a draw.
         best: whether they are among the best moves; those are bold.
     """
@@ -69,15 +69,14 @@ class Arrow(NamedTuple):
     child: int
     moves: tuple[int, ...]
     names: tuple[str, ...]
-    value: int | None
+    value: int
     depth: int | None
     best: bool
 
     @property
     def label(self) -> str:
         """The names, with what the moves are worth: ``0 2: W1``."""
-        names = " ".join(self.names)
-        return names if self.value is None else f"{names}: {label_of(self.value, self.depth)}"
+        return f"{' '.join(self.names)}: {label_of(self.value, self.depth)}"
 
 
 def dot(nodes: Sequence[Node], arrows: Iterable[Arrow], *, across: bool = False) -> str:
@@ -109,12 +108,11 @@ def dot(nodes: Sequence[Node], arrows: Iterable[Arrow], *, across: bool = False)
         # Graphviz may fail at a label between nodes of one rank, unless it is put there afterwards.
         level = ranks[arrow.parent] == ranks[arrow.child]
         kind = "xlabel" if level else "label"
-        colour = RULE if arrow.value is None else COLOURS[arrow.value]
         label = f"\u00a0{marked_up(arrow.label)}\u00a0"  # or it touches the line
         if arrow.best:
             label = f"<B>{label}</B>"
         lines.append(
-            f'{arrow.parent} -> {arrow.child} [{kind}=<{label}>, color="{colour}", '
+            f'{arrow.parent} -> {arrow.child} [{kind}=<{label}>, color="{COLOURS[arrow.value]}", '
             f"penwidth={3 if arrow.best else 1}]"
         )
     return "\n".join([*lines, "}"]) + "\n"
@@ -139,9 +137,8 @@ def svg(nodes: Sequence[Node], arrows: Sequence[Arrow], *, title: str, across: b
     positions = {str(node.state): node.position for node in nodes}
     titles = {name: marked_up(position) for name, position in positions.items()}
     for arrow in arrows:
-        what = "" if arrow.value is None else f", {WORDS[arrow.value]}"
-        told = f"{positions[str(arrow.parent)]}: {' '.join(arrow.names)}{what}"
-        titles[f"{arrow.parent}&#45;&gt;{arrow.child}"] = marked_up(told)
+        move = f"{positions[str(arrow.parent)]}: {' '.join(arrow.names)}, {WORDS[arrow.value]}"
+        titles[f"{arrow.parent}&#45;&gt;{arrow.child}"] = marked_up(move)
     drawn = re.sub(r' (xml:space|font-family)="[^"]*"', "", drawn)  # shorter; see STYLE
     drawn = re.sub(
         r"<title>([^<]*)</title>",

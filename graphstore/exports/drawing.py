@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any, NamedTuple
 
-from graphstore.errors import TooLargeError
+from graphstore.errors import ArgumentError, TooLargeError
 from graphstore.exports import dot
 from graphstore.rules import svg as boardsvg
 from graphstore.rules.board import Choice, board_of, choices, plain, text_plain
@@ -11,6 +11,7 @@ from graphstore.rules.game import Game, move_text
 from graphstore.rules.notebook import facts, or_none
 from graphstore.store.probe import Move, Probe
 from graphstore.store.store import Store
+from graphstore.util import arguments
 
 STATES = 300  # in a picture, unless more are asked for
 
@@ -124,7 +125,7 @@ def draw(
     Raises:
         PositionError, NotInStoreError: see `graphstore.store.store.Store.probe`.
         TooLargeError: the graph has more states than `max_states`.
-        ValueError: both plies and line are given.
+        ArgumentError: both plies and line are given, or a number is negative.
 
     >>> import tempfile, graphstore
     >>> path = tempfile.mkdtemp() + "/tictactoe.db"
@@ -139,8 +140,10 @@ def draw(
     >>> len(graph.nodes), len(graph.arrows)
     (145, 284)
     """
+    plies = arguments.limit("plies", plies)
+    max_states = arguments.count("max_states", max_states)
     if line and plies is not None:
-        raise ValueError("a picture has the plies below a position, or a line of best play")
+        raise ArgumentError("a picture has the plies below a position, or a line of best play")
     game = store.game if store.has_rules else None
     root = store.probe(store.info["start"] if position is None else position)
     name = store.info["name"]
@@ -158,9 +161,8 @@ def draw(
         if distance < plies
         for arrow in _arrows(game, probe, probe.best if best else probe.moves)
     ]
-    within = f"{plies} {'ply' if plies == 1 else 'plies'}"
     return Drawing(
-        f"{'Best play' if best else 'Play'} of {name} from {root.position} for {within}",
+        f"{'Best play' if best else 'Play'} of {name} from {root.position} for {_within(plies)}",
         tuple(_node(game, probe, distance) for probe, distance in found),
         tuple(arrows),
         tuple(probe for probe, _ in found),
@@ -189,13 +191,16 @@ def _below(
 
 
 def _too_large(root: Probe, plies: int, before: int, most: int, *, best: bool) -> str:
-    within = f"{plies} {'ply' if plies == 1 else 'plies'}"
     narrower = [f"--plies {plies - 1} ({before:,} states)"] if plies > 1 else []
     narrower += [] if best else ["--best"]
     return (
-        f"more than {most:,} states are within {within} of {root.position}; "
+        f"more than {most:,} states are within {_within(plies)} of {root.position}; "
         f"try {', '.join([*narrower, 'a later position'])}, or --max-states N"
     )
+
+
+def _within(plies: int) -> str:
+    return f"{plies} {'ply' if plies == 1 else 'plies'}"
 
 
 def _line(store: Store, game: Game | None, root: Probe, title: str) -> Drawing:

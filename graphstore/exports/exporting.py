@@ -18,6 +18,7 @@ from graphstore.rules.game import Progress, quiet
 from graphstore.store.arrow import pyarrow
 from graphstore.store.sqlite.opening import explained
 from graphstore.store.store import Store
+from graphstore.util import arguments
 from graphstore.util.signals import held_back
 
 TABULAR: Final = ("parquet", "csv", "jsonl")
@@ -86,7 +87,7 @@ def export(
     {'state': 145, 'edge': 284}
     """
     check(file_format, table)
-    path = Path(target)
+    path = Path(arguments.path("target", target))
     other = path.suffix.lower().removeprefix(".")
     if other != file_format and other in (*TABULAR, *GRAPHS):
         raise FormatError(f"{path} has the name of {other}, and would be {file_format}; rename it")

@@ -15,6 +15,7 @@ from graphstore.rules.game import Ints, Progress, quiet
 from graphstore.store import probe, schema
 from graphstore.store.backend import Selecting
 from graphstore.store.store import Store
+from graphstore.util import arguments
 
 CHUNK = 5_000  # rows held as Python objects at once: more than the processor caches is slower
 
@@ -84,7 +85,7 @@ class Part:
         if table == "edge" and self.whole:
             yield from self._pages(progress)
             return
-        width = len(names(table))
+        width = len(schema.COLUMNS[table])
         for rows in self.rows(table, progress=progress):
             cells = list(chain.from_iterable(rows))  # quicker than zip
             yield [cells[place::width] for place in range(width)]
@@ -119,7 +120,8 @@ class Part:
             source = f"({only} {view}) AS part"
         elif not self.whole:
             where = _SOME[table].format(among=self._among)
-        return f"SELECT {', '.join(names(table))} FROM {source} {where} ORDER BY {_ORDER[table]}"
+        names = ", ".join(schema.COLUMNS[table])
+        return f"SELECT {names} FROM {source} {where} ORDER BY {_ORDER[table]}"
 
     def _read(
         self, statement: str, what: str, total: int | None, progress: Progress
@@ -142,11 +144,6 @@ class Part:
                 yield columns
                 done += len(columns[0])
                 progress("export edge", done, total)
-
-
-def names(table: str) -> list[str]:
-    """Return the names of the columns of a table or view."""
-    return [str(column.name) for column in TABLES[table].selected_columns]
 
 
 @contextmanager
@@ -172,10 +169,12 @@ def selected(
         QueryError: `where` is no condition, or would do more than read.
         SelectionError: no state is selected, or `plies` is given without `below`.
     """
+    plies = arguments.limit("plies", plies)
     if plies is not None and below is None:
         raise SelectionError("plies below which position? say below, too")
     parts = []
     if below is not None:
+        below = arguments.position("below", below)
         parts.append(_reached(store, below, plies, progress))
     if where is not None:
         parts.append(_fulfilling(store, where, progress))

@@ -10,9 +10,10 @@ from typing import Any, BinaryIO, TextIO
 from sqlalchemy.types import Double, Text
 
 from graphstore.errors import NotAStoreError
-from graphstore.exports.selection import TABLES, Part, names
+from graphstore.exports.selection import TABLES, Part
 from graphstore.rules.game import Progress, quiet
 from graphstore.store.arrow import pyarrow, types_of, writer
+from graphstore.store.schema import COLUMNS
 
 _GROUP = 20  # chunks to a row group
 
@@ -20,7 +21,7 @@ _GROUP = 20  # chunks to a row group
 def write_csv(part: Part, table: str, file: TextIO, *, progress: Progress = quiet) -> int:
     """Write a table with a header; NULL is an empty cell. Return the number of rows."""
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(names(table))
+    writer.writerow(COLUMNS[table])
     count = 0
     for rows in part.rows(table, progress=progress):
         writer.writerows(rows)
@@ -30,7 +31,7 @@ def write_csv(part: Part, table: str, file: TextIO, *, progress: Progress = quie
 
 def write_jsonl(part: Part, table: str, file: TextIO, *, progress: Progress = quiet) -> int:
     """Write a table as one JSON object a line; NULL is null. Return the number of rows."""
-    pairs = ", ".join(f"{json.dumps(name)}: %s" for name in names(table))
+    pairs = ", ".join(f"{json.dumps(name)}: %s" for name in COLUMNS[table])
     kinds = [column.type for column in TABLES[table].selected_columns]
     count = 0
     for columns in part.columns(table, progress=progress):

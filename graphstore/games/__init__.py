@@ -126,6 +126,8 @@ def find_game(name: str) -> Game:
     Raises:
         GameNameError: no such game, or parameters that it cannot have.
     """
+    if not isinstance(name, str):
+        raise GameNameError(f"{shown(name)} is not the name of a game, which is a text")
     if name.startswith(openspiel.PREFIX):
         return openspiel.OpenSpielGame(name.removeprefix(openspiel.PREFIX))
     if ":" in name or name.strip().endswith(".py"):
@@ -140,6 +142,15 @@ def find_game(name: str) -> Game:
             f"there is no game {shown(name)}; the games are {known}; your own is FILE.py:NAME"
         )
     return game
+
+
+def rules_of(game: Game | str) -> Game:
+    """Return the rules that were given, or those of the game whose name was given.
+
+    Raises:
+        GameNameError: it is neither.
+    """
+    return game if isinstance(game, Game) else find_game(game)
 
 
 def find_builtin(name: str) -> Game | None:

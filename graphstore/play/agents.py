@@ -307,10 +307,8 @@ def beads_in(store: Store, known: Agent, state: int) -> list[tuple[int, int]]:
 
 def integers(store: Store, query: Select[Any], width: int) -> NDArray[np.int64]:
     """Return the rows of a query of whole numbers, int64[n, width], past SQLAlchemy's own rows."""
-    with store.connect() as connection:
-        statement = str(query.compile(connection, compile_kwargs={"literal_binds": True}))
-        with streamed(connection, statement) as rows:
-            return np.fromiter(chain.from_iterable(rows), np.int64).reshape(-1, width)
+    with store.connect() as connection, streamed(connection, query) as rows:
+        return np.fromiter(chain.from_iterable(rows), np.int64).reshape(-1, width)
 
 
 def _agent(row: Row[Any]) -> Agent:

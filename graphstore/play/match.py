@@ -19,6 +19,7 @@ from graphstore.rules.plain import PlainGame
 from graphstore.store.probe import Move, Probe
 from graphstore.store.schema import STRATEGY
 from graphstore.store.store import Store
+from graphstore.util import arguments
 
 PERSON = "person"
 REPETITIONS = 3  # how often one player may meet a state before the game is drawn, as in chess
@@ -104,17 +105,19 @@ class Match:
         """
         self.store = store
         self.game: Game | None = store.game if store.has_rules else None
+        seed = arguments.seed(seed)
         self.seed = random.SystemRandom().randrange(2**32) if seed is None else seed
         chance = random.Random(self.seed)
         self._seats = tuple(
             None
             if each == PERSON
-            else Player(store, each, seed=chance)
-            if isinstance(each, str)
             else each
+            if isinstance(each, Player)
+            else Player(store, each, seed=chance)
             for each in (first, second)
         )
-        self._probes = [store.probe(store.info["start"] if start is None else start)]
+        start = store.info["start"] if start is None else arguments.position("start", start)
+        self._probes = [store.probe(start)]
         self._resigned = False
         self.turns: list[Turn] = []
         if self.probe.ended:
@@ -210,7 +213,9 @@ class Match:
         Raises:
             MoveError: it cannot be read, or is not legal here; the message says why.
         """
-        move = text if isinstance(text, int) else read_move(self.game, text)
+        move = read_move(self.game, text) if isinstance(text, str) else arguments.integer(text)
+        if move is None:
+            raise MoveError(f"the move is {shown(text)}; it must be a text or an integer")
         for legal in self.probe.moves:
             if legal.move == move:
                 return legal

@@ -8,7 +8,6 @@ given back with more of their kind, and those of a loser are taken away.
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from operator import index
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from graphstore.errors import SettingError, shown
 from graphstore.play.arena import RESIGN, Arena, Choose
 from graphstore.rules.game import DRAW, WIN
+from graphstore.util import arguments
 
 EMPTY: Final = ("refill", "resign")
 MOST_BEADS: Final = 2**31 - 1  # in one place
@@ -99,12 +99,10 @@ def whole_number(name: str, value: Any) -> int:
     Raises:
         SettingError: it is none.
     """
-    try:
-        if not isinstance(value, bool):
-            return index(value)
-    except TypeError:
-        pass
-    raise SettingError(f"{name} is {value!r}; it must be a whole number")
+    number = arguments.integer(value)
+    if number is None:
+        raise SettingError(f"{name} is {shown(value)}; it must be a whole number")
+    return number
 
 
 def written(stages: tuple[int, ...]) -> str:

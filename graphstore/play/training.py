@@ -9,7 +9,7 @@ import time
 from random import Random
 from typing import Any, NamedTuple
 
-from graphstore.errors import OpponentError, SettingError, TooLargeError
+from graphstore.errors import OpponentError, SettingError, TooLargeError, shown
 from graphstore.play import agents
 from graphstore.play.agents import Agent, Played
 from graphstore.play.arena import RESIGN, Arena, Choose, at_random, mistaken, perfect
@@ -19,6 +19,7 @@ from graphstore.play.opponents import read_opponent
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Progress, quiet
 from graphstore.store.schema import STRATEGY
 from graphstore.store.store import Store
+from graphstore.util import arguments
 
 SELF = "self"
 BATCH = 2_000  # games between two looks at the clock
@@ -92,11 +93,11 @@ def train(
     """
     games = whole_number("games", games)
     if not 0 <= games <= MOST_GAMES:
-        raise SettingError(f"{games:,} games cannot be played; 0 to {MOST_GAMES:,} can")
+        raise SettingError(f"games is {shown(games)}; it must be from 0 to {MOST_GAMES:,}")
     if seed is not None and not 0 <= whole_number("seed", seed) < 2**63:
-        raise SettingError(f"the seed is {seed}; it must be from 0 to 2**63 - 1")
+        raise SettingError(f"the seed is {shown(seed)}; it must be from 0 to 2**63 - 1")
     given = Settings.of(settings)
-    with Store.open(file) as store:
+    with Store.open(arguments.path("file", file)) as store:
         if store.info["extent"] == STRATEGY:
             raise SettingError(
                 f"{store.address} holds a strategy for {store.info['name']}, in which one player "
@@ -304,8 +305,8 @@ def _check(known: Agent | None, name: str, seed: int | None, settings: dict[str,
     was = known.settings._asdict() | {"seed": known.seed}
     for setting, value in {**settings, **({} if seed is None else {"seed": seed})}.items():
         if was[setting] != value:
-            shown = [written(v) if isinstance(v, tuple) else v for v in (was[setting], value)]
+            both = [written(v) if isinstance(v, tuple) else v for v in (was[setting], value)]
             raise SettingError(
-                f"{name} was made with {setting} {shown[0]}, not {shown[1]}; leave it out, "
+                f"{name} was made with {setting} {both[0]}, not {both[1]}; leave it out, "
                 "or name another agent"
             )

@@ -73,33 +73,23 @@ def label_of(value: int, depth: int | None) -> str:
     return LETTERS[value] + ("" if depth is None else str(depth))
 
 
-def depth_after(value: int, win_depth: int | None, lose_depth: int | None) -> int | None:
-    """Return the moves that the winner needs after a move, of which the child's columns tell."""
-    return {LOSS: win_depth, DRAW: None, WIN: lose_depth}[value]
-
-
-class LooksLikeMove(Protocol):
+class _Move(Protocol):
     """What is needed of a `graphstore.store.probe.Move`."""
 
     @property
-    def move(self) -> int:
-        """See `graphstore.store.probe.Move`."""
+    def move(self) -> int: ...
 
     @property
-    def position(self) -> str:
-        """See `graphstore.store.probe.Move`."""
+    def position(self) -> str: ...
 
     @property
-    def value(self) -> int:
-        """See `graphstore.store.probe.Move`: the child's."""
+    def value(self) -> int: ...
 
     @property
-    def win_depth(self) -> int | None:
-        """See `graphstore.store.probe.Move`."""
+    def win_depth(self) -> int | None: ...
 
     @property
-    def lose_depth(self) -> int | None:
-        """See `graphstore.store.probe.Move`."""
+    def lose_depth(self) -> int | None: ...
 
 
 def board_of(text: str, game: Game | None = None) -> Board | None:
@@ -125,7 +115,7 @@ def board_of(text: str, game: Game | None = None) -> Board | None:
 
 
 def choices(
-    game: Game | None, text: str, moves: Sequence[LooksLikeMove], name: Callable[[int], str] = str
+    game: Game | None, text: str, moves: Sequence[_Move], name: Callable[[int], str] = str
 ) -> list[Choice]:
     """Return the moves of a position, in the order given, with the cells that they concern.
 
@@ -139,7 +129,7 @@ def choices(
     found = []
     for move in moves:
         cell, source = _concerned(game, before, move)
-        depth = depth_after(move.value, move.win_depth, move.lose_depth)
+        depth = {LOSS: move.win_depth, DRAW: None, WIN: move.lose_depth}[move.value]
         found.append(
             Choice(move.move, name(move.move), cell, source, -move.value, depth, move.position)
         )
@@ -247,7 +237,7 @@ def _drawn(picture: str) -> Board | None:
 
 
 def _concerned(
-    game: Game | None, before: Board | None, move: LooksLikeMove
+    game: Game | None, before: Board | None, move: _Move
 ) -> tuple[int | None, int | None]:
     """Return the cell where a move puts a mark, and the one that it comes from."""
     if game is not None and game.shape is not None:

@@ -106,22 +106,9 @@ NONE = -1
 class Solution(NamedTuple):
     """What every state is worth, n states in the order of the graph.
 
-    Value, remoteness and random_value are for the player to move; score, win_depth, lose_depth and
-    best_response see the state as a move, for the player who just moved into it.
-
-    Attributes:
-        value: int8[n], +1 win, 0 draw, -1 loss under best play by both.
-        remoteness: int32[n], plies to the end under best play; in a drawn state the shortest
-            value-keeping way to a tie; `NONE` where play need never end.
-        score: float64[n], +1 where the mover wins, -1 where he loses, else the share of the
-            opponent's distinct replies that lose for the opponent, in [0, 1).
-        win_depth: int32[n], moves that the player who just moved still needs to win, or `NONE`.
-        lose_depth: int32[n], moves that the opponent needs to win from here, or `NONE`.
-        random_value: float64[n], the expected result if both play uniformly at random over
-            legal moves; NaN in all rows if the graph has a cycle.
-        best_response: float64[n], the result that the player who just moved expects if the
-            opponent plays uniformly at random over legal moves from here on, and he himself
-            the best response to that; NaN in all rows if the graph has a cycle.
+    The arrays are the columns of the table `state` that have their names, which
+    `graphstore.meanings` explains. A cell that is NULL there is `NONE` in an int32 array, and NaN
+    in a float64 array.
     """
 
     value: Codes

@@ -13,6 +13,7 @@ from graphstore.rules.game import IN_PLAY, Codes, Game, Ints, Progress, quiet, s
 from graphstore.solver.columns import Edges, States
 from graphstore.solver.estimate import Estimate, about, project, sized
 from graphstore.solver.graph import GameGraph
+from graphstore.util import arguments
 from graphstore.util.arrays import distinct, member, numbered
 
 MAX_STATES = 100_000_000
@@ -76,13 +77,14 @@ def explore(
     Raises:
         RulesError: a position in play has no move, or a player moves twice in turn.
         TooLargeError: there are more states than allowed.
+        PositionTypeError: the starts are not integers, or there are none.
 
     >>> from graphstore.games import find_game
     >>> graph = explore(find_game("tictactoe"))
     >>> graph.number_of_nodes(), graph.number_of_moves(), graph.number_of_edges()
     (765, 2270, 2096)
     """
-    limit = MAX_STATES if max_states is None else max_states
+    limit = MAX_STATES if max_states is None else arguments.count("max_states", max_states)
     found: list[Wave] = []
     seen, looked = 0, False
     for wave in waves(game, limit, starts):
@@ -114,6 +116,7 @@ def estimate(
     >>> estimate(find_game("tictactoe")).states
     765.0
     """
+    look = arguments.count("look", look, least=1)
     found: list[Wave] = []
     complete = True
     for wave in waves(game, MAX_STATES, starts):
@@ -133,7 +136,8 @@ def waves(game: Game, limit: int, starts: Ints | None = None) -> Iterator[Wave]:
         TooLargeError: the next wave goes beyond so many states.
         RulesError: a position in play has no move.
     """
-    fresh = distinct(game.canonical(game.start_states() if starts is None else starts))
+    starts = game.start_states() if starts is None else arguments.position_ids("starts", starts)
+    fresh = distinct(game.canonical(starts))
     known, count, depth = [Run.of(fresh)], len(fresh), 0
     while fresh.size:
         if count > limit:

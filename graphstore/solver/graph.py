@@ -13,17 +13,13 @@ from typing import TYPE_CHECKING, Any
 import networkx as nx
 import numpy as np
 
-from graphstore.exports import dot
-from graphstore.rules.board import board_of, depth_after
-from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Ints, best_first
+from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Ints
 from graphstore.rules.notebook import facts, or_none
 
 if TYPE_CHECKING:
     from graphstore.solver.columns import Solution
 
 from graphstore.solver.columns import Backward, Edges, States
-
-DRAWN = 40  # states that a notebook draws; of more, it shows the numbers
 
 
 class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
@@ -89,19 +85,8 @@ class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
         raise KeyError(state)
 
     @or_none
-    def _repr_svg_(self) -> str | None:
-        return (
-            dot.svg(*_picture(self), title=f"All states of {self.name}") if self._is_drawn else None
-        )
-
-    @or_none
-    def _repr_html_(self) -> str | None:
-        return None if self._is_drawn else facts(self.name, _counts(self))
-
-    @property
-    def _is_drawn(self) -> bool:
-        """Whether it is small enough for a picture; and can be drawn."""
-        return len(self.states.id) <= DRAWN and dot.can_render()
+    def _repr_html_(self) -> str:
+        return facts(self.name, _counts(self))
 
     @cached_property
     def backward(self) -> "Backward":
@@ -117,37 +102,8 @@ class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
         return self.texts(self.states.id)
 
 
-def _picture(graph: GameGraph) -> tuple[list[dot.Node], list[dot.Arrow]]:
-    """Return the states by ply, and the moves between them."""
-    nodes = [
-        dot.Node(state, data["position"], board_of(data["position"]), data["ply"], data["ended"])
-        for state, data in graph.nodes(data=True)
-    ]
-    arrows = []
-    for parent in graph:
-        children = graph.adj[parent]
-        worth = {child: graph.nodes[child] for child in children}
-        if graph.solution is None:
-            ranks = {}
-        else:
-            ranks = {
-                child: best_first(data["score"], data["win_depth"], data["lose_depth"])
-                for child, data in worth.items()
-            }
-        for child, data in children.items():
-            of, moves = worth[child], data["moves"]
-            names = tuple(map(str, moves))
-            if graph.solution is None:
-                arrows.append(dot.Arrow(parent, child, moves, names, None, None, best=False))
-                continue
-            depth = depth_after(of["value"], of["win_depth"], of["lose_depth"])
-            best = ranks[child] == min(ranks.values())
-            arrows.append(dot.Arrow(parent, child, moves, names, -of["value"], depth, best))
-    return sorted(nodes, key=lambda node: node.distance), arrows
-
-
 def _counts(graph: GameGraph) -> dict[str, Any]:
-    """Return what there is to count."""
+    """Return the numbers that a notebook shows of a graph."""
     counts = {
         "states": len(graph),
         "moves": graph.number_of_moves(),

@@ -28,6 +28,7 @@ from graphstore.rules.game import (
 )
 from graphstore.solver.exploration import explore
 from graphstore.solver.solution import solve
+from graphstore.util import arguments
 from graphstore.util.arrays import distinct
 
 START: Final = "start"
@@ -95,19 +96,18 @@ def search(
     Raises:
         PositionError: it is not a position of the game.
         RulesError: the rules break a law.
-        ValueError: the timeout is negative.
+        ArgumentError: the timeout or a number is negative.
 
     >>> from graphstore.games import find_game
     >>> search(find_game("ultimate(open)"), "X X . O O . XXOO..... = = 6 X").value
     1
     """
-    if timeout is not None and not timeout >= 0:  # which NaN is not either
-        raise ValueError(f"the timeout is {timeout}; it must be 0 seconds or more")
-    clock = _Clock(timeout, progress)
-    at = _read(game, position)
+    max_states = arguments.count("max_states", max_states)
+    clock = _Clock(arguments.seconds("timeout", timeout), progress)
+    at = _read(game, arguments.position("position", position))
     here = np.array([at], dtype=np.int64)
     value, why, method = int(game.outcomes(here)[0]), None, "rules"
-    table = _Table(max_entries)
+    table = _Table(arguments.count("max_entries", max_entries))
     if value == IN_PLAY:
         value, why, method = _value(game, at, clock, table, max_states)
     return Searched(
@@ -152,12 +152,11 @@ def _read(game: Game, position: str | int) -> int:
         if position.strip() == START:
             return int(game.start_states()[0])
         return game.read(position)
-    if not 0 <= position < 2**63:
-        raise PositionError(f"{position} is not a position of {game.name}")
-    (text,) = game.texts(np.array([position], dtype=np.int64))
-    if game.read(text) != position:
-        raise PositionError(f"{position} is not a position of {game.name}")
-    return position
+    if 0 <= position < 2**63:
+        (text,) = game.texts(np.array([position], dtype=np.int64))
+        if game.read(text) == position:
+            return position
+    raise PositionError(f"{position} is not a position of {game.name}")
 
 
 class _Clock:

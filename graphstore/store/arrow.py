@@ -1,21 +1,10 @@
 """Parquet, through pyarrow, which is imported when it is first needed."""
 
 from collections.abc import Iterable
-from typing import Any, Final
-
-from sqlalchemy.types import BigInteger, Boolean, Double, Integer, SmallInteger, Text
+from typing import Any
 
 from graphstore.errors import MissingExtraError
-
-_TYPES: Final = {
-    BigInteger: "int64",
-    Integer: "int32",
-    SmallInteger: "int8",
-    Boolean: "bool_",
-    Double: "float64",
-    Text: "string",
-}
-"""The Parquet type of a column of the schema."""
+from graphstore.store.schema import cell_type
 
 
 def pyarrow() -> Any:
@@ -40,7 +29,7 @@ def types_of(columns: Iterable[Any]) -> Any:
     """
     arrow = pyarrow()
     return arrow.schema(
-        [(column.name, getattr(arrow, _TYPES[type(column.type)])()) for column in columns]
+        [(column.name, arrow.type_for_alias(cell_type(column))) for column in columns]
     )
 
 

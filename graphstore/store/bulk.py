@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Select
+from sqlalchemy import Boolean, ColumnElement, Connection, Double, Integer, Select, Text
 
 from graphstore.solver.columns import NONE
 from graphstore.store.columns import Column
@@ -62,24 +62,23 @@ def _in_rows(cells: Sequence[Column], whole: int, size: int) -> tuple[list[Any],
 
 
 _PAGE = 20_000  # rows that a server sends at once
-_INTEGERS = ("id", "ply", "to_move", "ended", "value", "remoteness", "win_depth", "lose_depth")
-_TYPES = dict.fromkeys((*_INTEGERS, "orbit", "parent", "move", "child"), "i8") | {"position": "O"}
+_WIDE = ((Integer, "i8"), (Boolean, "i8"), (Text, "O"), (Double, "f8"))
 
 
 @contextmanager
-def streamed(connection: Connection, statement: str) -> Iterator[Iterator[tuple[Any, ...]]]:
-    """Lend the rows of a statement of known columns from the driver, past SQLAlchemy's own rows.
+def streamed(connection: Connection, query: Select[Any]) -> Iterator[Iterator[tuple[Any, ...]]]:
+    """Yield the rows of a query from the driver, past SQLAlchemy's own rows.
 
     psycopg would hold all of them at once, unless the server keeps the cursor.
     """
+    statement = str(query.compile(connection, compile_kwargs={"literal_binds": True}))
     driver: Any = connection.connection
-    if connection.dialect.name != "postgresql":
-        with closing(driver.cursor()) as cursor:
-            cursor.execute(statement)
-            yield cursor
-        return
-    with driver.driver_connection.cursor("graphstore_rows", binary=True) as cursor:
-        cursor.itersize = _PAGE
+    if connection.dialect.name == "postgresql":
+        opened = driver.driver_connection.cursor("graphstore_rows", binary=True)
+        opened.itersize = _PAGE
+    else:
+        opened = closing(driver.cursor())
+    with opened as cursor:
         cursor.execute(statement)
         yield cursor
 
@@ -90,15 +89,17 @@ def columns(connection: Connection, queries: Iterable[Select[Any]]) -> dict[str,
     Integers are int64, which no NULL may be among; reals float64, NaN where NULL.
     """
     parts = []
-    for each in queries:
-        statement = each.compile(connection, compile_kwargs={"literal_binds": True})
-        # Doubles where no other type is known: None becomes NaN.
-        names = [column.name for column in each.selected_columns]
-        row = np.dtype([(name, _TYPES.get(name, "f8")) for name in names])
-        with streamed(connection, str(statement)) as cursor:
-            parts.append(np.fromiter(cursor, row))
+    for query in queries:
+        row = np.dtype([(column.name, _wide(column)) for column in query.selected_columns])
+        with streamed(connection, query) as rows:
+            parts.append(np.fromiter(rows, row))
     table = np.concatenate(parts)
     columns = {name: np.ascontiguousarray(table[name]) for name in table.dtype.names or ()}
     return {
-        name: cells.tolist() if name == "position" else cells for name, cells in columns.items()
+        name: cells.tolist() if cells.dtype == object else cells for name, cells in columns.items()
     }
+
+
+def _wide(column: ColumnElement[Any]) -> str:
+    """Return the widest type of a column's cells, which holds what a damaged file has, too."""
+    return next(wide for kind, wide in _WIDE if isinstance(column.type, kind))

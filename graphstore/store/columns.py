@@ -37,25 +37,22 @@ def state_parts(graph: GameGraph, solution: Solution) -> Iterator[Chunk]:
 
 def state_columns(states: States, solution: Solution, texts: list[str]) -> dict[str, Column]:
     """Return the columns of solved states, whose positions have these texts."""
+    ended = (states.outcome != IN_PLAY).astype(np.int8)
+    cells = {**states._asdict(), **solution._asdict(), "position": texts, "ended": ended}
+    return {column.name: _masked(column, cells[column.name]) for column in schema.STORED["state"]}
 
-    def masked(column: Any, none: int) -> Column:
-        return np.ma.masked_equal(column, none, copy=False)
 
-    return {
-        "id": states.id,
-        "position": texts,
-        "ply": states.ply,
-        "to_move": masked(states.to_move, 0),
-        "ended": (states.outcome != IN_PLAY).astype(np.int8),
-        "value": solution.value,
-        "remoteness": masked(solution.remoteness, NONE),
-        "score": solution.score,
-        "win_depth": masked(solution.win_depth, NONE),
-        "lose_depth": masked(solution.lose_depth, NONE),
-        "orbit": states.orbit,
-        "random_value": np.ma.masked_invalid(solution.random_value),
-        "best_response": np.ma.masked_invalid(solution.best_response),
-    }
+def null_of(column: Any) -> int:
+    """Return the integer that the arrays of a graph have where a column has NULL."""
+    return 0 if column.name == "to_move" else NONE
+
+
+def _masked(column: Any, cells: Any) -> Column:
+    if not column.nullable:
+        return cells
+    if cells.dtype.kind == "f":
+        return np.ma.masked_invalid(cells)
+    return np.ma.masked_equal(cells, null_of(column), copy=False)
 
 
 def edge_parts(graph: GameGraph) -> Iterator[Chunk]:

@@ -1,19 +1,26 @@
 """The values of many positions at once, as arrays."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from operator import index
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
-from graphstore.errors import NotAStoreError, NotInStoreError, PositionError, StoreError, shown
+from graphstore.errors import (
+    NotAStoreError,
+    NotInStoreError,
+    PositionError,
+    PositionTypeError,
+    StoreError,
+    shown,
+)
 from graphstore.rules.game import Ints
 from graphstore.store.by_key import Keyed
-from graphstore.store.probe import Probe
-from graphstore.store.schema import state
+from graphstore.store.probe import Probe, Values
+from graphstore.store.schema import cell_type, state
+from graphstore.util import arguments
 from graphstore.util.arrays import numbered
 from graphstore.util.forks import forks
 
@@ -21,16 +28,10 @@ Many: TypeAlias = Sequence[str] | Sequence[int] | Ints
 
 
 class Lookup(NamedTuple):
-    """What the database says of many positions, in the order asked; masked where NULL or missing.
+    """Columns of the table `state` for k positions, in the order asked.
 
-    Attributes:
-        state: int64[k].
-        found: bool[k], whether the database holds the state.
-        value: int8[k], for the player to move.
-        remoteness: int32[k].
-        score: float64[k], for the player who just moved.
-        win_depth: int32[k], likewise.
-        lose_depth: int32[k], likewise.
+    `state` is the column `id`, and `found` tells whether the database holds it. The others, which
+    are those of `graphstore.store.probe.Values`, are masked where a cell is NULL or the state missing.
     """
 
     state: Ints
@@ -42,13 +43,7 @@ class Lookup(NamedTuple):
     lose_depth: "np.ma.MaskedArray[Any, np.dtype[np.int32]]"
 
 
-_TYPES: dict[str, type[np.generic]] = {
-    "value": np.int8,
-    "remoteness": np.int32,
-    "score": np.float64,
-    "win_depth": np.int32,
-    "lose_depth": np.int32,
-}
+_TYPES = {name: np.dtype(cell_type(state.c[name])) for name in Values._fields}
 _ROWS = Keyed(state.c.id, state.c.id, *(state.c[name] for name in _TYPES))
 _ROW = np.dtype([("id", np.int64), *((name, np.float64) for name in _TYPES)])  # NaN where NULL
 
@@ -75,7 +70,7 @@ def ids_or_texts(positions: Many) -> Ints | list[str]:
         PositionError: it is neither, or some of both.
         NotInStoreError: an integer that is too large for an id.
     """
-    if isinstance(positions, str):
+    if isinstance(positions, str | bytes) or not hasattr(positions, "__iter__"):
         raise PositionError(f"a list of positions is wanted, not one text, {shown(positions)}")
     if hasattr(positions, "dtype"):
         array = np.asarray(positions)
@@ -83,33 +78,24 @@ def ids_or_texts(positions: Many) -> Ints | list[str]:
             raise PositionError(f"a list of positions is wanted, not an array {array.shape}")
         if array.dtype.kind == "i":
             return array.astype(np.int64)
-        if array.dtype.kind == "u":
-            return _checked(array.tolist() if array.dtype.itemsize == 8 else array)
         positions = array.tolist()
-    listed = list(positions)
+    listed: list[Any] = list(positions)
     kinds = {*map(type, listed)}
-    if all(issubclass(kind, str) for kind in kinds) and kinds:
+    if kinds and all(issubclass(kind, str) for kind in kinds):
         return listed
-    if all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
-        return _checked(listed)
-    wrong = next(
-        each for each in listed if isinstance(each, bool) or not isinstance(each, int | np.integer)
-    )
-    raise PositionError(
-        f"a list of ids of states, or one of texts, is wanted; {shown(repr(wrong))} is among them"
-    )
-
-
-def _checked(ids: Iterable[Any]) -> Ints:
-    """Return integers of any size as ids; no id is negative, so that what is below is as good."""
+    for each in () if kinds <= {int} else listed:
+        if arguments.integer(each) is None:
+            raise PositionError(
+                f"{shown(each)} is among the positions; all must be ids of states, or all texts"
+            )
     try:
-        return np.array(ids, dtype=np.int64)
+        return np.array(listed, dtype=np.int64)
     except OverflowError:
-        wrong = next(each for each in ids if not -(2**63) <= each < 2**63)
-    raise NotInStoreError(f"no state has the id {shown(wrong)}: all are below 2**63")
+        wrong = next(each for each in listed if not -(2**63) <= each < 2**63)
+        raise NotInStoreError(f"no state has the id {shown(wrong)}: all are below 2**63") from None
 
 
-def _masked(cells: NDArray[np.float64], mask: NDArray[np.bool_], dtype: type[np.generic]) -> Any:
+def _masked(cells: NDArray[np.float64], mask: NDArray[np.bool_], dtype: np.dtype[Any]) -> Any:
     with np.errstate(invalid="ignore"):
         exact = cells.astype(dtype)
     wrong = exact != cells
@@ -119,20 +105,6 @@ def _masked(cells: NDArray[np.float64], mask: NDArray[np.bool_], dtype: type[np.
 
 
 Asked: TypeAlias = str | int
-
-
-class Values(NamedTuple):
-    """What a state is worth.
-
-    Value and remoteness are for the player to move; score, win_depth and lose_depth for the player
-    who just moved.
-    """
-
-    value: int
-    remoteness: int | None
-    score: float
-    win_depth: int | None
-    lose_depth: int | None
 
 
 _VALUES = Keyed(state.c.id, *(state.c[name] for name in Values._fields))
@@ -159,10 +131,12 @@ class Snapshot:
         """Return what a state is worth, None if the database does not hold it.
 
         Raises:
-            TypeError: the id is not an integer.
+            PositionTypeError: the id is not an integer.
         """
         self._check()
-        key = index(state)
+        key = state if type(state) is int else arguments.integer(state)
+        if key is None:
+            raise PositionTypeError(f"state is {shown(state)}; it must be an integer")
         if not 0 <= key < 2**63:
             return None
         row = self._cursor.execute(self._one, (key,)).fetchone()

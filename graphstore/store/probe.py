@@ -20,34 +20,24 @@ from graphstore.store.schema import STRATEGY, WHOLE, edge, state
 
 BATCH = 10_000  # ids bound to one statement; SQLite takes 32,766 at most
 
-_MOVES = (
-    select(
-        edge.c.move,
-        state.c.id,
-        state.c.position,
-        state.c.value,
-        state.c.remoteness,
-        state.c.score,
-        state.c.win_depth,
-        state.c.lose_depth,
-    )
-    .join(state, state.c.id == edge.c.child)
-    .where(edge.c.parent == bindparam("state"))
-)
-_CHILDREN = Keyed(edge.c.parent, edge.c.child)
-
 _NOT_THERE = {
     WHOLE: "database: no play from its starts leads there",
     STRATEGY: "strategy: {player} never lets play come there",
 }
 
 
-class Move(NamedTuple):
-    """A legal move and what it leads to.
+class Values(NamedTuple):
+    """What a state is worth: some columns of the table `state`."""
 
-    Value and remoteness are the child's, so for the opponent, whose turn it then is; score,
-    win_depth and lose_depth are for the player who makes the move.
-    """
+    value: int
+    remoteness: int | None
+    score: float
+    win_depth: int | None
+    lose_depth: int | None
+
+
+class Move(NamedTuple):
+    """A legal move, and the columns of the state that it leads to; so `value` is the opponent's."""
 
     move: int
     state: int
@@ -60,11 +50,9 @@ class Move(NamedTuple):
 
 
 class Probe(NamedTuple):
-    """What the database says of a position: its state's columns, and all moves, best first.
+    """The row of a position's state in the table `state`, and all moves, best first.
 
-    Value, remoteness and random_value are for the player to move; score, win_depth, lose_depth
-    and best_response for the player who just moved. The position and its moves keep the orientation
-    that was asked.
+    `state` is the column `id`. The position and its moves keep the orientation that was asked.
     """
 
     state: int
@@ -81,7 +69,7 @@ class Probe(NamedTuple):
     random_value: float | None
     winner: int | None
     best_response: float | None
-    moves: tuple[Move, ...]
+    moves: tuple[Move, ...] = ()
 
     @property
     def best(self) -> tuple[Move, ...]:
@@ -140,30 +128,15 @@ class Line(NamedTuple):
         )
 
 
-class State(NamedTuple):
-    """A row of the table `state`, as it is."""
-
-    id: int
-    position: str
-    ply: int
-    to_move: int | None
-    ended: bool
-    value: int
-    remoteness: int | None
-    score: float
-    win_depth: int | None
-    lose_depth: int | None
-    orbit: int
-    random_value: float | None
-    winner: int | None
-    best_response: float | None
-
-
-_BY_ID = Keyed(state.c.id, *(state.c[name] for name in State._fields))
-_WORTH = slice(State._fields.index("value"), State._fields.index("lose_depth") + 1)  # of a Move
-_BY_TEXT = select(*(state.c[name] for name in State._fields)).where(
-    state.c.position == bindparam("text")
+_CHILDREN = Keyed(edge.c.parent, edge.c.child)
+_BY_ID = Keyed(state.c.id, *state.c)
+_BY_TEXT = select(state).where(state.c.position == bindparam("text"))
+_MOVES = (
+    select(edge.c.move, state.c.id, state.c.position, *(state.c[name] for name in Values._fields))
+    .join(state, state.c.id == edge.c.child)
+    .where(edge.c.parent == bindparam("state"))
 )
+_VALUES = slice(Probe._fields.index("value"), Probe._fields.index("lose_depth") + 1)
 
 
 def read_position(connection: Connection, game: Game, position: str | int) -> int:
@@ -179,15 +152,15 @@ def read_position(connection: Connection, game: Game, position: str | int) -> in
         except PositionError:
             if not _is_number(position):
                 raise
-    row = _by_id(connection, int(position))
+    row = _by_id(connection, position)
     if row is None:
         raise NotInStoreError(f"no state has the id {shown(position)}")
     return game.read(row.position)
 
 
-def states_by_id(connection: Connection, ids: Sequence[int]) -> dict[int, State]:
-    """Return the rows of the states that the database holds, by id."""
-    return {row[0]: State._make(row) for row in _BY_ID.rows(connection, ids)}
+def states_by_id(connection: Connection, ids: Sequence[int]) -> dict[int, Probe]:
+    """Return the rows of the states that the database holds, by id, without moves."""
+    return {row[0]: Probe(*row) for row in _BY_ID.rows(connection, ids)}
 
 
 def probe(connection: Connection, game: Game, position: int, *, extent: str = WHOLE) -> Probe:
@@ -216,13 +189,13 @@ def probe(connection: Connection, game: Game, position: int, *, extent: str = WH
         why = _NOT_THERE.get(extent, _NOT_THERE[WHOLE]).format(player=game.players[0])
         raise NotInStoreError(f"{text} is not in this {why}")
     kept = set(ids)
-    stored = State._make(row)
+    stored = Probe(*row)
     if extent == STRATEGY and stored.to_move == 1:
         kept = {child for (child,) in _CHILDREN.rows(connection, ids[:1])}
     legal = [each for each in zip(played.tolist(), ids[1:], texts, strict=True) if each[1] in kept]
     if not kept <= rows.keys() or bool(legal) != bool(texts):
         raise NotAStoreError(f"the database is damaged: a move of {text} leads to no state")
-    return _answer(stored, text, [Move(*each, *rows[each[1]][_WORTH]) for each in legal])
+    return _answer(stored, text, [Move(*each, *rows[each[1]][_VALUES]) for each in legal])
 
 
 def probe_as_stored(connection: Connection, position: str | int) -> Probe:
@@ -231,13 +204,20 @@ def probe_as_stored(connection: Connection, position: str | int) -> Probe:
     Raises:
         NotInStoreError: the database has no such row.
     """
-    row = _as_stored(connection, position)
-    if row is None:
+    row = None
+    if isinstance(position, str):
+        with suppress(UnicodeEncodeError):  # of half a character, which SQLite cannot hold
+            row = connection.execute(_BY_TEXT, {"text": position}).first()
+    if row is not None:
+        stored: Probe | None = Probe(*row)
+    else:
+        stored = _by_id(connection, position) if _is_number(position) else None
+    if stored is None:
         raise NotInStoreError(
-            f"{shown(position)} is no position as stored; to read others the rules are needed"
+            f"no stored state is written {shown(position)}; give --rules to read other spellings"
         )
-    moves = [Move(*cells) for cells in connection.execute(_MOVES, {"state": row.id})]
-    return _answer(row, row.position, moves)
+    moves = [Move(*cells) for cells in connection.execute(_MOVES, {"state": stored.state})]
+    return _answer(stored, stored.position, moves)
 
 
 def line(
@@ -283,30 +263,20 @@ def _caption(probe: Probe) -> str:
     return f"{worth} for {mover}: {end}"
 
 
-def _as_stored(connection: Connection, position: str | int) -> State | None:
-    if isinstance(position, str):
-        with suppress(UnicodeEncodeError):  # of half a character, which SQLite cannot hold
-            row = connection.execute(_BY_TEXT, {"text": position}).first()
-            if row is not None:
-                return State._make(row)
-        if not _is_number(position):
-            return None
-    return _by_id(connection, int(position))
+def _is_number(position: str | int) -> bool:
+    """Return whether a position can be the id of a state: as text, of 19 digits at most."""
+    return isinstance(position, int) or (position.isdecimal() and len(position) < 20)
 
 
-def _is_number(text: str) -> bool:
-    """Return whether a text can be the id of a state: of 19 digits at most."""
-    return text.isdecimal() and len(text) < 20
-
-
-def _by_id(connection: Connection, state: int) -> State | None:
+def _by_id(connection: Connection, state: str | int) -> Probe | None:
     """Return the row of a state, None for want of one, however large the number."""
-    return states_by_id(connection, [state]).get(state) if 0 <= state < 2**63 else None
+    number = int(state)
+    return states_by_id(connection, [number]).get(number) if 0 <= number < 2**63 else None
 
 
-def _answer(row: State, text: str, moves: list[Move]) -> Probe:
-    ordered = sorted(moves, key=lambda move: (_rank(move), move.move))
-    return Probe(row.id, text, row.ply, row.to_move, bool(row.ended), *row[5:], tuple(ordered))
+def _answer(row: Probe, text: str, moves: list[Move]) -> Probe:
+    ordered = tuple(sorted(moves, key=lambda move: (_rank(move), move.move)))
+    return row._replace(position=text, ended=bool(row.ended), moves=ordered)
 
 
 def _rank(move: Move) -> tuple[float, int, int]:

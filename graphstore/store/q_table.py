@@ -1,37 +1,29 @@
 """What every move is worth to the player who chooses it, as one table of arrays."""
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from itertools import chain, islice
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import Connection, func, select
 
 from graphstore.errors import NotAStoreError
 from graphstore.store.bulk import streamed
 from graphstore.store.probe import Probe, states_by_id
-from graphstore.store.schema import edge, state
+from graphstore.store.schema import VIEWS, cell_type, edge, state
 
 Q_TABLE = np.dtype(
     [
-        ("state", np.int64),
-        ("move", np.int32),
-        ("child", np.int64),
-        ("optimal", np.int8),
-        ("random", np.float64),
-        ("best_response", np.float64),
+        (column.name, cell_type(column))
+        for column in VIEWS["q_table"].selected_columns
+        if column.name not in ("position", "winner", "orbit")
     ]
 )
 """A row a move: as the view q_table, NaN where NULL."""
 
 CHUNK = 50_000  # rows joined at once
 
-_WORTH = np.dtype(
-    [("id", np.int64), ("value", np.int8), ("random", np.float64), ("best_response", np.float64)]
-)
 _STATES = select(state.c.id, state.c.value, state.c.random_value, state.c.best_response)
+_WORTH = np.dtype([(column.name, cell_type(column)) for column in _STATES.selected_columns])
 _EDGES = select(edge.c.parent, edge.c.move, edge.c.child).order_by(edge.c.parent, edge.c.move)
 
 
@@ -44,12 +36,12 @@ def whole(connection: Connection) -> NDArray[np.void]:
     Raises:
         NotAStoreError: a move leads to no state.
     """
-    with _rows(connection, _STATES.order_by(state.c.id)) as rows:
+    with streamed(connection, _STATES.order_by(state.c.id)) as rows:
         worth = np.fromiter(rows, _WORTH)  # None becomes NaN
     ids = np.append(worth["id"], np.int64(-1))  # no id is negative: where none is found
     total = connection.execute(select(func.count()).select_from(edge)).scalar_one()
     table = np.empty(total, Q_TABLE)
-    with _rows(connection, _EDGES) as rows:
+    with streamed(connection, _EDGES) as rows:
         for begin in range(0, total, CHUNK):
             part = table[begin : begin + CHUNK]
             cells = chain.from_iterable(islice(rows, len(part)))
@@ -62,7 +54,7 @@ def whole(connection: Connection) -> NDArray[np.void]:
                 raise NotAStoreError(f"damaged: move {move} of state {parent} leads to no state")
             child = worth[at]
             part["optimal"] = -child["value"]
-            part["random"] = 0.0 - child["random"]
+            part["random"] = 0.0 - child["random_value"]
             part["best_response"] = child["best_response"]
     return table
 
@@ -84,10 +76,3 @@ def of_position(connection: Connection, probe: Probe) -> NDArray[np.void]:
     table = np.array(rows, Q_TABLE)
     table["random"] = 0.0 - table["random"]
     return table
-
-
-def _rows(
-    connection: Connection, query: Select[Any]
-) -> AbstractContextManager[Iterator[tuple[Any, ...]]]:
-    """Lend the driver's own rows of a query: there are millions."""
-    return streamed(connection, str(query.compile(connection)))

@@ -1,17 +1,16 @@
-"""The tables and views of a solved game, said once, in SQLAlchemy.
+"""The tables and views of a solved game in SQLAlchemy; a database holds one game.
 
-A database holds one game. Perspectives: value, remoteness and random_value are for the player to
-move; score, win_depth, lose_depth and best_response see the state as a move, for the player who
-just moved.
+`graphstore.meanings` says what each column means, and for which player.
 """
 
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import (
     BigInteger,
     Boolean,
     CheckConstraint,
     Column,
+    ColumnElement,
     Computed,
     Connection,
     Double,
@@ -166,8 +165,6 @@ agent = Table(
     CheckConstraint("games >= 0", name="games"),
     sqlite_strict=True,
 )
-"""A learner of `graphstore.play.menace`: its settings, how many games it has played, and the state of
-its generator, so that it goes on as if it had never stopped."""
 
 bead = Table(
     "bead",
@@ -181,7 +178,6 @@ bead = Table(
     sqlite_with_rowid=False,
     sqlite_strict=True,
 )
-"""What lies in a matchbox: beads by distinct move, the lowest of those that lead to one child."""
 
 played = Table(
     "played",
@@ -198,7 +194,6 @@ played = Table(
     sqlite_with_rowid=False,
     sqlite_strict=True,
 )
-"""The games that an agent has learned from, by number; side 0: it played both."""
 
 checkpoint = Table(
     "checkpoint",
@@ -210,8 +205,6 @@ checkpoint = Table(
     sqlite_with_rowid=False,
     sqlite_strict=True,
 )
-"""How far an agent was after so many games: the boxes all of whose favourite moves keep the
-value."""
 
 AGENT_TABLES: Final = (agent, bead, played, checkpoint)
 
@@ -311,10 +304,33 @@ VIEWS: Final[dict[str, Select[tuple[object, ...]]]] = {
     "census": _census(),
     "matchbox": _matchbox(),
 }
-"""best_move: all equally best moves of a state. q_table: what a move is worth to the player who
-chooses it if both then play their best, if both play at random, and if only the opponent does.
-census: counts by ply. matchbox: the beads of all agents, how likely each is drawn, and whether it
-is a favourite, one with the most, and keeps the value."""
+
+COLUMNS: Final = {
+    **{name: of.c.keys() for name, of in metadata.tables.items()},
+    **{name: view.selected_columns.keys() for name, view in VIEWS.items()},
+}
+"""The names of the columns of each table and view, in their order."""
+
+STORED: Final = {
+    "state": tuple(column for column in state.c if column.computed is None),
+    "edge": tuple(edge.c),
+}
+"""The columns of the graph that are not computed from others, by table."""
+
+CELLS: Final = {
+    BigInteger: "int64",
+    Integer: "int32",
+    SmallInteger: "int8",
+    Boolean: "bool",
+    Double: "float64",
+    Text: "string",
+}
+"""The narrowest type of numpy or Arrow that holds the cells of a column, by the column's type."""
+
+
+def cell_type(column: ColumnElement[Any]) -> str:
+    """Return the narrowest type of numpy or Arrow that holds the cells of a column."""
+    return CELLS[type(column.type)]
 
 
 OBJECTS: Final = (*metadata.tables, str(edge_child.name), *VIEWS, "alembic_version")

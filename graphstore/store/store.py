@@ -38,6 +38,7 @@ from graphstore.store.q_table import of_position, whole
 from graphstore.store.sql import Answer
 from graphstore.store.sqlite.backend import SqliteFile
 from graphstore.store.sqlite.opening import UNFORESEEN
+from graphstore.util import arguments
 from graphstore.util.forks import Connections
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ class Store:
             position: as a person types it, in any orientation; or the id of a state.
 
         Raises:
-            PositionError: the text is no position; the leaf says why.
+            PositionError: it is not a position; the leaf says why.
             NotInStoreError: the database does not hold it.
         """
         with self.connect() as connection:
@@ -188,6 +189,7 @@ class Store:
 
     def get(self, position: str | int) -> query.Probe | None:
         """Return what `probe` does, or None where that raises for want of such a position."""
+        position = arguments.position("position", position)
         try:
             return self.probe(position)
         except (PositionError, NotInStoreError):
@@ -226,6 +228,7 @@ class Store:
                 snapshot.end()
 
     def _probe(self, connection: Connection, position: str | int) -> query.Probe:
+        position = arguments.position("position", position)
         if not self.has_rules:
             return query.probe_as_stored(connection, position)
         try:
@@ -246,10 +249,8 @@ class Store:
     def q_table(self, position: str | int | None = None) -> NDArray[np.void]:
         """Return what moves are worth to the player who chooses them, one row a legal move.
 
-        The fields are those of the view q_table: ``state`` and ``child``, int64 ids; ``move``,
-        int32; ``optimal``, int8, if both then play their best; ``random``, float64, if both play
-        at random; ``best_response``, float64, if the opponent plays at random and the mover his
-        best against that. NaN where NULL. ``pandas.DataFrame(table)`` makes a data frame of it.
+        The fields are columns of the view q_table, NaN where NULL: see `graphstore.meanings`.
+        ``pandas.DataFrame(table)`` makes a data frame of it.
 
         Args:
             position: as for `probe`: its moves alone, in the orientation asked. By default those
@@ -289,7 +290,7 @@ class Store:
             PositionError, NotInStoreError: see `probe`.
         """
         start = self.info["start"] if position is None else position
-        return query.line(self.probe, start, most=most)
+        return query.line(self.probe, start, most=arguments.limit("most", most))
 
     def sql(
         self,
@@ -316,8 +317,8 @@ class Store:
                 parameters,
                 self.functions(),
                 digest=self.info["digest"],
-                seconds=seconds,
-                rows=rows,
+                seconds=arguments.seconds("seconds", seconds),
+                rows=arguments.limit("rows", rows),
             )
 
     def graph(self, *, below: str | int | None = None) -> "GameGraph":
@@ -327,7 +328,9 @@ class Store:
         """
         from graphstore.store.graph import load
 
-        start = None if below is None else self.probe(below).state
+        start = None
+        if below is not None:
+            start = self.probe(arguments.position("below", below)).state
         with self.connect() as connection:
             return load(connection, self.info["name"], below=start)
 
@@ -402,17 +405,18 @@ def upgrade(address: str | os.PathLike[str]) -> str:
 _ALMOST = re.compile(r"postgres(ql)?:|(host|hostaddr|port|user|password|dbname|service) *=")
 
 
-def find_place(address: str | os.PathLike[str]) -> Place:
+def find_place(address: str | os.PathLike[str], name: str = "address") -> Place:
     """Return the place that an address means.
 
     Args:
         address: a file, ``sqlite:///FILE``, or ``postgresql://USER@HOST/DATABASE``.
+        name: what the argument is called, for the error if it is not an address.
 
     Raises:
         StoreError: an address of another kind, or that cannot be read.
         MissingExtraError: a PostgreSQL address, and psycopg is not installed.
     """
-    text = os.fspath(address)
+    text = arguments.path(name, address)
     scheme, colon, rest = text.partition("://")
     scheme = scheme.lower()
     if not colon and _ALMOST.match(text):  # and a password may be in it

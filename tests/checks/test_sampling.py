@@ -217,7 +217,7 @@ def test_the_command_tells_the_bound_and_how_to_draw_again(run, copy):
 
 def test_a_sample_without_a_state_or_a_confidence_that_is_none_is_refused(store):
     for options in ({"sample": 0}, {"sample": 5, "confidence": 1}):
-        with pytest.raises(ValueError, match="one state or more"):
+        with pytest.raises(ValueError, match="it must be a"):
             verify(store, **options)
 
 

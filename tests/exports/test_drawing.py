@@ -16,7 +16,7 @@ import pytest
 from conftest import TableGame, error_line, graphstore
 from matplotlib.image import imread
 
-from graphstore import Match, Store, build, draw, explore, find_game, solve
+from graphstore import Match, Store, build, draw, explore, find_game
 from graphstore.errors import DrawingError, MissingExtraError, TooLargeError
 from graphstore.exports import dot
 from graphstore.exports.drawing import STATES
@@ -348,38 +348,20 @@ def test_a_match_marks_the_last_move_and_gives_no_hint(stores):
     assert not re.search(r'class="gs-(win|draw|loss)"', shown)
 
 
-def test_a_small_graph_shows_all_its_states_and_a_large_one_its_numbers(tictactoe):
+def test_a_graph_shows_its_numbers(tictactoe):
     small = explore(find_game("nim(2,3)"))
-    unsolved = small._repr_svg_()
-    solve(small)
-    for shown in (unsolved, small._repr_svg_()):
-        assert len(drawn(shown, "node")) == len(small)
-        assert len(drawn(shown, "edge")) == small.number_of_edges()
-    assert not re.search("|".join(COLOURS.values()), unsolved)
-    assert small._repr_html_() is None
-    assert tictactoe._repr_svg_() is None
+    assert "<td" in small._repr_html_()
+    assert not hasattr(small, "_repr_svg_")
     cells = [cell.text for cell in parsed(tictactoe._repr_html_()).iter("td")]
     assert {"765", "2,270", "5,478"} <= set(cells)
 
 
-def test_a_graph_of_the_store_is_coloured_as_draw_colours_it(stores):
-    store = stores("nim(2,3)")
-    shown = [edge.find(SVG + "path").attrib for edge in drawn(store.graph()._repr_svg_(), "edge")]
-    found = Counter((each["stroke"], float(each.get("stroke-width", 1)) > 1) for each in shown)
-    arrows = draw(store, plies=9).arrows
-    assert found == Counter((COLOURS[arrow.value], arrow.best) for arrow in arrows)
-
-
-def test_what_cannot_be_drawn_falls_back(monkeypatch):
+def test_what_cannot_be_drawn_falls_back():
     @or_none
     def fails(_):
         raise RuntimeError("rules of anybody")
 
     assert fails(None) is None
-    small = explore(find_game("nim(1,2)"))
-    monkeypatch.setattr(dot, "can_render", lambda: False)
-    assert small._repr_svg_() is None
-    assert "states" in small._repr_html_()
     assert parsed(picture("\x00<")).tag == SVG + "svg"
 
 

@@ -13,8 +13,9 @@ from pyarrow import parquet
 
 from graphstore import Store, build, export, train
 from graphstore.errors import FormatError, NotAStoreError
-from graphstore.exports.selection import TABLES, names
+from graphstore.exports.selection import TABLES
 from graphstore.store import schema
+from graphstore.store.schema import COLUMNS
 
 FORMATS = ["parquet", "csv", "jsonl"]
 KEYS = {
@@ -58,7 +59,7 @@ def test_parquet_reads_back_as_sql_has_it_in_three_readers(path, tmp_path, table
     assert len(right) > 0
     assert done == ("parquet", (str(target),), {table: len(right)})
     read = parquet.read_table(target)
-    assert read.column_names == names(table)
+    assert read.column_names == COLUMNS[table]
     assert list(zip(*(column.to_pylist() for column in read.columns), strict=True)) == right
     assert polars.read_parquet(target).rows() == right
     with duckdb.connect() as duck:
@@ -107,7 +108,7 @@ def test_csv_has_the_cells_of_sql_and_null_as_an_empty_one(path, tmp_path, table
     exported(path, target, "csv", table=table)
     with target.open(newline="", encoding="utf-8") as file:
         header, *rows = csv.reader(file)
-    assert header == names(table)
+    assert header == COLUMNS[table]
     right = [["" if c is None else str(c) for c in row] for row in rows_of(path, table)]
     assert rows == right
     assert b"\r\n" not in target.read_bytes().replace(b"return\r\n", b"")
@@ -119,7 +120,7 @@ def test_jsonl_has_an_object_a_row_with_the_cells_of_sql(path, tmp_path, table):
     exported(path, target, "jsonl", table=table)
     rows = [json.loads(line) for line in target.read_bytes().splitlines()]
     assert [tuple(row.values()) for row in rows] == rows_of(path, table)
-    assert {tuple(row) for row in rows} == {tuple(names(table))}
+    assert {tuple(row) for row in rows} == {tuple(COLUMNS[table])}
 
 
 @pytest.mark.parametrize("file_format", FORMATS)
@@ -144,9 +145,9 @@ def test_an_empty_table_has_its_columns(tictactoe_db, tmp_path):
     for name in FORMATS:
         target = tmp_path / f"file.{name}"
         assert exported(tictactoe_db, target, name, table="matchbox").rows == {"matchbox": 0}
-    assert (tmp_path / "file.csv").read_text() == ",".join(names("matchbox")) + "\n"
+    assert (tmp_path / "file.csv").read_text() == ",".join(COLUMNS["matchbox"]) + "\n"
     assert (tmp_path / "file.jsonl").read_text() == ""
-    assert polars.read_parquet(tmp_path / "file.parquet").columns == names("matchbox")
+    assert polars.read_parquet(tmp_path / "file.parquet").columns == COLUMNS["matchbox"]
 
 
 @pytest.mark.parametrize("name", ["best_move", "q_table", "matchbox"])
@@ -159,7 +160,7 @@ def test_of_a_part_views_have_the_moves_of_its_states(path, tmp_path, name):
 def test_of_a_part_the_census_counts_its_states(path, tmp_path):
     exported(path, tmp_path / "f.parquet", "parquet", table="census", where="value = 0")
     rows = polars.read_parquet(tmp_path / "f.parquet").rows(named=True)
-    whole = [dict(zip(names("census"), row, strict=True)) for row in rows_of(path, "census")]
+    whole = [dict(zip(COLUMNS["census"], row, strict=True)) for row in rows_of(path, "census")]
     assert [(row["ply"], row["states"]) for row in rows] == [
         (row["ply"], row["draws"]) for row in whole if row["draws"]
     ]
@@ -169,7 +170,7 @@ def test_of_a_part_the_census_counts_its_states(path, tmp_path):
 def test_every_column_of_every_table_and_view_is_exported(store):
     assert set(TABLES) == {"state", "edge", *schema.VIEWS}
     for table in TABLES:
-        assert names(table) == list(store.sql(f"SELECT * FROM {table}").columns)
+        assert COLUMNS[table] == list(store.sql(f"SELECT * FROM {table}").columns)
 
 
 def test_a_cell_that_is_out_of_range_is_damage(copy, tmp_path):

@@ -194,7 +194,7 @@ def test_the_first_checkpoint_is_before_the_first_game_and_the_kept_are_those_of
         ({"against": "person"}, OpponentError, "graphstore play"),
         ({"against": "menace"}, OpponentError, "called self"),
         ({"against": "self", "side": 1}, OpponentError, "cannot play itself"),
-        ({"games": -1}, SettingError, "cannot be played"),
+        ({"games": -1}, SettingError, "games is .-1.; it must be"),
         ({"seed": -1}, SettingError, "seed"),
         ({"stages": (0,)}, SettingError, "beads"),
         ({"stages": (1.5,)}, SettingError, "whole number"),

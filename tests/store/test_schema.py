@@ -11,8 +11,13 @@ from sqlalchemy import create_engine
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.schema import CreateView
 
+from graphstore import meanings
+from graphstore.solver.columns import Solution
 from graphstore.store import schema
+from graphstore.store.lookup import Lookup
 from graphstore.store.migrating import migrate, migrations
+from graphstore.store.probe import Move, Probe, Values
+from graphstore.store.q_table import Q_TABLE
 
 TABLES = {
     "agent",
@@ -187,3 +192,31 @@ def test_a_key_refuses_a_second_or_a_missing_row(spoiled, statement, reason):
 def test_the_winner_follows_from_value_and_to_move(reader):
     rows = set(reader.execute("SELECT to_move, value, winner FROM state"))
     assert rows == {(1, 1, 1), (1, 0, 0), (1, -1, 2), (2, 1, 2), (2, 0, 0), (2, -1, 1)}
+
+
+def test_the_classes_of_answers_have_the_columns_of_the_table_state():
+    columns = schema.COLUMNS["state"]
+    assert Probe._fields == ("state", *columns[1:], "moves")
+    assert Move._fields[3:] == Lookup._fields[2:] == Values._fields == tuple(columns[5:10])
+    assert {*Solution._fields} < {*columns}
+    assert [*Q_TABLE.names] == [name for name in schema.COLUMNS["q_table"] if name in Q_TABLE.names]
+
+
+def test_every_column_has_a_meaning_and_every_meaning_a_column():
+    used = {
+        f"{table}.{column}" if f"{table}.{column}" in meanings.COLUMNS else column
+        for table, columns in schema.COLUMNS.items()
+        for column in columns
+    }
+    assert used == meanings.COLUMNS.keys()
+    assert meanings.TABLES.keys() == schema.COLUMNS.keys()
+
+
+@pytest.mark.parametrize("column", ["value", "random_value"])
+def test_a_column_for_the_player_to_move_says_so(column):
+    assert meanings.MOVER in meanings.meaning("state", column)
+
+
+@pytest.mark.parametrize("column", ["score", "best_response"])
+def test_a_column_for_the_player_who_just_moved_says_so(column):
+    assert meanings.MOVED in meanings.meaning("state", column)

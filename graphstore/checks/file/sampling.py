@@ -42,9 +42,8 @@ def sampled(
     store: Store, wanted: int, confidence: float, seed: int | None, progress: Progress
 ) -> Verdict:
     """Check so many states, drawn at random; see `graphstore.checks.verify`."""
-    if wanted < 1 or not 0 < confidence < 1:
-        raise ValueError("a sample has one state or more, and a confidence between 0 and 1")
-    seed = SystemRandom().getrandbits(32) if seed is None else seed
+    if seed is None:
+        seed = SystemRandom().getrandbits(32)
     with store.connect() as connection:
         report = Report(lambda ids: reading.texts(connection, ids))
         report.skipped += _UNSEEN

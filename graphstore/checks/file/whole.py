@@ -30,6 +30,7 @@ from graphstore.rules.game import IN_PLAY, Game, Progress, quiet
 from graphstore.store import schema
 from graphstore.store.digests import NULL, ColumnDigests
 from graphstore.store.store import Store
+from graphstore.util import arguments
 from graphstore.util.arrays import member
 
 
@@ -52,8 +53,11 @@ def verify(
 
     Raises:
         StoreError: the file cannot be read to its end.
-        ValueError: a sample of less than one state, or a confidence that is not between 0 and 1.
+        ArgumentError: a sample of less than one state, or a confidence that is not between 0 and 1.
     """
+    sample = arguments.limit("sample", sample, least=1)
+    confidence = arguments.share("confidence", confidence)
+    seed = arguments.seed(seed)
     if sample is not None:
         return sampled(store, sample, confidence, seed, progress)
     with store.connect() as connection:

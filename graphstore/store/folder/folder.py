@@ -12,6 +12,7 @@ from graphstore.store import schema
 from graphstore.store.digests import of_json
 from graphstore.store.folder.layout import FORMAT, MANIFEST, Contents, draft_of, files_of
 from graphstore.store.sql import Answer
+from graphstore.util import arguments
 
 
 class Folder:
@@ -39,7 +40,7 @@ class Folder:
             NotAStoreError: it holds something else, or its list of contents is damaged.
             NewerStoreError: a newer graphstore made it.
         """
-        place = Path(path)
+        place = Path(arguments.path("path", path))
         if not place.is_dir():
             if draft_of(place).is_dir():
                 raise StoreError(
@@ -107,9 +108,9 @@ class Folder:
             statement,
             parameters,
             rules=rules,
-            seconds=seconds,
-            rows=rows,
-            memory=memory,
+            seconds=arguments.seconds("seconds", seconds),
+            rows=arguments.limit("rows", rows),
+            memory=arguments.limit("memory", memory),
         )
 
     def files(self, table: str) -> list[Path]:

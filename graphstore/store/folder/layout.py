@@ -20,10 +20,7 @@ ROW_GROUP: Final = 65_536
 MANIFEST: Final = "game.json"
 WORK: Final = "work"
 BUILDING: Final = ".building"
-TABLES: Final = {
-    "state": tuple(column for column in schema.state.c if column.computed is None),
-    "edge": tuple(schema.edge.c),
-}
+TABLES: Final = schema.STORED
 """The columns that are in the files, by table."""
 
 

@@ -10,34 +10,26 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    Connection,
-    Double,
-    Integer,
-    SmallInteger,
-    Table,
-    Text,
-)
+from sqlalchemy import BigInteger, Boolean, Connection, Double, Integer, SmallInteger, Table, Text
 
 from graphstore.store.columns import Column
 
 _HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 _END = b"\xff\xff"
 _CHUNK = 50_000  # rows made at once: the widest have a hundred bytes and more
-_KINDS: tuple[tuple[type, str], ...] = (
-    (BigInteger, ">i8"),
-    (SmallInteger, ">i2"),
-    (Integer, ">i4"),
-    (Boolean, "u1"),
-    (Double, ">f8"),
-)
+_KINDS = {
+    BigInteger: ">i8",
+    SmallInteger: ">i2",
+    Integer: ">i4",
+    Boolean: "u1",
+    Double: ">f8",
+    Text: "text",
+}
 
 
 def copy_in(connection: Connection, table: Table, columns: Mapping[str, Column]) -> None:
     """Copy equally long columns, by their names, into a table, over psycopg."""
-    kinds = [_kind(table, name) for name in columns]
+    kinds = [_KINDS[type(table.c[name].type)] for name in columns]
     names = ", ".join(columns)
     driver: Any = connection.connection.driver_connection
     with (
@@ -104,10 +96,3 @@ def _field(kind: str, column: Column) -> tuple[NDArray[Any], NDArray[np.int32]]:
     if null is not None:
         lengths[null] = -1
     return cells, lengths
-
-
-def _kind(table: Table, name: str) -> str:
-    kind = table.c[name].type
-    if isinstance(kind, Text):
-        return "text"
-    return next(code for of, code in _KINDS if isinstance(kind, of))

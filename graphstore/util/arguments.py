@@ -1,0 +1,115 @@
+"""Checks of the arguments of public functions.
+
+Each returns the argument as a plain Python value, or raises an error of one line that names the
+argument, its value and what is allowed. numpy's integers are integers; True and False are not.
+"""
+
+import os
+from numbers import Real
+from operator import index
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphstore.errors import ArgumentError, GraphstoreError, PositionTypeError, shown
+
+
+def position(name: str, value: object) -> str | int:
+    """Return a position as text, or as an integer: the id of a state."""
+    if isinstance(value, str):
+        return value
+    number = integer(value)
+    if number is None:
+        raise _wrong(name, value, "a text or an integer", PositionTypeError)
+    return number
+
+
+def position_texts(name: str, value: Any) -> list[str]:
+    """Return positions, of which there is at least one, as texts."""
+    texts = _listed(value)
+    if not texts or not all(isinstance(each, str) for each in texts):
+        raise _wrong(name, value, "a list of positions as texts, at least one", PositionTypeError)
+    return texts
+
+
+def position_ids(name: str, value: Any) -> NDArray[np.int64]:
+    """Return positions, of which there is at least one, as integers, int64[k]."""
+    if isinstance(value, np.ndarray) and value.dtype == np.int64 and value.shape > (0,):
+        return value.ravel()
+    ids = [integer(each) for each in _listed(value)]
+    if not ids or not all(each is not None and 0 <= each < 2**63 for each in ids):
+        wanted = "a list of positions as integers, at least one"
+        raise _wrong(name, value, wanted, PositionTypeError)
+    return np.array(ids, dtype=np.int64)
+
+
+def count(name: str, value: object, *, least: int = 0) -> int:
+    """Return a number of things, of which there are at least so many."""
+    number = integer(value)
+    if number is None or number < least:
+        raise _wrong(name, value, f"a whole number, {least} or more")
+    return number
+
+
+def limit(name: str, value: object, *, least: int = 0) -> int | None:
+    """Return a number of things, or None where there is no limit."""
+    return None if value is None else count(name, value, least=least)
+
+
+def seed(value: object) -> int | None:
+    """Return the seed of a generator, or None where none was given."""
+    number = integer(value)
+    if number is None and value is not None:
+        raise _wrong("seed", value, "a whole number")
+    return number
+
+
+def seconds(name: str, value: object) -> float | None:
+    """Return a time in seconds, or None where there is no limit."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, Real) or not float(value) >= 0:  # or NaN
+        raise _wrong(name, value, "0 seconds or more")
+    return float(value)
+
+
+def share(name: str, value: object) -> float:
+    """Return a number between 0 and 1, which are not among them."""
+    if not isinstance(value, Real) or not 0 < float(value) < 1:
+        raise _wrong(name, value, "a number between 0 and 1")
+    return float(value)
+
+
+def path(name: str, value: Any) -> str:
+    """Return a path, or the address of a database, as text."""
+    try:
+        text = os.fspath(value)
+    except TypeError:
+        text = None
+    if not isinstance(text, str):
+        raise _wrong(name, value, "a path, as str or os.PathLike")
+    return text
+
+
+def integer(value: Any) -> int | None:
+    """Return an integer as an int; None for anything else."""
+    try:
+        return None if isinstance(value, bool) else index(value)
+    except TypeError:
+        return None
+
+
+def _listed(value: Any) -> list[Any]:
+    """Return the elements of a list; none where one text or number was given."""
+    try:
+        return [] if isinstance(value, str | bytes) else list(value)
+    except TypeError:
+        return []
+
+
+def _wrong(
+    name: str, value: object, wanted: str, kind: type[GraphstoreError] = ArgumentError
+) -> GraphstoreError:
+    told = shown(value).strip("'") if isinstance(value, int) else shown(value)
+    return kind(f"{name} is {told}; it must be {wanted}")

@@ -1,0 +1,223 @@
+"""A wrong argument of a public function is refused in one line that names it and its value."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import graphstore
+from graphstore import (
+    Folder,
+    GraphstoreError,
+    Match,
+    Player,
+    Store,
+    build,
+    build_folder,
+    build_out_of_core,
+    compare,
+    draw,
+    explore,
+    export,
+    find_game,
+    load,
+    prove,
+    search,
+    train,
+    upgrade,
+    verify,
+)
+from graphstore.solver.exploration import estimate
+
+NO_POSITIONS = (34832.9, 34832.0, b"34832", True, math.nan, np.float64(2), np.array([2]), ["X"])
+NO_COUNTS = (-1, 2.5, 2.0, "2", b"2", True, math.nan, np.float64(2), np.int8(-1), -(10**5000))
+NO_LISTS = ((), [], "X../.../...", b"X", 5, math.nan)
+NO_PATHS = (None, 5, 2.5, True, b"x.db", ["x.db"])
+NO_SECONDS = (-1, -0.5, math.nan, "2", b"2", True)
+GAME = find_game("tictactoe")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A game in parts."""
+    build_folder("tictactoe", tmp_path / "tictactoe.parts")
+    return Folder.open(tmp_path / "tictactoe.parts")
+
+
+@pytest.fixture
+def new():
+    """Where nothing must be written."""
+    path = Path("new")
+    yield path
+    assert list(Path().glob("*new*")) == []
+
+
+def refused(call, wrong, name):
+    """Call with each wrong value; its error must be one short line that names the argument."""
+    for value in wrong:
+        with pytest.raises(GraphstoreError) as caught:
+            call(value)
+        message = str(caught.value)
+        assert isinstance(caught.value, ValueError), value
+        assert name in message, (value, message)
+        assert "\n" not in message
+        assert len(message) < 200
+        if isinstance(value, float | bytes | bool | str | None):
+            assert str(value).strip("'") in message, (value, message)
+
+
+def snapshot(store, ask):
+    with store.snapshot() as held:
+        return ask(held)
+
+
+POSITIONS = {
+    "Store.probe": (lambda s, v: s.probe(v), "position"),
+    "Store.get": (lambda s, v: s.get(v), "position"),
+    "Store.line": (lambda s, v: s.line(v), "position"),
+    "Store.q_table": (lambda s, v: s.q_table(v), "position"),
+    "Store.graph": (lambda s, v: s.graph(below=v), "below"),
+    "Store.lookup": (lambda s, v: s.lookup([v]), "position"),
+    "Snapshot.probe": (lambda s, v: snapshot(s, lambda held: held.probe(v)), "position"),
+    "Snapshot.values": (lambda s, v: snapshot(s, lambda held: held.values(v)), "state"),
+    "Snapshot.lookup": (lambda s, v: snapshot(s, lambda held: held.lookup([v])), "position"),
+    "draw": (lambda s, v: draw(s, v), "position"),
+    "export": (lambda s, v: export(s, "new", "csv", below=v), "below"),
+    "Player.choose": (lambda s, v: Player(s).choose(v), "position"),
+    "Match": (lambda s, v: Match(s, start=v), "start"),
+    "Match.read": (lambda s, v: Match(s).read(v), "move"),
+    "Match.play": (lambda s, v: Match(s).play(v), "move"),
+    "search": (lambda _, v: search(GAME, v), "position"),
+    "explore": (lambda _, v: explore(GAME, starts=[0, v]), "starts"),
+    "estimate": (lambda _, v: estimate(GAME, starts=[v]), "starts"),
+}
+OPTIONAL = {"Store.line", "Store.q_table", "Store.graph", "draw", "export", "Match"}
+
+
+@pytest.mark.parametrize("name", POSITIONS)
+def test_what_is_no_position_is_refused(store, new, name):
+    call, argument = POSITIONS[name]
+    refused(lambda value: call(store, value), NO_POSITIONS, argument)
+    if name not in OPTIONAL:
+        refused(lambda value: call(store, value), [None], argument)
+
+
+COUNTS = {
+    "Store.line": (lambda s, v: s.line(most=v), "most", 0),
+    "Store.sql": (lambda s, v: s.sql("SELECT 1", rows=v), "rows", 0),
+    "draw": (lambda s, v: draw(s, plies=v), "plies", 0),
+    "draw, states": (lambda s, v: draw(s, plies=1, max_states=v), "max_states", 0),
+    "export": (lambda s, v: export(s, "new", "csv", below=0, plies=v), "plies", 0),
+    "verify": (lambda s, v: verify(s, sample=v), "sample", 1),
+    "compare": (lambda s, v: compare(s, s, most=v), "most", 0),
+    "train": (lambda s, v: train(s.address, games=v), "games", 0),
+    "explore": (lambda _, v: explore(GAME, max_states=v), "max_states", 0),
+    "estimate": (lambda _, v: estimate(GAME, look=v), "look", 1),
+    "search": (lambda _, v: search(GAME, max_states=v), "max_states", 0),
+    "search, entries": (lambda _, v: search(GAME, max_entries=v), "max_entries", 0),
+    "build": (lambda _, v: build(GAME, "new", max_states=v), "max_states", 0),
+    "build_folder": (lambda _, v: build_folder(GAME, "new", max_states=v), "max_states", 0),
+    "build_folder, parts": (lambda _, v: build_folder(GAME, "new", parts=v), "parts", 1),
+    "build_folder, memory": (lambda _, v: build_folder(GAME, "new", memory=v), "memory", 0),
+    "build_out_of_core": (lambda _, v: build_out_of_core(GAME, "new", parts=v), "parts", 1),
+    "out of core, memory": (lambda _, v: build_out_of_core(GAME, "new", memory=v), "memory", 0),
+    "load": (lambda _, v: load("new", "new.db", jobs=v), "jobs", 1),
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_what_is_no_count_is_refused(store, new, name):
+    call, argument, least = COUNTS[name]
+    refused(lambda value: call(store, value), NO_COUNTS, argument)
+    refused(lambda value: call(store, value), range(least), argument)
+
+
+@pytest.mark.parametrize(
+    ("call", "argument"),
+    [
+        (lambda v: build(GAME, "new", below=v), "below"),
+        (lambda v: build_folder(GAME, "new", below=v), "below"),
+        (lambda v: build_out_of_core(GAME, "new", below=v), "below"),
+        (lambda v: explore(GAME, starts=v), "starts"),
+        (lambda v: estimate(GAME, starts=v), "starts"),
+    ],
+)
+def test_what_is_no_list_of_positions_is_refused(new, call, argument):
+    refused(call, NO_LISTS, argument)
+    refused(call, ([None], [0.5], [b"X"], [["X../.../..."]], np.zeros((1, 1))), argument)
+
+
+def test_a_text_is_no_list_of_texts(store, new):
+    for value in ("X../.../...", b"X", 5, None, math.nan):
+        refused(store.lookup, [value], "positions")
+    refused(lambda value: build(GAME, "new", below=[value]), [0, np.int64(0)], "below")
+    refused(lambda value: explore(GAME, starts=[value]), ["0", -1, 2**63], "starts")
+    assert store.lookup([]).state.tolist() == []
+
+
+def test_what_is_no_path_is_refused(store, new):
+    refused(Store.open, NO_PATHS, "address")
+    refused(upgrade, NO_PATHS, "address")
+    refused(Folder.open, NO_PATHS, "path")
+    refused(lambda value: load(value, "new.db"), NO_PATHS, "folder")
+    refused(lambda value: export(store, value, "csv"), NO_PATHS, "target")
+    refused(lambda value: build_folder(GAME, value), NO_PATHS, "folder")
+    refused(lambda value: train(value, games=1), NO_PATHS, "file")
+    for write in (build, build_out_of_core):
+        refused(lambda value, write=write: write(GAME, value), NO_PATHS, "target")
+    refused(prove, NO_PATHS, "target")
+
+
+def test_what_is_no_time_no_share_and_no_seed_is_refused(store, new):
+    refused(lambda value: store.sql("SELECT 1", seconds=value), NO_SECONDS, "seconds")
+    refused(lambda value: search(GAME, timeout=value), NO_SECONDS, "timeout")
+    shares = (0, 1, -0.5, 1.5, math.nan, "0.9", True, None)
+    refused(lambda value: verify(store, sample=1, confidence=value), shares, "confidence")
+    for call in (
+        lambda value: verify(store, sample=1, seed=value),
+        lambda value: Match(store, seed=value),
+        lambda value: train(store.address, games=0, seed=value),
+    ):
+        refused(call, (2.5, "2", True, math.nan), "seed")
+
+
+def test_what_is_no_game_is_refused(new):
+    for call in (
+        find_game,
+        lambda value: build(value, "new"),
+        lambda value: build_folder(value, "new"),
+        lambda value: build_out_of_core(value, "new"),
+    ):
+        refused(call, (None, 5, b"tictactoe"), "name of a game")
+
+
+def test_what_is_asked_of_a_folder_is_checked(folder):
+    refused(lambda value: folder.sql("SELECT 1", rows=value), NO_COUNTS, "rows")
+    refused(lambda value: folder.sql("SELECT 1", memory=value), NO_COUNTS, "memory")
+    refused(lambda value: folder.sql("SELECT 1", seconds=value), NO_SECONDS, "seconds")
+
+
+def test_the_integers_of_numpy_are_integers(store, tmp_path):
+    for kind in (np.int64, np.uint16, np.uint64):
+        state = kind(34832)
+        assert store.probe(state) == store.get(state) == store.probe(34832)
+        assert store.line(state, most=kind(2)) == store.line(34832, most=2)
+        assert store.q_table(state).tobytes() == store.q_table(34832).tobytes()
+        assert snapshot(store, lambda held, state=state: held.values(state)) is not None
+        assert len(store.graph(below=state)) == len(store.graph(below=34832))
+        assert len(draw(store, state, plies=kind(1)).nodes) == 3
+        assert Match(store, start=state, seed=kind(1)).play(kind(0)).move.move == 0
+        assert search(GAME, state, max_states=kind(9000)).value == 0
+        assert len(explore(GAME, starts=[state])) == len(explore(GAME, starts=np.array([state])))
+        assert verify(store, sample=kind(3), seed=kind(1)).ok
+        target = tmp_path / f"{kind.__name__}.csv"
+        assert export(store, target, "csv", below=state, plies=kind(1)).rows == {"state": 3}
+    assert build(GAME, tmp_path / "new.db", below=np.array(["XXX/OO./..."])).states == 1
+
+
+def test_every_public_function_with_such_arguments_is_tried():
+    tried = Path(__file__).read_text()
+    others = {"Game", "GameGraph", "PlainGame", "Solution", "solve"}  # they take no such argument
+    functions = {name for name in graphstore.__all__ if not name.endswith("Error")} - others
+    assert [name for name in sorted(functions) if f"{name}" not in tried] == []
