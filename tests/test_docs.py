@@ -4,14 +4,12 @@ import doctest
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import postgresql
 import pytest
+from conftest import GRAPHSTORE, ROOT, TESTS
 
-GRAPHSTORE = [sys.executable, "-m", "graphstore"]
-ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md")])
 
 
@@ -76,5 +74,5 @@ def test_every_link_leads_somewhere() -> None:
 def test_every_test_that_a_document_names_is_there() -> None:
     for document in DOCUMENTS:
         for file, name in re.findall(r"`(test_\w+)(?:\.py)?::(test_\w+)`", document.read_text()):
-            source = (ROOT / "tests" / f"{file}.py").read_text()
+            (source,) = (path.read_text() for path in TESTS.rglob(f"{file}.py"))
             assert f"\ndef {name}(" in source, (document.name, file, name)

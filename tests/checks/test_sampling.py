@@ -13,7 +13,7 @@ import pytest
 from conftest import DATA, TableGame, error_line, table_games
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from test_verification import change, other_values, redigest
+from stored import change, other_values, redigest
 
 from graphstore import Store, build, find_game, verify
 from graphstore.checks.file.confidence import at_most

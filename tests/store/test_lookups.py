@@ -252,10 +252,12 @@ with store.snapshot() as snapshot:  # a child that leaves the block, and ends as
     pid = os.fork()
 if pid == 0:
     assert ask() == right
+    store.close()
     sys.exit()
 _, status = os.waitpid(pid, 0)
 print(same, answers == [(True, True, True)] * 4, [c.exitcode for c in children], status)
 print(ask() == right)
+store.close()
 """
 
 

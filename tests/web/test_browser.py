@@ -3,13 +3,13 @@
 import os
 import sys
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
+from conftest import SCRIPTS
 
 from graphstore import Store, build, train
 
-sys.path.append(str(Path(__file__).parents[1] / "scripts"))
+sys.path.append(str(SCRIPTS))
 
 from screenshots import browser, chromium_there, seen_as, served
 

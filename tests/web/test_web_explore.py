@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections import Counter
+from contextlib import closing
 from urllib.parse import parse_qs, quote, unquote, urljoin, urlsplit
 
 import pytest
@@ -100,9 +101,8 @@ def site(tictactoe_db, trained, tmp_path_factory):
     stores = [Store.open(path) for path in (tictactoe_db, trained)]
     stores += [Store.open(folder / f"{name}.db") for name in (*GAMES, "below", "foreign", "many")]
     stores.append(Store.open(folder / "odd ~ 100%.db", rules=OddTexts()))
-    yield application(stores)
-    for store in stores:
-        store.close()
+    with closing(application(stores)) as explorer:
+        yield explorer
 
 
 @pytest.fixture(scope="module")
