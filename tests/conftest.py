@@ -1,6 +1,7 @@
 """What several test modules share: games made from tables, and random ones; a built database."""
 
 import csv
+import inspect
 import io
 import os
 import runpy
@@ -11,6 +12,7 @@ import tempfile
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
 
 import postgresql
@@ -35,19 +37,42 @@ settings.load_profile(os.environ.get("GRAPHSTORE_EXAMPLES", "unhurried"))
 
 
 def check_all(cases, law):
-    """Run a law on every case, a tuple of its arguments or the only one; name all that fail."""
+    """Run a law on every case, a tuple of its arguments or the only one; report all that fail."""
     cases, failed = list(cases), []
     assert cases
     for case in cases:
         try:
             law(*(case if isinstance(case, tuple) else (case,)))
         except (Exception, pytest.fail.Exception) as error:
-            at = traceback.extract_tb(error.__traceback__)[-1]
+            frames = traceback.extract_tb(error.__traceback__)
+            at = [each for each in frames if TESTS in Path(each.filename).parents][-1]
             why = "".join(traceback.format_exception_only(error)).rstrip()
-            failed.append(f"{case!a:.300}\n{Path(at.filename).name}:{at.lineno}: {why}")
+            failed.append(f"{case!a:.300}\n{Path(at.filename).name}:{at.lineno}: {why:.600}")
     if failed:
         report = "\n\n".join(failed)
         pytest.fail(f"{len(failed)} of {len(cases)} cases failed\n\n{report}", pytrace=False)
+
+
+def for_all(names, cases):
+    """Return a decorator like `pytest.mark.parametrize` that makes one test of all cases.
+
+    It is for cases that take less time than a test of its own would. They share their fixtures.
+    """
+    given = [names] if isinstance(names, str) else names
+    cases = [(case,) if given is not names else tuple(case) for case in cases]
+
+    def decorate(law):
+        wanted = inspect.signature(law)
+        others = [each for each in wanted.parameters.values() if each.name not in given]
+
+        @wraps(law)
+        def test(**fixtures):
+            check_all(cases, lambda *case: law(**dict(zip(given, case, strict=True)), **fixtures))
+
+        test.__signature__ = wanted.replace(parameters=others)
+        return test
+
+    return decorate
 
 
 class TableGame(PlainGame):

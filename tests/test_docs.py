@@ -10,6 +10,8 @@ import postgresql
 import pytest
 from conftest import GRAPHSTORE, ROOT, TESTS
 
+from graphstore import Store
+
 DOCUMENTS = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md")])
 
 
@@ -61,7 +63,10 @@ def test_what_a_document_shows_is_what_happens(
     test = doctest.DocTestParser().get_doctest(
         document.read_text(), {}, document.name, str(document), 0
     )
-    assert runner.run(test).failed == 0
+    assert runner.run(test, clear_globs=False).failed == 0
+    for thing in test.globs.values():
+        if isinstance(thing, Store):
+            thing.close()
 
 
 def test_every_link_leads_somewhere() -> None:

@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from conftest import for_all
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -110,26 +111,25 @@ PICTURES = {
 }
 
 
-@pytest.mark.parametrize("how", TYPED)
+@for_all("how", TYPED)
 def test_a_board_is_read_as_people_type_it(how):
     assert TICTACTOE.texts(np.array([TICTACTOE.read(TYPED[how])])) == [BOARD]
 
 
-@pytest.mark.parametrize("newline", ["\n", "\r\n"])
-@pytest.mark.parametrize("how", PICTURES)
+@for_all(("how", "newline"), product(PICTURES, ["\n", "\r\n"]))
 def test_a_picture_is_read(how, newline):
     picture = PICTURES[how].replace("\n", newline)
     assert TICTACTOE.texts(np.array([TICTACTOE.read(picture)])) == [BOARD]
     assert TICTACTOE.read(f"{newline}{picture}{newline}{newline}") == TICTACTOE.read(BOARD)
 
 
-@pytest.mark.parametrize("how", PICTURES)
+@for_all("how", PICTURES)
 def test_a_picture_may_lose_the_spaces_at_the_end_of_its_lines(how):
     picture = "\n".join(line.rstrip() for line in PICTURES[how].split("\n"))
     assert TICTACTOE.texts(np.array([TICTACTOE.read(picture)])) == [BOARD]
 
 
-@pytest.mark.parametrize(
+@for_all(
     ("text", "board"),
     [
         ("XOX\nOXO\nXOX", "XOX/OXO/XOX"),
@@ -160,7 +160,7 @@ def test_what_could_be_two_boards_is_read_as_the_plainer_one(text, board):
     assert cells == (board and board.replace("/", ""))
 
 
-@pytest.mark.parametrize(
+@for_all(
     ("rows", "columns", "text", "cells"),
     [
         (1, 1, "X", "X"),
@@ -278,7 +278,7 @@ def test_many_boards_are_written_at_once_and_none_is_no_trouble():
     assert write_cells(codes[:0], rows=2, columns=1, marks=".XO") == []
 
 
-@pytest.mark.parametrize("unit", ["-", " ", "X", "|", "\n", "/", "-+", "X|", "X\n", "- ", "--X\n"])
+@for_all("unit", ["-", " ", "X", "|", "\n", "/", "-+", "X|", "X\n", "- ", "--X\n"])
 def test_a_long_text_is_refused_at_once(unit):
     assert isinstance(refusal(unit * (10_000 // len(unit))), WrongSizeError)
     assert str(refusal(unit * (1_000_000 // len(unit)))).endswith(

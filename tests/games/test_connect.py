@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from conftest import DATA
+from conftest import DATA, for_all
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import reached
@@ -158,7 +158,7 @@ def test_a_position_packs_a_bit_a_stone_and_a_marker_above_them():
     assert game.read("X../X.O") == 0b111_001_010
 
 
-@pytest.mark.parametrize("w", range(1, 32))
+@for_all("w", range(1, 32))
 def test_the_largest_boards_fit(w):
     h = 63 // w - 1
     game, plain = connect(w, h, 63), Plain(w, h, 63)

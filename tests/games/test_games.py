@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from conftest import check_all
+from conftest import check_all, for_all
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -195,7 +195,7 @@ def test_families_are_listed_once_and_say_what_they_are():
 # Names of moves
 
 
-@pytest.mark.parametrize(
+@for_all(
     ("name", "move", "text"),
     [
         ("tictactoe", 4, "4"),
@@ -216,7 +216,7 @@ def test_moves_have_the_names_that_the_documents_say(name, move, text):
     assert (move_text(game, move), read_move(game, text)) == (text, move)
 
 
-@pytest.mark.parametrize(
+@for_all(
     ("name", "text", "why"),
     [
         ("morris(flying)", "1-9", "there is no cell 9: 0 to 8"),

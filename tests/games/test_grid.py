@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from conftest import DATA
+from conftest import DATA, for_all
 from gametexts import READ, REFUSED
 
 from graphstore.errors import PositionError
@@ -167,9 +167,7 @@ def test_states_by_ply_are_as_many_as_the_oracle_counts(row):
     assert by_ply == row["per_ply"]
 
 
-@pytest.mark.parametrize("m", range(1, 6))
-@pytest.mark.parametrize("n", range(1, 6))
-@pytest.mark.parametrize("k", range(2, 7))
+@for_all(("m", "n", "k"), product(range(1, 6), range(1, 6), range(2, 7)))
 def test_lines_are_as_many_as_counting_their_starts_gives(m, n, k):
     across, down = max(m - k + 1, 0), max(n - k + 1, 0)
     game = mnk(m, n, k)

@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from conftest import for_all
 from hypothesis import given, settings
 from ultimateplay import GAMES, LINES, ORACLE, Below, Raw, games, moves, playable, result, solved
 
@@ -322,7 +323,7 @@ def test_moves_are_written_as_field_and_spot():
         assert OPEN.read_move(typed) == 36
 
 
-@pytest.mark.parametrize("typed", ["", "a", "81", "-1", "9.0", "4.9", "4.0.0", "٤.٤", "4" * 5000])
+@for_all("typed", ["", "a", "81", "-1", "9.0", "4.9", "4.0.0", "٤.٤", "4" * 5000])
 def test_what_is_no_move_is_refused(typed):
     with pytest.raises(MoveError, match=r"is not a move of ultimate\(open\); write field and spot"):
         OPEN.read_move(typed)

@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from conftest import for_all
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import reached
@@ -113,7 +114,7 @@ def test_an_int_of_numpy_is_the_same_position_as_the_int():
     assert NumpyCountdown().texts(np.array([3])) == Countdown().texts(np.array([3])) == ["3"]
 
 
-@pytest.mark.parametrize(
+@for_all(
     ("value", "text"),
     [
         ("XO.", "XO."),
@@ -132,7 +133,6 @@ def test_an_int_of_numpy_is_the_same_position_as_the_int():
         (Stones(frozenset("ba")), "Stones(table={'a', 'b'}, player=1)"),
         ((Light.RED,), "(<Light.RED: 3>,)"),
     ],
-    ids=str,
 )
 def test_a_value_has_a_stable_text(value, text):
     assert plain_text(value) == text
@@ -410,7 +410,7 @@ def explored(game):
     return game.outcomes(starts), game.turns(starts), game.canonical(starts), game.expand(starts)
 
 
-@pytest.mark.parametrize("what", BROKEN)
+@for_all("what", BROKEN)
 def test_broken_rules_are_refused_with_the_position_named(what):
     changes, message = BROKEN[what]
     game = rules(**changes)
@@ -464,7 +464,7 @@ def test_a_long_position_and_a_long_complaint_are_cut():
     assert "(0, 1, 2," in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@for_all(
     ("make", "text", "reason"),
     [
         (Countdown, "seven", "write it as Python would, like 7, or give the game a parse(text)"),
