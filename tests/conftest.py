@@ -1,6 +1,7 @@
 """What several test modules share: games made from tables, and random ones; a built database."""
 
 import csv
+import inspect
 import io
 import os
 import runpy
@@ -8,7 +9,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import traceback
 from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
 
 import postgresql
@@ -19,8 +23,10 @@ from hypothesis import strategies as st
 from graphstore import GameGraph, PlainGame, Store, build, explore, find_game, solve
 from graphstore.cli.main import main
 
-DATA = Path(__file__).parent / "data"
-SCRIPTS = Path(__file__).parents[1] / "scripts"
+TESTS = Path(__file__).parent
+ROOT = TESTS.parent
+DATA = TESTS / "data"
+SCRIPTS = ROOT / "scripts"
 DATABASES = ("sqlite", "postgresql")
 GRAPHSTORE = (sys.executable, "-m", "graphstore")
 
@@ -28,6 +34,45 @@ GRAPHSTORE = (sys.executable, "-m", "graphstore")
 settings.register_profile("unhurried", deadline=None)
 settings.register_profile("gate", deadline=None, derandomize=True)
 settings.load_profile(os.environ.get("GRAPHSTORE_EXAMPLES", "unhurried"))
+
+
+def check_all(cases, law):
+    """Run a law on every case, a tuple of its arguments or the only one; report all that fail."""
+    cases, failed = list(cases), []
+    assert cases
+    for case in cases:
+        try:
+            law(*(case if isinstance(case, tuple) else (case,)))
+        except (Exception, pytest.fail.Exception) as error:
+            frames = traceback.extract_tb(error.__traceback__)
+            at = [each for each in frames if TESTS in Path(each.filename).parents][-1]
+            why = "".join(traceback.format_exception_only(error)).rstrip()
+            failed.append(f"{case!a:.300}\n{Path(at.filename).name}:{at.lineno}: {why:.600}")
+    if failed:
+        report = "\n\n".join(failed)
+        pytest.fail(f"{len(failed)} of {len(cases)} cases failed\n\n{report}", pytrace=False)
+
+
+def for_all(names, cases):
+    """Return a decorator like `pytest.mark.parametrize` that makes one test of all cases.
+
+    It is for cases that take less time than a test of its own would. They share their fixtures.
+    """
+    given = [names] if isinstance(names, str) else names
+    cases = [(case,) if given is not names else tuple(case) for case in cases]
+
+    def decorate(law):
+        wanted = inspect.signature(law)
+        others = [each for each in wanted.parameters.values() if each.name not in given]
+
+        @wraps(law)
+        def test(**fixtures):
+            check_all(cases, lambda *case: law(**dict(zip(given, case, strict=True)), **fixtures))
+
+        test.__signature__ = wanted.replace(parameters=others)
+        return test
+
+    return decorate
 
 
 class TableGame(PlainGame):
@@ -132,7 +177,7 @@ def built(request, tictactoe_db) -> str:
     """The address of tic-tac-toe in a database of either kind; no test may change it."""
     if request.param == "sqlite":
         return str(tictactoe_db)
-    return build("tictactoe", request.getfixturevalue("server")).file
+    return build("tictactoe", postgresql.database(request.getfixturevalue("server"))).file
 
 
 @pytest.fixture(params=DATABASES)
@@ -222,6 +267,23 @@ def run_script(monkeypatch, capsys):
         return code, out, err + said
 
     return run
+
+
+@contextmanager
+def small_disk(tmp_path, size):
+    """Yield a folder on a file system of its own, as large as `size` says."""
+    if os.geteuid() != 0 or not shutil.which("mount"):
+        pytest.skip("only root can mount a small disk")
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    options = ["-t", "tmpfs", "-o", f"size={size},mode=777", "tmpfs", folder]
+    done = subprocess.run(["mount", *options], capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"no small disk can be mounted here: {done.stderr.strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", folder], check=True)
 
 
 def graphstore(*words, stdin="", cwd=None, **environment):

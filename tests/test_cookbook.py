@@ -7,24 +7,17 @@ import shutil
 import sqlite3
 import subprocess
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 from conftest import DATA
 from cookbookanswers import AGENT, CONNECT, TICTACTOE
 from cookbookboard import Board
+from recipes import RECIPES, TEXT
 
 from graphstore import Store, build, explore, find_game, solve, train
 from graphstore.cli.console import print_table
 from graphstore.play.agents import load
 
-TEXT = (Path(__file__).parents[1] / "docs" / "cookbook.md").read_text()
-RECIPE = re.compile(r"^### (\d+)\. .*?```sql\n(.*?)```\n\n```text\n(.*?)```", re.S | re.M)
-RECIPES = {
-    int(number): (file, sql, printed)
-    for file, part in re.findall(r"<!-- file: (\S+) -->\n(.*?)(?=^## |\Z)", TEXT, re.S | re.M)
-    for number, sql, printed in RECIPE.findall(part)
-}
 SESSIONS = re.findall(r"```shell\n\$ python scripts/(.*?)\n(.*?)```", TEXT, re.S)
 
 

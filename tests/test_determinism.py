@@ -51,7 +51,7 @@ def test_every_builtin_game_is_known():
 def test_neither_the_seed_of_hashes_nor_the_processor_changes_the_content(seed):
     # The sets of instructions that numpy may use beyond those that every machine has.
     features = " ".join(np._core._multiarray_umath.__cpu_dispatch__)
-    environment = os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": os.path.dirname(__file__)}
+    environment = os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
     if seed == "2":
         environment |= {"NPY_DISABLE_CPU_FEATURES": features}
     done = subprocess.run(

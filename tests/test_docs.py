@@ -4,17 +4,16 @@ import doctest
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import postgresql
 import pytest
+from conftest import GRAPHSTORE, ROOT, TESTS
 
+from graphstore import Store
 from graphstore.store import schema
 from graphstore.store.meanings import meaning
 
-GRAPHSTORE = [sys.executable, "-m", "graphstore"]
-ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md")])
 
 
@@ -66,7 +65,10 @@ def test_what_a_document_shows_is_what_happens(
     test = doctest.DocTestParser().get_doctest(
         document.read_text(), {}, document.name, str(document), 0
     )
-    assert runner.run(test).failed == 0
+    assert runner.run(test, clear_globs=False).failed == 0
+    for thing in test.globs.values():
+        if isinstance(thing, Store):
+            thing.close()
 
 
 def test_every_link_leads_somewhere() -> None:
@@ -85,5 +87,5 @@ def test_the_columns_of_the_readme_mean_what_they_mean_everywhere() -> None:
 def test_every_test_that_a_document_names_is_there() -> None:
     for document in DOCUMENTS:
         for file, name in re.findall(r"`(test_\w+)(?:\.py)?::(test_\w+)`", document.read_text()):
-            source = (ROOT / "tests" / f"{file}.py").read_text()
+            (source,) = (path.read_text() for path in TESTS.rglob(f"{file}.py"))
             assert f"\ndef {name}(" in source, (document.name, file, name)

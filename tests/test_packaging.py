@@ -11,8 +11,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).parent.parent
+from conftest import ROOT
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,18 @@
 """Ultimate tic-tac-toe once more, one position at a time, with all marks kept, for the tests."""
 
+import json
 from typing import NamedTuple
 
+import numpy as np
+from conftest import DATA
 from hypothesis import strategies as st
+
+from graphstore import explore, find_game, solve
 
 LINES = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6)]
 RULES = ("open", "closed", "closed,count")
+ORACLE = json.loads((DATA / "ultimate.json").read_text())
+GAMES = {rules: find_game(f"ultimate({rules})") for rules in RULES}
 
 
 class Raw(NamedTuple):
@@ -72,3 +79,31 @@ def games(draw, *, rules=None):
         raw = played(raw, move, rules)
         found.append((move, raw))
     return rules, found
+
+
+class Below:
+    """A game that begins in one late position; unfolded, every position is its own state."""
+
+    def __init__(self, game, position, *, folded=True):
+        self.game, self.position, self.folded = game, position, folded
+
+    def __getattr__(self, name):
+        return getattr(self.game, name)
+
+    def start_states(self):
+        """Return the late position."""
+        return np.array([self.position])
+
+    def canonical(self, positions):
+        """Return the game's states, or what was given."""
+        return self.game.canonical(positions) if self.folded else positions
+
+    def orbits(self, positions):
+        """Return the game's orbits, or 1."""
+        return self.game.orbits(positions) if self.folded else np.ones(len(positions), np.int64)
+
+
+def solved(game):
+    """Return the graph below a late position, its solution, and the row of that position."""
+    graph = explore(game)
+    return graph, solve(graph), graph.row(game.canonical(game.start_states())[0])

@@ -10,36 +10,13 @@ from contextlib import closing
 
 import pytest
 from conftest import TableGame, error_line, graphstore
+from stored import content, names
 
 from graphstore import Store, build
 from graphstore.checks import verify
 from graphstore.errors import RulesError, StoreError, StoreExistsError, TooLargeError
 
 GAME, STATES = "mnk(4,3,3)", 28_275  # takes a second or so; the number is mnk.jsonl's
-
-
-def names(folder):
-    return sorted(each.name for each in folder.iterdir())
-
-
-def content(path):
-    """Return all rows of all tables, but for what tells when and how fast the file was built."""
-    with closing(sqlite3.connect(path)) as connection:
-        tables = [
-            name
-            for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-        ]
-        rows = {
-            name: sorted(connection.execute(f"SELECT * FROM {name}"), key=repr) for name in tables
-        }
-        columns = [row[1] for row in connection.execute("PRAGMA table_info(game)")]
-    differs = ("built_at", "build_seconds")
-    rows["game"] = [
-        [cell for column, cell in zip(columns, row, strict=True) if column not in differs]
-        for row in rows["game"]
-    ]
-    rows["digest"] = [row for row in rows["digest"] if row[0].partition(".")[2] not in differs]
-    return rows
 
 
 def test_the_file_holds_the_765_states_with_their_children(store, oracle):
@@ -120,7 +97,8 @@ def test_a_file_that_is_there_is_not_replaced_without_force(copy):
         build("mnk(2,2,2)", copy)
     assert copy.read_bytes() == before
     assert build("mnk(2,2,2)", copy, force=True).states == 6
-    assert Store.open(copy).info["name"] == "mnk(2,2,2)"
+    with Store.open(copy) as store:
+        assert store.info["name"] == "mnk(2,2,2)"
     assert names(copy.parent) == [copy.name]
 
 

@@ -15,8 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from conftest import DATA, TableGame
-from test_faults import small_disk
+from conftest import DATA, TESTS, TableGame, for_all, small_disk
 
 from graphstore import Store, errors, find_game
 from graphstore import build as build_file
@@ -27,7 +26,7 @@ from graphstore.errors import AddressError, GameNameError, MissingExtraError, Ru
 from graphstore.store.folder.layout import draft_of
 
 DIGESTS = json.loads((DATA / "digests.json").read_text())
-DRIVER = Path(__file__).with_name("partsdriver.py")
+DRIVER = TESTS / "partsdriver.py"
 PATIENCE = 60
 
 RULES = '''
@@ -170,7 +169,7 @@ def leaves(kind):
     return [kind, *(leaf for other in below for leaf in leaves(other))]
 
 
-@pytest.mark.parametrize("kind", leaves(errors.GraphstoreError))
+@for_all("kind", leaves(errors.GraphstoreError))
 def test_every_error_comes_back_from_a_worker_as_it_was(kind):
     back = pickle.loads(pickle.dumps(kind("one line")))  # noqa: S301  # our own
     assert (type(back), str(back)) == (kind, "one line")

@@ -15,13 +15,12 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from itertools import pairwise
 
 import pytest
-from conftest import DATA, GRAPHSTORE, error_line
-from test_building import content, names
-from test_training import all_rows, games_of
+from conftest import DATA, GRAPHSTORE, error_line, small_disk
+from stored import all_rows, content, games_of, names
 from warm import NOBODY, Warm
 
 from graphstore import Store, build, train, upgrade
@@ -199,23 +198,6 @@ def test_a_new_file_is_on_the_disk_before_it_has_its_name_and_its_name_is_before
 
 
 # No room
-
-
-@contextmanager
-def small_disk(tmp_path, size):
-    """Lend a folder on a file system of its own."""
-    if os.geteuid() != 0 or not shutil.which("mount"):
-        pytest.skip("only root can mount a small disk")
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    options = ["-t", "tmpfs", "-o", f"size={size},mode=777", "tmpfs", folder]
-    done = subprocess.run(["mount", *options], capture_output=True, text=True)
-    if done.returncode:
-        pytest.skip(f"no small disk can be mounted here: {done.stderr.strip()}")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", folder], check=True)
 
 
 @pytest.mark.parametrize("size", [0, 1, 5_000, 30_000, 100_000, 150_000, 165_000])

@@ -12,7 +12,7 @@ import pytest
 from conftest import DATABASES, error_line, table_games
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_ordered import scatter
+from stored import scatter
 from warm import Warm
 
 from graphstore import Store, build, explore, find_game, load, solve, train

@@ -8,7 +8,7 @@ from contextlib import closing
 import numpy as np
 import pytest
 from conftest import error_line
-from test_verification import change, redigest, verdict_on
+from stored import change, redigest, verdict_on
 from ultimateplay import Raw, moves, played, result
 
 from graphstore import Match, Player, Store, build, draw, find_game, prove

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import DATA, TableGame, error_line, table_games
+from conftest import DATA, TableGame, error_line, for_all, table_games
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from test_verification import change, other_values, redigest
+from stored import change, other_values, redigest
 
 from graphstore import Store, build, find_game, verify
 from graphstore.checks.file.confidence import at_most
@@ -170,7 +170,7 @@ def test_a_file_with_wrong_states_is_caught_as_often_as_the_chances_say(copy):
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
-@pytest.mark.parametrize(("wrong", "drawn"), [(0, 1), (0, 59), (0, 3000), (1, 10), (7, 50), (9, 9)])
+@for_all(("wrong", "drawn"), [(0, 1), (0, 59), (0, 3000), (1, 10), (7, 50), (9, 9)])
 def test_the_bounds_are_the_exact_ones(wrong, drawn, confidence):
     """The sums of the binomial distribution, in fractions."""
 

@@ -1,37 +1,18 @@
 """Whatever is changed in a file, verify finds it and names it; what it cannot check, it says."""
 
-import math
 import random
 import sqlite3
 from contextlib import closing, suppress
 
-import numpy as np
 import pytest
 from conftest import DATA, TableGame
+from stored import change, other_values, redigest, verdict_on
 
 from graphstore import Store, build, find_game
 from graphstore.checks import verify
 from graphstore.errors import NotAStoreError, PositionError, StoreError
 from graphstore.games.grid import Grid
-from graphstore.store import digests, schema
-
-HEX = "0123456789abcdef"
-
-
-def verdict_on(path, **options):
-    with Store.open(path, **options) as store:
-        return verify(store)
-
-
-def change(path, *statements):
-    """Run statements as a hand that respects no CHECK and no foreign key."""
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA ignore_check_constraints = ON")
-        for statement in statements:
-            if isinstance(statement, str):
-                statement = (statement, ())
-            connection.execute(*statement)
-        connection.commit()
+from graphstore.store import schema
 
 
 def is_named(verdict, table, column):
@@ -42,19 +23,6 @@ def is_named(verdict, table, column):
         or (problem.table == "digest" and problem.row == digest)
         for problem in verdict.problems
     )
-
-
-def other_values(cell, others, chance):
-    """Return cells that are not this one: near, far, of another row, none."""
-    if isinstance(cell, str):
-        place = chance.randrange(len(cell)) if cell else 0
-        letter = chance.choice([c for c in HEX + ".XO/" if c != cell[place : place + 1]])
-        return [cell[:place] + letter + cell[place + 1 :], cell + " ", "", chance.choice(others)]
-    if isinstance(cell, float):
-        return [math.nextafter(cell, 2), -cell, 0.123, 1e300, None, chance.choice(others)]
-    if cell is None:
-        return [0, -1, -(2**63), 1, chance.choice(others)]
-    return [cell + 1, cell - 1, -1 - cell, cell ^ 1 << 40, 0, -(2**63), None, chance.choice(others)]
 
 
 def corruptions():
@@ -269,35 +237,6 @@ def test_flipped_bits_are_found_unless_nobody_can_see_them(tictactoe_db, copy, s
         said = complaint(copy)
         assert "\n" not in said
         assert said or content(copy) == right
-
-
-def redigest(path):
-    """Make the digests those of the content, as the most careful forger would."""
-    kinds = {str: list, float: np.array}
-    hashes = digests.ColumnDigests()
-    with closing(sqlite3.connect(path)) as connection:
-        connection.row_factory = sqlite3.Row
-        for table, keys in (("state", "id"), ("edge", "parent, move")):
-            rows = connection.execute(f"SELECT * FROM {table} ORDER BY {keys}").fetchall()
-            for column in schema.metadata.tables[table].columns:
-                if column.computed is None:
-                    kind = column.type.python_type
-                    cells = [row[column.name] for row in rows]
-                    if kind is float:
-                        cells = np.array(cells, dtype=np.float64)
-                    elif kind not in kinds:
-                        empty = digests.NULL
-                        cells = np.array([empty if c is None else c for c in cells], dtype=np.int64)
-                    hashes.update(f"{table}.{column.name}", cells)
-        of_columns = hashes.of_columns()
-        connection.execute("UPDATE game SET digest = ?", (digests.of_content(of_columns),))
-        row = dict(connection.execute("SELECT * FROM game").fetchone())
-        of_columns |= digests.of_row("game", row)
-        connection.executemany(
-            "UPDATE digest SET blake2b = ? WHERE name = ?",
-            [(value, name) for name, value in of_columns.items()],
-        )
-        connection.commit()
 
 
 def test_the_forger_of_these_tests_knows_how_digests_are_made(copy):

@@ -16,13 +16,13 @@ from pathlib import Path
 
 import click
 import pytest
-from conftest import GRAPHSTORE, error_line, graphstore
+from conftest import GRAPHSTORE, ROOT, error_line, graphstore
 
 from graphstore import Store, build
 from graphstore.cli.main import cli
 from graphstore.store import schema
 
-README = (Path(__file__).parent.parent / "README.md").read_text()
+README = (ROOT / "README.md").read_text()
 SCRIPT = str(Path(sys.executable).with_name("graphstore"))
 ESCAPE = "\x1b"
 STATE_COLUMNS = [column.name for column in schema.state.c]
@@ -553,4 +553,5 @@ def test_a_position_that_the_file_does_not_hold_is_not_called_a_bug(run, copy):
         connection.commit()
     assert "not in this database" in error_line(run("show", copy, "XO./.X./..."))
     assert "damaged: a move of" in error_line(run("show", copy, ".O./.X./..."))
-    assert Store.open(copy).info["states"] == 765
+    with Store.open(copy) as store:
+        assert store.info["states"] == 765

@@ -8,12 +8,11 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import networkx as nx
 import pytest
-from conftest import TableGame, error_line, graphstore
+from conftest import ROOT, TableGame, error_line, graphstore
 from matplotlib.image import imread
 
 from graphstore import Match, Store, build, draw, explore, find_game
@@ -24,7 +23,6 @@ from graphstore.rules.board import WORDS
 from graphstore.rules.notebook import or_none, picture
 from graphstore.rules.svg import COLOURS
 
-ROOT = Path(__file__).parent.parent
 SVG = "{http://www.w3.org/2000/svg}"
 PNG = b"\x89PNG\r\n\x1a\n"
 TRAP = "XO./.X./..O"

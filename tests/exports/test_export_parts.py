@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import networkx as nx
 import pytest
-from conftest import GRAPHSTORE, NASTY_TEXTS, Nasty, TableGame, error_line
+from conftest import GRAPHSTORE, NASTY_TEXTS, Nasty, TableGame, error_line, for_all
 
 from graphstore import Store, build, export
 from graphstore.errors import QueryError, SelectionError, StoreError
@@ -103,7 +103,7 @@ def test_of_a_file_a_condition_may_call_functions(file_store, condition, start):
     assert part_of(file_store, where=condition) == induced(file_store.graph(), right)
 
 
-@pytest.mark.parametrize(
+@for_all(
     ("condition", "message"),
     [
         ("", "the condition is empty"),

@@ -1,21 +1,14 @@
 """What people type is read as they mean it, or refused by cause; what is written reads back."""
 
-import re
 from itertools import product
 
 import numpy as np
 import pytest
+from conftest import for_all
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphstore.errors import (
-    BothSidesWonError,
-    ImpossibleCountsError,
-    PlayAfterWinError,
-    PositionError,
-    UnknownCharacterError,
-    WrongSizeError,
-)
+from graphstore.errors import PositionError, WrongSizeError
 from graphstore.games import find_game
 from graphstore.games.boardtext import read_cells, write_cells
 from graphstore.games.grid import mnk
@@ -118,26 +111,25 @@ PICTURES = {
 }
 
 
-@pytest.mark.parametrize("how", TYPED)
+@for_all("how", TYPED)
 def test_a_board_is_read_as_people_type_it(how):
     assert TICTACTOE.texts(np.array([TICTACTOE.read(TYPED[how])])) == [BOARD]
 
 
-@pytest.mark.parametrize("newline", ["\n", "\r\n"])
-@pytest.mark.parametrize("how", PICTURES)
+@for_all(("how", "newline"), product(PICTURES, ["\n", "\r\n"]))
 def test_a_picture_is_read(how, newline):
     picture = PICTURES[how].replace("\n", newline)
     assert TICTACTOE.texts(np.array([TICTACTOE.read(picture)])) == [BOARD]
     assert TICTACTOE.read(f"{newline}{picture}{newline}{newline}") == TICTACTOE.read(BOARD)
 
 
-@pytest.mark.parametrize("how", PICTURES)
+@for_all("how", PICTURES)
 def test_a_picture_may_lose_the_spaces_at_the_end_of_its_lines(how):
     picture = "\n".join(line.rstrip() for line in PICTURES[how].split("\n"))
     assert TICTACTOE.texts(np.array([TICTACTOE.read(picture)])) == [BOARD]
 
 
-@pytest.mark.parametrize(
+@for_all(
     ("text", "board"),
     [
         ("XOX\nOXO\nXOX", "XOX/OXO/XOX"),
@@ -168,7 +160,7 @@ def test_what_could_be_two_boards_is_read_as_the_plainer_one(text, board):
     assert cells == (board and board.replace("/", ""))
 
 
-@pytest.mark.parametrize(
+@for_all(
     ("rows", "columns", "text", "cells"),
     [
         (1, 1, "X", "X"),
@@ -208,125 +200,11 @@ def test_marks_may_be_others():
     assert read_cells("rY/.1", rows=2, columns=2, marks="RY1", game="it") == "RY.1"
 
 
-HAS = "tictactoe has 9 cells, 3 rows of 3, such as .../.../..."
-WRONG_SIZE = {
-    "": "has no cells",
-    "/": "has no cells",
-    "\n\n\n": "has no cells",
-    "+---+": "has no cells",
-    "X": "has 1 cell",
-    "XO": "has 2 cells",
-    "XO..X...": "has 8 cells",
-    "XO..X.....": "has 10 cells",
-    "X . O . X": "has 5 cells",
-    "XO./.X.": "has 2 rows",
-    "XO./.X./.../...": "has 4 rows",
-    "XO./.X../..": "has 4 cells in row 2",
-    "XO/.X./...": "has 2 cells in row 1",
-    "XO/ X/": "has 2 rows",  # only an editor takes spaces away, and it keeps newlines
-    "XOX\nOX\nXO": "has 2 cells in row 2",  # a mark forgotten, or a space lost?
-    "X O\n  X\n\n": "has 2 rows",  # X.O/..X/... or XO./.X./...?
-    "X .\n. O\n. .": "has 2 cells in row 1",
-    "X|O|.": "has 3 cells",
-    "X|O|.\n.|X|.": "has 2 rows",
-    "X|O\n.|X\n.|.": "has 2 cells in row 1",
-    "X|O|.|.\n.|X|.|.\n.|.|.|.": "has 4 cells in row 1",
-    "X|O|.\nXXX\n.|X|.\n.|.|.": "does not show clearly which cells are meant",
-    "X|O|.\n.|XX|.\n.|.|.": "does not show clearly which cells are meant",
-    "XO.|.X.|...": "has 3 cells",
-    "XO-\n---\n-X-\n---\n--O": "has 5 rows",
-    "X|.|.\n.|O|.\n.|.|.\n.|.|.\n.|.|.\n.|.|.": "has 6 rows",
-    "X| | \n | | \n |O| \n | | \n | | \n | |X": "has 6 rows",
-}
-
-
 def refusal(text, game=TICTACTOE):
     """Return the error with which a text is refused."""
     with pytest.raises(PositionError) as caught:
         game.read(text)
     return caught.value
-
-
-@pytest.mark.parametrize("text", WRONG_SIZE)
-def test_a_board_of_the_wrong_size_is_refused_with_both_sizes(text):
-    error = refusal(text)
-    assert type(error) is WrongSizeError
-    assert str(error) == f"{text!r} {WRONG_SIZE[text]}; {HAS}"
-
-
-@pytest.mark.parametrize(
-    ("text", "character"),
-    [
-        ("XO?/.X./...", "'?'"),
-        ("XO0/.X./...", "'0'"),
-        ("XO.\0X....", r"'\x00'"),
-        ("XO./.X./..é", "'é'"),
-        ("XO.+X....", "'+'"),
-        ("XO./.=./...", "'='"),
-        ("X|O|+\n.|X|.\n.|.|.", "'+'"),
-        ("ß", "'ß'"),
-        ("XO.\ud800X....", r"'\ud800'"),
-        ("XO.\u2028.X.\u2028...", r"'\u2028'"),
-        ("\u2573O./.X./...", "'\u2573'"),  # of the box drawing characters the diagonal cross
-    ],
-)
-def test_an_unknown_character_is_named(text, character):
-    error = refusal(text)
-    assert type(error) is UnknownCharacterError
-    assert str(error) == f"{character} is not a cell of tictactoe; write X, O and . for empty"
-
-
-@pytest.mark.parametrize(
-    ("text", "x", "o"),
-    [("X../X../...", 2, 0), ("O../.../...", 0, 1), ("XXXXXXXXX", 9, 0), ("XOO/.../...", 1, 2)],
-)
-def test_impossible_counts_are_both_named(text, x, o):
-    error = refusal(text)
-    assert type(error) is ImpossibleCountsError
-    assert str(error) == (
-        f"{x} X and {o} O cannot be: X begins and turns alternate, "
-        "so X has as many as O or one more"
-    )
-
-
-@pytest.mark.parametrize("text", ["XXX/OOO/...", "XO./XO./XO.", "XXX/OOO/X.."])
-def test_a_line_for_each_side_is_refused(text):
-    error = refusal(text)
-    assert type(error) is BothSidesWonError
-    assert str(error) == "X and O both have a line; the first one ends the game"
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("tictactoe", "XXX/OO./O..", "X has a line, yet O played on after it"),
-        ("tictactoe", "OOO/XX./XX.", "O has a line, yet X played on after it"),
-        (
-            "mnk(4,4,4)",  # both diagonals
-            "XOOX/OXXO/OXXO/XO.X",
-            "X has lines without a common cell, so play went on after the first",
-        ),
-        (
-            "mnk(4,4,3)",
-            "XXX./OO../XXX./OO.O",
-            "X has lines without a common cell, so play went on after the first",
-        ),
-        (
-            "mnk(4,4,3)",
-            "OOO./XX.X/OOO./XX.X",
-            "O has lines without a common cell, so play went on after the first",
-        ),
-    ],
-)
-def test_play_after_a_win_is_refused(name, text, message):
-    error = refusal(text, find_game(name))
-    assert type(error) is PlayAfterWinError
-    assert str(error) == message
-
-
-@pytest.mark.parametrize("text", ["XXX/XOO/XOO", "XOX/OXO/XOX", "XOO/OXO/XXX"])
-def test_two_lines_that_one_move_completed_are_no_error(text):
-    assert TICTACTOE.texts(np.array([TICTACTOE.read(text)])) == [text]
 
 
 def test_a_message_shows_no_more_than_sixty_characters_of_a_text():
@@ -400,28 +278,7 @@ def test_many_boards_are_written_at_once_and_none_is_no_trouble():
     assert write_cells(codes[:0], rows=2, columns=1, marks=".XO") == []
 
 
-ANYTHING = st.text() | st.text(st.sampled_from("XOxo._- |+=/\n\r\t─│┼0"), max_size=80)
-GAMES = [find_game(name) for name in ("tictactoe", "mnk(1,1,1)", "mnk(5,1,2)", "mnk(1,5,3)")]
-GAMES += [find_game("mnk(31,1,9,misere)"), find_game("mnk(4,4,4)")]
-
-
-@given(ANYTHING)
-def test_any_text_is_a_position_that_reads_back_or_is_refused_in_one_line(text):
-    for game in GAMES:
-        try:
-            position, refused = game.read(text), None
-        except PositionError as error:
-            position, refused = None, str(error)
-        if refused is None:
-            assert game.read(game.texts(np.array([position]))[0]) == position
-        else:
-            assert "\n" not in refused
-            assert 0 < len(refused) < 300
-            assert not re.search(r"Error|Traceback", refused)
-        assert (game.classify(text).kind == "invalid") == (position is None)
-
-
-@pytest.mark.parametrize("unit", ["-", " ", "X", "|", "\n", "/", "-+", "X|", "X\n", "- ", "--X\n"])
+@for_all("unit", ["-", " ", "X", "|", "\n", "/", "-+", "X|", "X\n", "- ", "--X\n"])
 def test_a_long_text_is_refused_at_once(unit):
     assert isinstance(refusal(unit * (10_000 // len(unit))), WrongSizeError)
     assert str(refusal(unit * (1_000_000 // len(unit)))).endswith(

@@ -6,22 +6,14 @@ from itertools import product
 
 import numpy as np
 import pytest
-from conftest import DATA
+from conftest import DATA, for_all
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import reached
 
-from graphstore import explore, find_game, solve
-from graphstore.errors import (
-    BothSidesWonError,
-    GameNameError,
-    ImpossibleCountsError,
-    PlayAfterWinError,
-    PositionError,
-    UnknownCharacterError,
-    WrongSizeError,
-)
-from graphstore.games.connect import BLOCK, FloatingStoneError, connect
+from graphstore import explore, solve
+from graphstore.errors import PositionError
+from graphstore.games.connect import BLOCK, connect
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN
 
 GAME = connect(7, 6)
@@ -166,7 +158,7 @@ def test_a_position_packs_a_bit_a_stone_and_a_marker_above_them():
     assert game.read("X../X.O") == 0b111_001_010
 
 
-@pytest.mark.parametrize("w", range(1, 32))
+@for_all("w", range(1, 32))
 def test_the_largest_boards_fit(w):
     h = 63 // w - 1
     game, plain = connect(w, h, 63), Plain(w, h, 63)
@@ -225,128 +217,3 @@ def test_boards_that_can_be_read_include_all_that_play_reaches():
         assert str(caught.value) == str(error)
     assert (len(readable), len(reached(game))) == (724, 694)
     assert np.isin(reached(game), readable).all()
-
-
-ONE_EACH = "......./......./......./......./......./XO....."
-
-
-@pytest.mark.parametrize(
-    "typed",
-    [
-        ONE_EACH.lower(),
-        ONE_EACH.replace("/", ""),
-        ONE_EACH.replace("/", "\n").replace(".", "_"),
-        "\n".join(" ".join(row) for row in ONE_EACH.split("/")),
-        "\n".join("|" + "|".join(row).replace(".", " ") + "|" for row in ONE_EACH.split("/")),
-    ],
-)
-def test_boards_are_read_as_people_write_them(typed):
-    assert GAME.texts(GAME.read_many([typed])) == [ONE_EACH]
-
-
-@pytest.mark.parametrize(
-    ("typed", "error", "message"),
-    [
-        ("", WrongSizeError, "'' has no cells; connect(4,4) has 16 cells, 4 rows of 4"),
-        ("..../..../....", WrongSizeError, "has 3 rows"),
-        ("..../..../..../.....", WrongSizeError, "has 5 cells in row 4"),
-        ("." * 20_000, WrongSizeError, "is 20,000 characters long"),
-        ("..../..../..../Z...", UnknownCharacterError, "'Z' is not a cell of connect(4,4); write"),
-        ("..../..../..../XX..", ImpossibleCountsError, "2 X and 0 O cannot be: X begins and"),
-        ("..../..../..../O...", ImpossibleCountsError, "0 X and 1 O cannot be: X begins and"),
-        ("..../..../..../OXXX", ImpossibleCountsError, "3 X and 1 O cannot be: X begins and"),
-        ("..../..../X.../O...", ImpossibleCountsError, "1 X and 1 O say that O moved last, yet no"),
-        ("..../..X./..../....", FloatingStoneError, "a stone floats in column 2 (the left one is"),
-        ("..../...O/..../X...", FloatingStoneError, "a stone floats in column 3 (the left one is"),
-        ("XO../..../..../....", FloatingStoneError, "a stone floats in column 0 (the left one is"),
-        ("..../..../OOOO/XXXX", BothSidesWonError, "X and O both have a line; the first one ends"),
-        ("X.../XXXX/OOOO/OXOX", BothSidesWonError, "X and O both have a line; the first one ends"),
-        ("..../..O./OOO./XXXX", PlayAfterWinError, "X has a line, yet O played on after it"),
-        ("X.../OOOO/XOXX/OXXX", PlayAfterWinError, "O has a line, yet X played on after it"),
-        ("..../O.../OXOO/XXXX", PlayAfterWinError, "X has a line, but no stone on top of a column"),
-    ],
-)
-def test_what_is_no_position_is_refused_by_its_cause(typed, error, message):
-    game = connect(4, 4)
-    with pytest.raises(error) as caught:
-        game.read(typed)
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
-    assert type(caught.value) is error
-    with pytest.raises(error):
-        game.read_many(["..../..../..../X...", typed])
-
-
-@given(
-    st.sampled_from([connect(4, 4), connect(2, 3, 2), connect(1, 1)]),
-    st.text() | st.text("XOxo./ \n|-", max_size=24) | st.text("XO.", min_size=16, max_size=16),
-)
-def test_any_text_is_a_position_or_is_refused(game, typed):
-    try:
-        position, refused = game.read(typed), ""
-    except PositionError as error:
-        position, refused = int(game.start_states()[0]), str(error)
-    assert "\n" not in refused
-    assert game.read_many(game.texts(np.array([position]))).tolist() == [position]
-
-
-@given(st.lists(st.text("XO.", min_size=4, max_size=4) | st.sampled_from(["X...", "xo", "...X"])))
-def test_many_texts_are_read_as_each_is_and_refused_as_the_first_wrong_one(rows):
-    game, alone, refused = connect(2, 2, 2), [], None
-    texts = [f"{row[:2]}/{row[2:]}" for row in rows]
-    for text in texts:
-        try:
-            alone.append(game.read(text))
-        except PositionError as error:
-            refused = refused or error
-    if refused is None:
-        assert game.read_many(texts).tolist() == alone
-    else:
-        with pytest.raises(type(refused)) as caught:
-            game.read_many(texts)
-        assert str(caught.value) == str(refused)
-
-
-def test_a_board_is_drawn_with_the_numbers_of_its_columns():
-    assert connect(4, 2).board(connect(4, 2).read("..../XO..")) == "....\nXO..\n0123"
-    assert connect(12, 1).board(connect(12, 1).start_states()[0]).endswith("\n012345678901")
-
-
-@pytest.mark.parametrize(
-    ("typed", "name"),
-    [
-        ("connect(7,6)", "connect(7,6)"),
-        ("connect(7,6,4)", "connect(7,6)"),
-        (" Connect( 07, 6 ,5 )", "connect(7,6,5)"),
-        ("connect(9,6)", "connect(9,6)"),
-        ("connect(1,62)", "connect(1,62)"),
-        ("connect(3,3,999999999)", "connect(3,3,999999999)"),
-    ],
-)
-def test_the_usual_length_of_a_line_is_left_out_of_the_name(typed, name):
-    assert find_game(typed).name == name
-    assert find_game(name).name == name
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("connect", "'connect' has 0 parameters; write connect(w,h[,k])"),
-        ("connect(7)", "'connect(7)' has 1 parameter; write connect(w,h[,k])"),
-        ("connect(7,6,4,4)", "'connect(7,6,4,4)' has 4 parameters; write connect(w,h[,k])"),
-        ("connect(0,6)", "connect: w is 0; it must be a whole number from 1"),
-        ("connect(7,a)", "connect: h is 'a'; it must be a whole number from 1"),
-        ("connect(7,6,0)", "connect: k is 0; it must be a whole number from 1"),
-        (
-            "connect(8,7)",
-            "connect: 8 columns by 7 rows are too many; a position packs a bit a cell ",
-        ),
-        ("connect(64,1)", "connect: 64 columns by 1 rows are too many; a position packs a bit a "),
-        ("connect(999999999,999999999)", "connect: 999999999 columns by 999999999 rows are too "),
-    ],
-)
-def test_a_wrong_parameter_is_named(name, message):
-    with pytest.raises(GameNameError) as caught:
-        find_game(name)
-    assert str(caught.value).startswith(message)
-    assert "\n" not in str(caught.value)

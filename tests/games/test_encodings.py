@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from conftest import DATA
+from conftest import DATA, for_all
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -57,7 +57,7 @@ def test_the_empty_board_is_the_program_s_start():
     assert unpack32(EMPTY_BOARD) == 0
 
 
-@pytest.mark.parametrize("row", oracle()[::7], ids=lambda row: row["position"])
+@for_all("row", oracle()[::7])
 def test_every_field_says_what_the_row_says(row):
     bits = f"{pack32(GAME.read(row['position'])):032b}"
     goes_on, tie, o_won, x_won, turn = bits[:5]
@@ -153,7 +153,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("state", REFUSED, ids=str)
+@for_all("state", REFUSED)
 def test_a_wrong_state_is_refused_and_the_contradiction_named(state):
     reason = REFUSED[state]
     message = reason if "32 bits" in reason else f"state {state}: {reason}"
@@ -166,7 +166,7 @@ def test_the_first_wrong_state_of_an_array_is_named():
         unpack32(np.array([EMPTY_BOARD, 0, EMPTY_BOARD ^ 1 << 27]))
 
 
-@pytest.mark.parametrize("state", oracle_states()[::25].tolist())
+@for_all("state", oracle_states()[::25].tolist())
 def test_no_single_bit_may_be_wrong(state):
     for bit in range(32):
         with pytest.raises(EncodingError, match=f"^state {state ^ 1 << bit}: "):

@@ -1,72 +1,18 @@
-"""Every built-in game keeps the laws that all games keep, and is found by its name."""
+"""Every built-in game and every move is found by its name, however a person writes it."""
 
 import re
 
-import numpy as np
 import pytest
+from conftest import check_all, for_all
 from hypothesis import given
 from hypothesis import strategies as st
-from test_game import USER_GAMES
 
 from graphstore.errors import GameNameError, MoveError, RulesError
 from graphstore.games import FAMILIES, find_game
-from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Game, move_text, read_move
+from graphstore.rules.game import move_text, read_move
 from graphstore.rules.plain import PlainGame
 
 NAMES = [name for family in FAMILIES for name in (*family.examples, *family.large)]
-GAMES = [find_game(name) for name in NAMES] + [make() for make in USER_GAMES]
-PER_PLY, PLIES = 30, 80  # how many positions to look at, on every ply of how many
-
-
-def sample(game):
-    """Return positions of every stage of a game, in all orientations, the starts among them."""
-    rng = np.random.default_rng(0)
-    wave, found = np.unique(game.start_states()), []
-    for _ in range(PLIES):
-        wave = wave if len(wave) <= PER_PLY else rng.choice(wave, PER_PLY, replace=False)
-        found.append(wave)
-        wave = np.unique(game.expand(wave[game.outcomes(wave) == IN_PLAY]).child)
-    return np.unique(np.concatenate(found))
-
-
-SAMPLES = {game.name: sample(game) for game in GAMES}
-
-
-@pytest.fixture(params=GAMES, ids=lambda game: game.name)
-def game(request):
-    """Each game in turn."""
-    return request.param
-
-
-@pytest.fixture
-def positions(game):
-    """Positions of the game."""
-    return SAMPLES[game.name]
-
-
-@pytest.fixture
-def in_play(game, positions):
-    """Positions of the game that are not over."""
-    return positions[game.outcomes(positions) == IN_PLAY]
-
-
-def images(game, position):
-    """Return all images of a position, or None if the game does not show them."""
-    if hasattr(game, "symmetry"):
-        return game.symmetry.positions(np.array([position]))[:, 0]
-    if isinstance(game, PlainGame):
-        if type(game).symmetries is PlainGame.symmetries:
-            return np.array([position])
-        (text,) = game.texts(np.array([position]))
-        others = map(game.text, game.symmetries(game.parse(text)))
-        return np.array([position, *map(game.read, others)])
-    return None
-
-
-def test_it_is_a_game(game):
-    assert isinstance(game, Game)
-    assert isinstance(game.name, str)
-    assert isinstance(game.rules, str)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -75,190 +21,43 @@ def test_a_game_is_its_name(name):
     assert find_game(name).rules == find_game(name).rules
 
 
-def test_positions_are_integers_of_63_bits(game, positions):
-    assert positions.dtype == np.int64
-    assert len(positions) > 2
-    assert positions.min() >= 0
-    assert game.start_states().dtype == np.int64
-    assert len(game.start_states()) >= 1
+PROPER_NAMES = [
+    ("tictactoe", "tictactoe"),
+    ("  TicTacToe\n", "tictactoe"),
+    ("tictactoe()", "tictactoe"),
+    ("mnk(3,3,3)", "mnk(3,3,3)"),
+    (" MNK ( 4 ,\t4 , 4 ) ", "mnk(4,4,4)"),
+    ("mnk(04,3,3)", "mnk(4,3,3)"),
+    ("mnk(3,3,3,Misere)", "mnk(3,3,3,misere)"),
+    ("mnk(31,1,5)", "mnk(31,1,5)"),
+    ("mnk(1,1,1)", "mnk(1,1,1)"),
+    ("mnk(5,6,999999999)", "mnk(5,6,999999999)"),
+    ("connect(7,6)", "connect(7,6)"),
+    ("connect(7,6,4)", "connect(7,6)"),
+    (" Connect( 07, 6 ,5 )", "connect(7,6,5)"),
+    ("connect(9,6)", "connect(9,6)"),
+    ("connect(1,62)", "connect(1,62)"),
+    ("connect(3,3,999999999)", "connect(3,3,999999999)"),
+    ("morris(Flying)", "morris(flying)"),
+    ("morris(diagonals, loss)", "morris(diagonals)"),
+    ("morris(king,straight,pass)", "morris(king,pass,straight)"),
+    ("morris(king,pass,pass)", "morris(king,pass)"),
+    ("subtraction(21,3,1,2)", "subtraction(21,1,2,3)"),
+    ("subtraction(9,2,2)", "subtraction(9,2)"),
+    ("Subtraction(9, 2, 12, misere)", "subtraction(9,2,12,misere)"),
+    ("subtraction(999999999,1)", "subtraction(999999999,1)"),
+    ("nim(5,3,4)", "nim(3,4,5)"),
+    ("Nim( 7, 5,3,1 , Misere)", "nim(1,3,5,7,misere)"),
+    (" Vanishing() ", "vanishing"),
+]
 
 
-def test_codes_have_their_types_and_ranges(game, positions):
-    outcomes, turns = game.outcomes(positions), game.turns(positions)
-    assert outcomes.dtype == turns.dtype == np.int8
-    assert outcomes.shape == turns.shape == positions.shape
-    assert set(outcomes.tolist()) <= {WIN, DRAW, LOSS, IN_PLAY}
-    assert set(turns.tolist()) <= {0, 1, 2}
+def test_case_spaces_and_the_order_of_parameters_do_not_matter_to_a_name():
+    def law(name, proper):
+        assert find_game(name).name == proper
+        assert find_game(proper).name == proper
 
-
-def test_a_game_begins_in_play(game):
-    assert (game.outcomes(game.start_states()) == IN_PLAY).all()
-
-
-def test_every_position_in_play_has_a_move(game, in_play):
-    moves = game.expand(in_play)
-    assert np.array_equal(np.unique(moves.parent), np.arange(len(in_play)))
-
-
-def test_moves_ascend_by_parent_then_by_move_and_are_distinct(game, in_play):
-    parent, move, child = game.expand(in_play)
-    assert (parent.dtype, move.dtype, child.dtype) == (np.int64, np.int32, np.int64)
-    key = parent * 2**32 + move
-    assert (np.diff(key) > 0).all()
-
-
-def test_turns_alternate_where_they_are_told(game, in_play):
-    parent, _, child = game.expand(in_play)
-    before, after = game.turns(in_play)[parent], game.turns(child)
-    assert ((before == 0) == (after == 0)).all()
-    assert ((before == 0) | (before + after == 3)).all()
-
-
-def test_a_move_changes_the_position(game, in_play):
-    parent, _, child = game.expand(in_play)
-    assert (in_play[parent] != child).all()
-
-
-def test_on_a_board_a_move_fills_its_cell(game, in_play):
-    if game.shape is None:
-        pytest.skip("no board")
-    rows, columns = game.shape
-    parent, move, child = game.expand(in_play)
-    before = [list(text.replace("/", "")) for text in game.texts(in_play)]
-    after = [text.replace("/", "") for text in game.texts(child)]
-    assert 0 <= move.min() <= move.max() < rows * columns
-    for p, m, text in zip(parent.tolist(), move.tolist(), after, strict=True):
-        cells = zip(before[p], text, strict=True)
-        filled = [at for at, (old, new) in enumerate(cells) if old == "." != new]
-        assert filled == [m]  # others may change: in vanishing a mark goes, and all others age
-
-
-def test_canonical_is_idempotent(game, positions):
-    canonical = game.canonical(positions)
-    assert canonical.dtype == np.int64
-    assert np.array_equal(game.canonical(canonical), canonical)
-
-
-def test_a_state_is_worth_what_its_positions_are(game, positions):
-    canonical = game.canonical(positions)
-    assert np.array_equal(game.outcomes(canonical), game.outcomes(positions))
-    assert np.array_equal(game.turns(canonical), game.turns(positions))
-    assert np.array_equal(game.orbits(canonical), game.orbits(positions))
-
-
-def test_a_state_leads_where_its_positions_lead(game, in_play):
-    moves, twins = game.expand(in_play), game.expand(game.canonical(in_play))
-    assert np.array_equal(moves.parent, twins.parent)
-    children, others = game.canonical(moves.child), game.canonical(twins.child)
-    for parent in range(len(in_play)):
-        mine, theirs = children[moves.parent == parent], others[twins.parent == parent]
-        assert np.array_equal(np.sort(mine), np.sort(theirs))
-
-
-def test_all_images_are_one_state_and_the_orbit_counts_them(game, positions):
-    for position, orbit in zip(positions.tolist(), game.orbits(positions).tolist(), strict=True):
-        seen = images(game, position)
-        if seen is None:
-            pytest.skip("does not show its images")
-        assert position in seen
-        assert len(set(seen.tolist())) == orbit
-        assert len(np.unique(game.canonical(seen))) == 1
-        assert game.canonical(seen)[0] in seen
-
-
-def test_texts_differ_and_are_read_back(game, positions):
-    texts = game.texts(positions)
-    assert len(set(texts)) == len(positions)
-    assert all(text and "\n" not in text for text in texts)
-    assert [game.read(text) for text in texts] == positions.tolist()
-
-
-def test_many_texts_are_read_as_each_is(game, positions):
-    texts = game.texts(positions)
-    assert game.read_many(texts).dtype == np.int64
-    assert game.read_many(texts).tolist() == [game.read(text) for text in texts]
-
-
-def test_different_positions_are_drawn_differently(game, positions):
-    boards = [game.board(position) for position in positions.tolist()]
-    assert len(set(boards)) == len(positions)
-
-
-def test_each_position_alone_is_as_it_is_among_others(game, positions):
-    for verb in (game.outcomes, game.turns, game.canonical, game.orbits):
-        alone = [verb(positions[at : at + 1]) for at in range(len(positions))]
-        assert np.array_equal(np.concatenate(alone), verb(positions))
-    alone = [game.texts(positions[at : at + 1])[0] for at in range(len(positions))]
-    assert alone == game.texts(positions)
-
-
-def test_each_position_alone_has_the_moves_it_has_among_others(game, in_play):
-    together = game.expand(in_play)
-    for at in range(len(in_play)):
-        alone = game.expand(in_play[at : at + 1])
-        assert (alone.parent == 0).all()
-        assert np.array_equal(alone.move, together.move[together.parent == at])
-        assert np.array_equal(alone.child, together.child[together.parent == at])
-
-
-def test_the_order_of_positions_and_their_repetition_do_not_matter(game, in_play):
-    twice = np.concatenate((in_play[::-1], in_play))
-    n = len(in_play)
-    assert np.array_equal(game.outcomes(twice)[n:], game.outcomes(in_play))
-    assert np.array_equal(game.canonical(twice)[:n][::-1], game.canonical(in_play))
-    moves, once = game.expand(twice), game.expand(in_play)
-    assert np.array_equal(moves.child[moves.parent >= n], once.child)
-
-
-def test_arguments_do_not_change(game, in_play):
-    before = in_play.copy()
-    game.expand(in_play)
-    for verb in (game.outcomes, game.turns, game.canonical, game.orbits, game.texts):
-        verb(in_play)
-    assert np.array_equal(in_play, before)
-
-
-def test_every_move_has_a_name_of_one_word_and_is_read_by_it_or_its_number(game, in_play):
-    moves = np.unique(game.expand(in_play).move).tolist()
-    names = [move_text(game, move) for move in moves]
-    assert len(set(names)) == len(names)
-    for move, name in zip(moves, names, strict=True):
-        assert not re.search(r"[\s,]", name)
-        assert read_move(game, name) == read_move(game, f" {move} ") == move
-
-
-def test_what_is_no_move_is_refused_in_one_line(game):
-    for text in ("", "foo", "1-", "-", "1-2-3", "99999-99999", "4.0.0", "x" * 5000, "\n", "٤", "²"):
-        with pytest.raises(MoveError, match=r"^[^\n]{1,250}$"):
-            read_move(game, text)
-
-
-def test_no_positions_have_no_answers(game):
-    none = np.empty(0, dtype=np.int64)
-    for verb in (game.outcomes, game.turns, game.canonical, game.orbits, game.texts):
-        assert len(verb(none)) == 0
-    assert [len(column) for column in game.expand(none)] == [0, 0, 0]
-    assert len(game.read_many([])) == 0
-
-
-@pytest.mark.parametrize(
-    ("name", "proper"),
-    [
-        ("tictactoe", "tictactoe"),
-        ("  TicTacToe\n", "tictactoe"),
-        ("tictactoe()", "tictactoe"),
-        ("mnk(3,3,3)", "mnk(3,3,3)"),
-        (" MNK ( 4 ,\t4 , 4 ) ", "mnk(4,4,4)"),
-        ("mnk(04,3,3)", "mnk(4,3,3)"),
-        ("mnk(3,3,3,Misere)", "mnk(3,3,3,misere)"),
-        ("mnk(31,1,5)", "mnk(31,1,5)"),
-        ("mnk(1,1,1)", "mnk(1,1,1)"),
-        ("mnk(5,6,999999999)", "mnk(5,6,999999999)"),
-    ],
-)
-def test_case_and_spaces_of_a_name_do_not_matter(name, proper):
-    assert find_game(name).name == proper
-    assert find_game(find_game(name).name).name == proper
+    check_all(PROPER_NAMES, law)
 
 
 @given(st.integers(1, 31), st.integers(1, 31), st.integers(1, 40), st.booleans())
@@ -306,20 +105,66 @@ BAD_NAMES = {
     "mnk(3,3," + "9" * 10_000 + ")": "'99999999",
     "mnk(3,3,3," + "a" * 10_000 + ")": "'aaaaaaaa",
     "mnk(" + "3," * 10_000 + "3)": "'mnk(3,3,3,3",
+    "hexapawn": "'hexapawn' has 0 parameters; write hexapawn(w,h)",
+    "hexapawn(0,3)": "hexapawn: w is 0; it must be a whole number from 1",
+    "hexapawn(3,2)": "hexapawn: h is 2; it must be a whole number from 3",
+    "hexapawn(3,wide)": "hexapawn: h is 'wide'; it must be a whole number from 3",
+    "hexapawn(8,4)": "hexapawn: 8 columns by 4 rows are 32 cells, too many; a position packs",
+    "morris": "'morris' has 0 parameters; write morris(variant[,stuck][,straight])",
+    "morris(3)": "morris: 3 is no variant; choose orthogonal, diagonals, king, flying",
+    "morris(knight)": "morris: 'knight' is no variant; choose orthogonal, ",
+    "morris(king,win)": "morris: 'win' is no option; choose among loss, draw, pass, straight",
+    "morris(king,3)": "morris: 3 is no option; choose among loss, draw, pass, straight",
+    "morris(king,loss,draw)": "morris: stuck is draw and loss; choose one of them",
+    "connect": "'connect' has 0 parameters; write connect(w,h[,k])",
+    "connect(7)": "'connect(7)' has 1 parameter; write connect(w,h[,k])",
+    "connect(7,6,4,4)": "'connect(7,6,4,4)' has 4 parameters; write connect(w,h[,k])",
+    "connect(0,6)": "connect: w is 0; it must be a whole number from 1",
+    "connect(7,a)": "connect: h is 'a'; it must be a whole number from 1",
+    "connect(7,6,0)": "connect: k is 0; it must be a whole number from 1",
+    "connect(8,7)": "connect: 8 columns by 7 rows are too many; a position packs a bit a cell ",
+    "connect(64,1)": "connect: 64 columns by 1 rows are too many; a position packs a bit a ",
+    "connect(999999999,999999999)": "connect: 999999999 columns by 999999999 rows are too ",
+    "nim": "'nim' has 0 parameters; write nim(heap,...[,misere])",
+    "nim(misere)": "nim: a heap is 'misere'; it must be a whole number from 1 to 999999",
+    "nim(3,0)": "nim: a heap is 0; it must be",
+    "nim(3,misere,4)": "nim: a heap is 'misere'; it must be",
+    "nim(3,normal)": "nim: a heap is 'normal'; it must be",
+    "nim(1000000)": "nim: a heap is 1000000; it must be a whole number from 1 to 999999",
+    "nim(" + "15," * 15 + "15)": "nim: 16 heaps need 64 bits, too many; a position packs",
+    "subtraction": "'subtraction' has 0 parameters; write subtraction(n,take,...[,misere])",
+    "subtraction(21)": "'subtraction(21)' has 1 parameter; write subtraction(n,take,",
+    "subtraction(21,misere)": "subtraction: a parameter is 'misere'; it must be a whole",
+    "subtraction(0,1)": "subtraction: a parameter is 0; it must be a whole number from 1",
+    "subtraction(9,1,0)": "subtraction: a parameter is 0; it must be",
+    "subtraction(9,1,misere,2)": "subtraction: a parameter is 'misere'; it must be",
+    "subtraction(3,4,5)": "subtraction: none of the takes can be taken from 3; make one",
+    "subtraction(1000000000,1)": "'1000000000' is too large a number for subtraction(",
+    "ultimate": "ultimate: '' are no rules; choose open or closed",
+    "ultimate(3)": "ultimate: 3 are no rules; choose open or closed",
+    "ultimate(ajar)": "ultimate: 'ajar' are no rules; choose open or closed",
+    "ultimate(closed,counts)": "ultimate: 'counts' is no option; the one there is is count",
+    "ultimate(closed,count,count)": "ultimate: 'count' is no option; the one there is",
+    "ultimate(open,count)": "ultimate: only the closed rules can count fields",
+    "vanishing(3)": "'vanishing(3)' has 1 parameter; write vanishing",
     "x" * 1_000_000: "there is no game 'xxxx",
     "(" * 1_000_000: "there is no game '((((",
     " " * 1_000_000: "there is no game '    ",
 }
 
 
-@pytest.mark.parametrize("name", BAD_NAMES, ids=lambda name: repr(name[:20]))
-def test_a_bad_name_is_refused_in_one_line(name):
-    with pytest.raises(GameNameError) as caught:
-        find_game(name)
-    message = str(caught.value)
-    assert message.startswith(BAD_NAMES[name])
-    assert "\n" not in message
-    assert len(message) < 300 + len(", ".join(family.usage for family in FAMILIES))
+def test_a_bad_name_is_refused_in_one_line():
+    longest = 300 + len(", ".join(family.usage for family in FAMILIES))
+
+    def law(name, said):
+        with pytest.raises(GameNameError) as caught:
+            find_game(name)
+        message = str(caught.value)
+        assert message.startswith(said)
+        assert "\n" not in message
+        assert len(message) < longest
+
+    check_all(BAD_NAMES.items(), law)
 
 
 @given(st.text() | st.from_regex(r"(tictactoe|mnk)\s*\(.{0,12}\)?", fullmatch=True))
@@ -350,7 +195,7 @@ def test_families_are_listed_once_and_say_what_they_are():
 # Names of moves
 
 
-@pytest.mark.parametrize(
+@for_all(
     ("name", "move", "text"),
     [
         ("tictactoe", 4, "4"),
@@ -371,7 +216,7 @@ def test_moves_have_the_names_that_the_documents_say(name, move, text):
     assert (move_text(game, move), read_move(game, text)) == (text, move)
 
 
-@pytest.mark.parametrize(
+@for_all(
     ("name", "text", "why"),
     [
         ("morris(flying)", "1-9", "there is no cell 9: 0 to 8"),

@@ -7,11 +7,10 @@ from itertools import product
 
 import numpy as np
 import pytest
-from conftest import DATA
-from hypothesis import given
-from hypothesis import strategies as st
+from conftest import DATA, for_all
+from gametexts import READ, REFUSED
 
-from graphstore.errors import ImpossibleCountsError, PositionError
+from graphstore.errors import PositionError
 from graphstore.games.grid import Classification, mnk, tictactoe
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN
 
@@ -168,9 +167,7 @@ def test_states_by_ply_are_as_many_as_the_oracle_counts(row):
     assert by_ply == row["per_ply"]
 
 
-@pytest.mark.parametrize("m", range(1, 6))
-@pytest.mark.parametrize("n", range(1, 6))
-@pytest.mark.parametrize("k", range(2, 7))
+@for_all(("m", "n", "k"), product(range(1, 6), range(1, 6), range(2, 7)))
 def test_lines_are_as_many_as_counting_their_starts_gives(m, n, k):
     across, down = max(m - k + 1, 0), max(n - k + 1, 0)
     game = mnk(m, n, k)
@@ -202,53 +199,10 @@ def test_the_largest_boards_fit(m, n):
     assert game.shape == (n, m)
 
 
-def test_a_board_is_drawn_a_line_for_each_row():
-    assert TICTACTOE.board(TICTACTOE.read("XO./.X./...")) == "XO.\n.X.\n..."
-
-
-SPELLINGS = [*BOARDS[::37], "XO./.X./...", "x o . . x . . . .", "XO.\n.X.\n...", "XO", "?", ""]
-
-
-@given(st.lists(st.sampled_from(SPELLINGS) | st.text(".XO/", max_size=12), max_size=6))
-def test_many_texts_are_read_as_each_is_and_refused_as_the_first_wrong_one(texts):
-    alone, refused = [], None
-    for text in texts:
-        try:
-            alone.append(TICTACTOE.read(text))
-        except PositionError as error:
-            refused = refused or error
-    if refused is None:
-        assert TICTACTOE.read_many(texts).tolist() == alone
-        assert TICTACTOE.read_many(texts).dtype == np.int64
-    else:
-        with pytest.raises(type(refused)) as caught:
-            TICTACTOE.read_many(texts)
-        assert str(caught.value) == str(refused)
-
-
-@pytest.mark.parametrize("game", [TICTACTOE, mnk(4, 4, 3), mnk(1, 7, 2), mnk(7, 1, 2)], ids=repr)
-def test_all_texts_of_random_boards_are_read_or_refused_alike_in_a_batch(game):
-    rng = np.random.default_rng(1)
-    _, columns = game.shape
-    for full in np.linspace(0, 1, 40):
-        cells = np.array(list("XO" * (game.cells // 2) + "X" * (game.cells % 2)))
-        cells[rng.random(game.cells) > full] = "."
-        board = "".join(rng.permutation(cells))
-        text = "/".join(board[at : at + columns] for at in range(0, game.cells, columns))
-        try:
-            assert game.read_many([text]).tolist() == [game.read(text)]
-        except PositionError as error:
-            with pytest.raises(type(error)):
-                game.read_many([text])
-
-
-def test_every_verb_takes_no_positions():
-    assert all(len(column) == 0 for column in TICTACTOE.expand(NONE))
-    assert TICTACTOE.outcomes(NONE).tolist() == TICTACTOE.turns(NONE).tolist() == []
-    assert TICTACTOE.texts(NONE) == []
-    assert TICTACTOE.read_many([]).dtype == np.int64
-
-
-def test_counts_are_refused_before_lines_are_looked_at():
-    with pytest.raises(ImpossibleCountsError):
-        TICTACTOE.read("XXX/XXX/OOO")
+def test_any_text_is_classified_and_what_is_not_a_position_comes_with_the_reason():
+    for typed, _, message in REFUSED["tictactoe"]:
+        found = TICTACTOE.classify(typed)
+        assert (found.kind, found.winner) == ("invalid", None)
+        assert found.reason.startswith(message.rstrip("…"))
+    for typed, proper in READ["tictactoe"]:
+        assert TICTACTOE.classify(typed) == TICTACTOE.classify(proper)

@@ -1,7 +1,6 @@
 """Hexapawn has the moves, ends and values that plain rules and the oracle give it."""
 
 import re
-from contextlib import suppress
 from itertools import product
 
 import numpy as np
@@ -11,17 +10,7 @@ from hypothesis import strategies as st
 from oracles import answers, as_documented, documented, expected, played, reached, rows
 
 from graphstore import find_game
-from graphstore.errors import (
-    BothSidesWonError,
-    GameNameError,
-    ImpossibleCountsError,
-    PlayAfterWinError,
-    PositionError,
-    UnknownCharacterError,
-    WrongSizeError,
-)
 from graphstore.games.hexapawn import hexapawn
-from graphstore.games.sided import TurnMissingError, UnreachableError
 from graphstore.rules.game import IN_PLAY, LOSS
 
 GAME = hexapawn(3, 3)
@@ -138,61 +127,6 @@ def test_all_boards_that_play_reaches_can_be_read_and_some_others():
     assert [GAME.read(each) for each in texts] == readable[::50].tolist()
 
 
-@pytest.mark.parametrize(
-    ("typed", "proper"),
-    [
-        ("bbb/.../www w", "BBB/.../WWW W"),
-        ("BBB...WWW, W", "BBB/.../WWW W"),
-        ("BBB ... WWW white to move", "BBB/.../WWW W"),
-        ("b b b\n. . w\nw w .\n\nBlack", "BBB/..W/WW. B"),
-        ("|b|b|b|\n|w| | |\n| |w|w|\nblack moves", "BBB/W../.WW B"),
-        ("BBB/W../.WW; black to play", "BBB/W../.WW B"),
-    ],
-)
-def test_boards_are_read_as_people_write_them(typed, proper):
-    assert GAME.texts(GAME.read_many([typed])) == [proper]
-
-
-@pytest.mark.parametrize(
-    ("typed", "error", "message"),
-    [
-        ("", WrongSizeError, "'' has no cells; hexapawn(3,3) has 9 cells, 3 rows of 3"),
-        ("BBB/.../WW W", WrongSizeError, "'BBB/.../WW' has 2 cells in row 3; "),
-        ("BBB/.../XXX W", UnknownCharacterError, "'X' is not a cell of hexapawn(3,3); write W, B"),
-        ("BBB/.../WWW X", UnknownCharacterError, "'X' is not a cell of hexapawn(3,3); write W, B"),
-        ("BBB/.../WWW", TurnMissingError, "a board of hexapawn(3,3) does not show whose turn it"),
-        ("BBB/W../WWW B", ImpossibleCountsError, "4 white and 3 black pawns cannot be: each side"),
-        ("BB./WBB/.WW W", ImpossibleCountsError, "3 white and 4 black pawns cannot be: each side"),
-        ("B.W/.../WB. W", BothSidesWonError, "both sides have reached the far side; the first"),
-        ("W.B/B../.W. W", PlayAfterWinError, "white had reached the far side, yet play went on"),
-        ("W.W/B../... B", PlayAfterWinError, "white had reached the far side, yet play went on"),
-        ("B../.W./B.. B", PlayAfterWinError, "black had reached the far side, yet play went on"),
-        ("B../.../B.B W", PlayAfterWinError, "black had reached the far side, yet play went on"),
-        ("BBB/.../WWW B", UnreachableError, "these pawns have not made moves in turn such that"),
-        ("B.B/.B./WWW B", UnreachableError, "these pawns have not made moves in turn such that"),
-    ],
-)
-def test_what_is_no_position_is_refused_by_its_cause(typed, error, message):
-    with pytest.raises(error) as caught:
-        GAME.read(typed)
-    assert str(caught.value).startswith(message)
-    assert "\n" not in str(caught.value)
-    with pytest.raises(error) as caught:
-        GAME.read_many(["BBB/.../WWW W", typed])
-    assert str(caught.value).startswith(message)
-
-
-@given(st.text() | st.text("WBwb./ \n,|-", max_size=24))
-def test_any_text_is_a_position_or_is_refused(typed):
-    with suppress(PositionError):
-        position = GAME.read(typed)
-        assert GAME.read(*GAME.texts(np.array([position]))) == position
-
-
-def test_a_board_is_drawn_with_whose_turn_it_is():
-    assert GAME.board(GAME.read("BBB/W../.WW B")) == "BBB\nW..\n.WW B"
-
-
 def test_the_largest_boards_fit():
     for width, height in ((10, 3), (1, 31), (5, 6), (7, 4)):
         game = hexapawn(width, height)
@@ -210,19 +144,3 @@ def test_the_documents_tables_are_right():
         if len(row[0]) > len("99,999"):
             continue  # slow
         assert as_documented(find_game(name)) == row
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("hexapawn", "'hexapawn' has 0 parameters; write hexapawn(w,h)"),
-        ("hexapawn(0,3)", "hexapawn: w is 0; it must be a whole number from 1"),
-        ("hexapawn(3,2)", "hexapawn: h is 2; it must be a whole number from 3"),
-        ("hexapawn(3,wide)", "hexapawn: h is 'wide'; it must be a whole number from 3"),
-        ("hexapawn(8,4)", "hexapawn: 8 columns by 4 rows are 32 cells, too many; a position packs"),
-    ],
-)
-def test_a_wrong_parameter_is_named(name, message):
-    with pytest.raises(GameNameError) as caught:
-        find_game(name)
-    assert str(caught.value).startswith(message)

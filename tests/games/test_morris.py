@@ -1,6 +1,5 @@
 """Three men's morris has the moves, ends and values that plain rules and the oracle give it."""
 
-from contextlib import suppress
 from itertools import product
 
 import numpy as np
@@ -10,17 +9,8 @@ from hypothesis import strategies as st
 from oracles import answers, as_documented, documented, expected, played, reached, rows
 
 from graphstore import explore, find_game, solve
-from graphstore.errors import (
-    BothSidesWonError,
-    GameNameError,
-    ImpossibleCountsError,
-    PlayAfterWinError,
-    PositionError,
-    UnknownCharacterError,
-    WrongSizeError,
-)
 from graphstore.games.morris import PASS, STUCK, VARIANTS, morris
-from graphstore.games.sided import TurnMissingError, UnreachableError
+from graphstore.games.sided import UnreachableError
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN
 
 GAME = morris("diagonals")
@@ -197,78 +187,9 @@ def test_the_best_of_the_variants():
     assert values["flying"] == (DRAW, None)
 
 
-@pytest.mark.parametrize(
-    ("typed", "proper"),
-    [
-        (".../.../...", ".../.../... X"),
-        ("X../.../...", "X../.../... O"),
-        ("x........", "X../.../... O"),
-        ("x . .\n. o .\n. . .", "X../.O./... X"),
-        ("x . .\n. o .\n. . .\nX", "X../.O./... X"),
-        ("x| | \n-+-+-\n |o| \n-+-+-\n | | ", "X../.O./... X"),
-        ("XOX/OXO/... X", "XOX/OXO/... X"),
-        ("XOXOXO... o", "XOX/OXO/... O"),
-        ("XOX OXO ..., X", "XOX/OXO/... X"),
-        ("XOX/OXO/...: X to move", "XOX/OXO/... X"),
-        ("XOX/OXO/...\n\no To  Move\n", "XOX/OXO/... O"),
-        ("XOX/OXO/... X moves", "XOX/OXO/... X"),
-        ("XOX/OXO/...,x to play", "XOX/OXO/... X"),
-        ("X O X O X O . . . O", "XOX/OXO/... O"),
-        ("X . . . . . . . O", "X../.../..O X"),
-        (". . X\nX . .\n. . O", "..X/X../..O O"),
-    ],
-)
-def test_boards_are_read_as_people_write_them(typed, proper):
-    assert GAME.texts(GAME.read_many([typed])) == [proper]
-
-
-@pytest.mark.parametrize(
-    ("typed", "error", "message"),
-    [
-        ("", WrongSizeError, "'' has no cells; morris(diagonals) has 9 cells, 3 rows of 3"),
-        ("XO", WrongSizeError, "'XO' has 2 cells;"),
-        ("X O", WrongSizeError, "'X' has 1 cell;"),
-        ("XO./.X./.., O", WrongSizeError, "'XO./.X./..' has 2 cells in row 3;"),
-        ("XO./.X./. O", WrongSizeError, "'XO./.X./.' has 1 cell in row 3;"),
-        ("XO./.X./.Z. O", UnknownCharacterError, "'Z' is not a cell of morris(diagonals); write"),
-        ("XO./.X./... Z", UnknownCharacterError, "'Z' is not a cell"),
-        ("XOX/OXO/...", TurnMissingError, "all six men are placed, so the board does not show"),
-        ("X../.../... X", ImpossibleCountsError, "1 X and 0 O cannot be with X to move: X begins"),
-        ("XX./.../...", ImpossibleCountsError, "2 X and 0 O cannot be: X begins and turns"),
-        ("XXX/XOO/OO. X", ImpossibleCountsError, "4 X and 4 O cannot be with X to move"),
-        ("XXX/XOO/O..", ImpossibleCountsError, "4 X and 3 O cannot be: "),
-        ("XXX/OOO/... X", BothSidesWonError, "X and O both have a line; the first one ends"),
-        ("XXX/OO./..O X", PlayAfterWinError, "X has a line, yet O played on after it"),
-        ("OOO/XX./..X O", PlayAfterWinError, "O has a line, yet X played on after it"),
-        ("XOX\nO O\nX X", WrongSizeError, "may end in a man or in whose turn it is; write a dot"),
-        ("x" * 20_000, WrongSizeError, "'xxxxxx"),
-    ],
-)
-def test_what_is_no_position_is_refused_by_its_cause(typed, error, message):
-    with pytest.raises(error) as caught:
-        GAME.read(typed)
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
-    assert type(caught.value) is error
-    with pytest.raises(error):
-        GAME.read_many(["X../.../... O", typed])
-
-
 def test_men_who_cannot_have_come_from_anywhere_are_refused():
     with pytest.raises(UnreachableError, match=r"^X cannot have moved last: no man"):
         morris("orthogonal", "straight").read(STUCK_BOARD.replace(" X", " O"))
-
-
-@given(st.text() | st.text("XOxo./ \n,|-", max_size=24))
-def test_any_text_is_a_position_or_is_refused(typed):
-    with suppress(PositionError):
-        position = GAME.read(typed)
-        assert GAME.read(*GAME.texts(np.array([position]))) == position
-
-
-def test_a_board_is_drawn_with_whose_turn_it_is():
-    assert GAME.board(GAME.read("XO./.X./...")) == (board := "XO.\n.X.\n... O")
-    assert GAME.texts(GAME.read_many([board])) == ["XO./.X./... O"]
 
 
 def test_the_documents_tables_are_right():
@@ -276,34 +197,3 @@ def test_the_documents_tables_are_right():
     assert len(table) == 5
     for name, row in table.items():
         assert as_documented(find_game(name)) == row
-
-
-@pytest.mark.parametrize(
-    ("typed", "name"),
-    [
-        ("morris(Flying)", "morris(flying)"),
-        ("morris(diagonals, loss)", "morris(diagonals)"),
-        ("morris(king,straight,pass)", "morris(king,pass,straight)"),
-        ("morris(king,pass,pass)", "morris(king,pass)"),
-    ],
-)
-def test_options_are_named_in_one_order(typed, name):
-    assert find_game(typed).name == name
-    assert find_game(name).name == name
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("morris", "'morris' has 0 parameters; write morris(variant[,stuck][,straight])"),
-        ("morris(3)", "morris: 3 is no variant; choose orthogonal, diagonals, king, flying"),
-        ("morris(knight)", "morris: 'knight' is no variant; choose orthogonal, "),
-        ("morris(king,win)", "morris: 'win' is no option; choose among loss, draw, pass, straight"),
-        ("morris(king,3)", "morris: 3 is no option; choose among loss, draw, pass, straight"),
-        ("morris(king,loss,draw)", "morris: stuck is draw and loss; choose one of them"),
-    ],
-)
-def test_a_wrong_parameter_is_named(name, message):
-    with pytest.raises(GameNameError) as caught:
-        find_game(name)
-    assert str(caught.value).startswith(message)

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles import answers, expected, played, reached, rows
 
-from graphstore import explore, find_game, solve
-from graphstore.errors import GameNameError, PositionError, UnknownCharacterError, WrongSizeError
+from graphstore import explore, solve
 from graphstore.games.heaps import HeapTooHighError
 from graphstore.games.nim import nim
 from graphstore.rules.game import IN_PLAY, LOSS, WIN
@@ -120,87 +119,3 @@ def test_the_most_that_fits():
     half = np.array([2**31 - 1])
     assert len(ones.expand(half).move) == 31
     assert ones.orbits(half) == [916312070471295267]  # 63 choose 31
-
-
-def test_heaps_are_sorted_in_the_name_only():
-    assert find_game("nim(5,3,4)").name == "nim(3,4,5)"
-    assert find_game("Nim( 7, 5,3,1 , Misere)").name == "nim(1,3,5,7,misere)"
-    assert GAME.texts(GAME.read_many(["3,0,5"])) == ["3,0,5"]
-
-
-@pytest.mark.parametrize(
-    "typed",
-    ["3,4,0", "3 4 0", "(3, 4, 0)", "[3,4,0]", "( 3 4 0 )", " 3 ,4\t0\n", "03,004,0", "3,4,0,"],
-)
-def test_heaps_are_read_as_people_write_them(typed):
-    assert GAME.texts(GAME.read_many([typed, "3,4,5"])) == ["3,4,0", "3,4,5"]
-
-
-@pytest.mark.parametrize(
-    ("typed", "error", "message"),
-    [
-        ("", WrongSizeError, "'' has no heaps and nim(3,4,5) has 3; write each, 0 if it is empty"),
-        ("()", WrongSizeError, "'()' has no heaps"),
-        ("3", WrongSizeError, "'3' has 1 heap and nim(3,4,5) has 3"),
-        ("3,4", WrongSizeError, "'3,4' has 2 heaps and"),
-        ("3,,5", WrongSizeError, "'3,,5' has 2 heaps"),
-        (",3,4,5", WrongSizeError, "',3,4,5' has 3 heaps"),
-        ("3,4,5,6", WrongSizeError, "'3,4,5,6' has 4 heaps"),
-        ("3,4,x", UnknownCharacterError, "'x' cannot be in a position of nim(3,4,5); write num"),
-        ("3,4,-1", UnknownCharacterError, "'-' cannot be"),
-        ("3,4,5.0", UnknownCharacterError, "'.' cannot be"),
-        ("3,4,٣", UnknownCharacterError, "'٣' cannot be"),
-        ("(3,4,5", UnknownCharacterError, "'(' cannot be"),
-        ("3,4,6", HeapTooHighError, "heap 3 has 6, but nim(3,4,5) starts it with 5"),
-        ("5,4,3", HeapTooHighError, "heap 1 has 5, but nim(3,4,5) starts it with 3; write 3,4,5"),
-        ("3,4," + "9" * 5000, HeapTooHighError, "heap 3 has 9999"),
-    ],
-)
-def test_what_is_no_position_is_refused_by_its_cause(typed, error, message):
-    with pytest.raises(error) as caught:
-        GAME.read(typed)
-    assert str(caught.value).startswith(message)
-    assert "\n" not in str(caught.value)
-    assert len(str(caught.value)) < 300
-    with pytest.raises(error) as caught:
-        GAME.read_many(["0,0,0", typed])
-    assert str(caught.value).startswith(message)
-
-
-def test_zeros_in_front_do_not_matter_however_many():
-    assert GAME.read("3,4," + "0" * 5000 + "5") == GAME.read("3,4,5")
-
-
-@given(st.text() | st.text("0123456 ,()[]-\n", max_size=12))
-def test_any_text_is_a_position_or_is_refused(typed):
-    try:
-        position = GAME.read(typed)
-    except PositionError as error:
-        with pytest.raises(type(error)):
-            GAME.read_many([typed])
-    else:
-        assert GAME.read_many([typed]).tolist() == [position]
-        assert GAME.read(*GAME.texts(np.array([position]))) == position
-
-
-def test_a_board_is_drawn_a_line_for_each_heap():
-    assert GAME.board(GAME.read("3,0,5")) == "3 |||\n0\n5 |||||"
-    assert nim(2, 100).board(100) == "  0\n100 " + 60 * "|"
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("nim", "'nim' has 0 parameters; write nim(heap,...[,misere])"),
-        ("nim(misere)", "nim: a heap is 'misere'; it must be a whole number from 1 to 999999"),
-        ("nim(3,0)", "nim: a heap is 0; it must be"),
-        ("nim(3,misere,4)", "nim: a heap is 'misere'; it must be"),
-        ("nim(3,normal)", "nim: a heap is 'normal'; it must be"),
-        ("nim(1000000)", "nim: a heap is 1000000; it must be a whole number from 1 to 999999"),
-        (f"nim({','.join(['15'] * 16)})", "nim: 16 heaps need 64 bits, too many; a position packs"),
-    ],
-)
-def test_a_wrong_parameter_is_named(name, message):
-    with pytest.raises(GameNameError) as caught:
-        find_game(name)
-    assert str(caught.value).startswith(message)

@@ -1,16 +1,13 @@
 """Subtraction games have the oracle's counts, and values that repeat as theory says."""
 
-from contextlib import suppress
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import answers, expected, played, reached, rows
 
-from graphstore import explore, find_game, solve
-from graphstore.errors import GameNameError, PositionError, UnknownCharacterError, WrongSizeError
-from graphstore.games.heaps import HeapTooHighError
+from graphstore import explore, solve
+from graphstore.errors import GameNameError
 from graphstore.games.subtraction import subtraction
 from graphstore.rules.game import IN_PLAY, LOSS, WIN
 
@@ -91,71 +88,6 @@ def test_moves_and_results_are_those_of_the_plain_rules(n, takes, misere, choice
 def test_without_a_one_some_heaps_are_not_reached():
     assert reached(subtraction(10, 4, 6)).tolist() == [0, 2, 4, 6, 10]
     assert subtraction(10, 4, 6).outcomes(np.array([0, 3, 4])).tolist() == [LOSS, LOSS, IN_PLAY]
-
-
-@pytest.mark.parametrize("typed", ["17", " 17\n", "(17)", "[17]", "(17,)", "0017"])
-def test_a_heap_is_read_as_people_write_it(typed):
-    assert GAME.read_many([typed]).tolist() == [17]
-
-
-@pytest.mark.parametrize(
-    ("typed", "error", "message"),
-    [
-        ("", WrongSizeError, "'' has no heaps and subtraction(21,1,2,3) has 1; write each, 0 if"),
-        ("3 4", WrongSizeError, "'3 4' has 2 heaps and"),
-        ("x", UnknownCharacterError, "'x' cannot be in a position of subtraction(21,1,2,3)"),
-        ("-1", UnknownCharacterError, "'-' cannot be"),
-        ("22", HeapTooHighError, "heap 1 has 22, but subtraction(21,1,2,3) starts it with 21"),
-    ],
-)
-def test_what_is_no_position_is_refused_by_its_cause(typed, error, message):
-    with pytest.raises(error) as caught:
-        GAME.read(typed)
-    assert str(caught.value).startswith(message)
-
-
-@given(st.text() | st.text("0123456789 ,()", max_size=5))
-def test_any_text_is_a_position_or_is_refused(typed):
-    with suppress(PositionError):
-        assert 0 <= GAME.read(typed) <= 21
-
-
-def test_a_board_is_drawn_with_a_stroke_for_each_thing():
-    assert GAME.board(5) == "5 |||||"
-    assert GAME.board(0) == "0"
-
-
-@pytest.mark.parametrize(
-    ("typed", "name"),
-    [
-        ("subtraction(21,3,1,2)", "subtraction(21,1,2,3)"),
-        ("subtraction(9,2,2)", "subtraction(9,2)"),
-        ("Subtraction(9, 2, 12, misere)", "subtraction(9,2,12,misere)"),
-        ("subtraction(999999999,1)", "subtraction(999999999,1)"),
-    ],
-)
-def test_takes_are_named_in_order(typed, name):
-    assert find_game(typed).name == name
-    assert find_game(name).name == name
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("subtraction", "'subtraction' has 0 parameters; write subtraction(n,take,...[,misere])"),
-        ("subtraction(21)", "'subtraction(21)' has 1 parameter; write subtraction(n,take,"),
-        ("subtraction(21,misere)", "subtraction: a parameter is 'misere'; it must be a whole"),
-        ("subtraction(0,1)", "subtraction: a parameter is 0; it must be a whole number from 1"),
-        ("subtraction(9,1,0)", "subtraction: a parameter is 0; it must be"),
-        ("subtraction(9,1,misere,2)", "subtraction: a parameter is 'misere'; it must be"),
-        ("subtraction(3,4,5)", "subtraction: none of the takes can be taken from 3; make one"),
-        ("subtraction(1000000000,1)", "'1000000000' is too large a number for subtraction("),
-    ],
-)
-def test_a_wrong_parameter_is_named(name, message):
-    with pytest.raises(GameNameError) as caught:
-        find_game(name)
-    assert str(caught.value).startswith(message)
 
 
 def test_numbers_that_moves_cannot_hold_are_refused():

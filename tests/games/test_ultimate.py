@@ -1,68 +1,30 @@
 """Ultimate tic-tac-toe has the moves, ends, counts and values of plain rules and of the oracle."""
 
-import json
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 
 import numpy as np
 import pytest
-from conftest import DATA
+from conftest import for_all
 from hypothesis import given, settings
-from hypothesis import strategies as st
-from ultimateplay import LINES, RULES, Raw, games, moves, playable, result
+from ultimateplay import GAMES, LINES, ORACLE, Below, Raw, games, moves, playable, result, solved
 
-from graphstore import explore, find_game, solve
+from graphstore import find_game
 from graphstore.checks.laws import check
 from graphstore.errors import (
     BothSidesWonError,
-    GameNameError,
-    ImpossibleCountsError,
     MoveError,
     PlayAfterWinError,
     PositionError,
     RulesError,
-    UnknownCharacterError,
-    WrongSizeError,
 )
-from graphstore.games.sided import TurnMissingError
 from graphstore.games.ultimate.fields import cells_of, fillings, tables
 from graphstore.games.ultimate.interning import Interned
 from graphstore.games.ultimate.text import ActiveFieldError
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN
 from graphstore.solver.columns import NONE
 
-ORACLE = json.loads((DATA / "ultimate.json").read_text())
-GAMES = {rules: find_game(f"ultimate({rules})") for rules in RULES}
 OPEN, CLOSED, COUNT = GAMES.values()
 START = ". . . . . . . . . any X"
-
-
-class Below:
-    """A game that begins in one late position; unfolded, every position is its own state."""
-
-    def __init__(self, game, position, *, folded=True):
-        self.game, self.position, self.folded = game, position, folded
-
-    def __getattr__(self, name):
-        return getattr(self.game, name)
-
-    def start_states(self):
-        """Return the late position."""
-        return np.array([self.position])
-
-    def canonical(self, positions):
-        """Return the game's states, or what was given."""
-        return self.game.canonical(positions) if self.folded else positions
-
-    def orbits(self, positions):
-        """Return the game's orbits, or 1."""
-        return self.game.orbits(positions) if self.folded else np.ones(len(positions), np.int64)
-
-
-def solved(game):
-    """Return the graph below a late position, its solution, and the row of that position."""
-    graph = explore(game)
-    return graph, solve(graph), graph.row(game.canonical(game.start_states())[0])
 
 
 # The oracle
@@ -315,27 +277,6 @@ def test_the_marks_a_field_may_hold_lead_to_it(dead):
 
 # Text and moves
 
-EXAMPLES = {
-    "the start": (START, START),
-    "first move": (". . . . ....X.... . . . . 4 O", ". . . . ....X.... . . . . 4 O"),
-    "words": (". . . . ....x.... . . . ., field 4, O to move", ". . . . ....X.... . . . . 4 O"),
-    "all spots": (" ".join(["........."] * 9) + " any X", START),
-    "any field": (". . . . . . . . . any field; X to play", START),
-    "one dash": (" ".join(["_________"] * 9) + " Any x", START),
-    "bars": (". | . | . | . | . | . | . | . | . | any X", START),
-    "grid": (
-        "\n".join(["........."] * 4 + ["....X...."] + ["........."] * 4 + ["field 4, O to move"]),
-        ". . . . ....X.... . . . . 4 O",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_boards_are_read_as_people_write_them(name):
-    typed, proper = EXAMPLES[name]
-    for game in GAMES.values():
-        assert game.texts(game.read_many([typed, typed])) == [proper] * 2
-
 
 def test_a_drawing_has_rulers_and_says_whose_turn_it_is():
     assert OPEN.board(OPEN.after([2, 24])).splitlines() == [
@@ -363,55 +304,6 @@ def test_what_was_in_a_decided_field_is_forgotten():
     ) == ["XXXX..... O........ O........ X........ . . . . . 0 O"]
 
 
-BAD = {
-    "": (TurnMissingError, "'' does not end in the active field, 0 to 8 or any, and whose turn"),
-    ". . . . . . . . . any": (TurnMissingError, "does not end in the active field"),
-    ". . . . . . . . . X": (TurnMissingError, "does not end in the active field"),
-    ". . . . . . . . any X": (WrongSizeError, "has 8 fields; write nine fields with spaces"),
-    ".......... . . . . . . . . any X": (WrongSizeError, "field 0 is '..........'; write its nine"),
-    "XO . . . . . . . . any X": (WrongSizeError, "field 0 is 'XO'; write its nine spots"),
-    "." * 81 + " any X": (WrongSizeError, "has 1 field; write nine"),
-    "/".join(["........."] * 9) + " any X": (WrongSizeError, "a / may part rows or fields"),
-    "\n".join(["........."] * 8) + "\nany X": (WrongSizeError, "has 8 rows of spots; there are"),
-    "\n".join(["........."] * 8 + ["...."]) + "\nany X": (WrongSizeError, "has 4 spots in row 9"),
-    "Z........ . . . . . . . . any X": (UnknownCharacterError, "'Z' is not a spot of ultimate("),
-    ". . . . . . . . . 9 X": (ActiveFieldError, "there is no field 9; the active field is 0 to 8"),
-    ". . . . . . . . . 4 X": (ActiveFieldError, "the first move is free, so at the start the"),
-    "X........ . . . . . . . . any O": (ActiveFieldError, "every field can be played in, so"),
-    "X........ . . . . . . . . 4 O": (
-        ActiveFieldError,
-        "X moved last, but has no mark on spot 4 of any field to lead there",
-    ),
-    "X........ . . . . . . . . 0 X": (
-        ImpossibleCountsError,
-        "X has 1 more marks than O, which with X to move must be 0: X begins and turns",
-    ),
-    "X........ . . . . . . . . 0 O X": (TurnMissingError, "does not end in the active field"),
-    "\n".join(["..X......", *["........."] * 7, "......O..", "any field, X to move"]): (
-        ActiveFieldError,
-        "every field can be played in, so the last move must have led to one: say which",
-    ),
-    "XX....... . . . . . . . . 0 O": (ImpossibleCountsError, "X has 2 more marks than O, which"),
-    "= . . . . . . . . any X": (ImpossibleCountsError, "X has -1 or 1 more marks than O"),
-    "X X X O O O . . . any X": (BothSidesWonError, "X and O both have three fields in a line"),
-    "X X X . . O O . . any X": (PlayAfterWinError, "X has three fields in a line, yet O played"),
-    "XXXOOO... . . . . . . . . any X": (BothSidesWonError, "in field 0 both X and O have a line"),
-    "x" * 2_000: (WrongSizeError, "is 2,000 characters long"),
-    "0" * 50: (PositionError, "the record '0000"),
-}
-
-
-@pytest.mark.parametrize("game", [OPEN, CLOSED], ids=repr)
-@pytest.mark.parametrize("typed", BAD, ids=lambda typed: repr(typed[-24:]))
-def test_what_is_no_position_is_refused_by_its_cause(game, typed):
-    error, message = BAD[typed]
-    with pytest.raises(error) as caught:
-        game.read(typed)
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
-    assert type(caught.value) is error
-
-
 def test_a_dead_field_is_neither_played_in_nor_gone_to():
     rest = "O........ O........ . . . . . ."
     with pytest.raises(ActiveFieldError, match=r"^field 0 cannot be played in any more"):
@@ -420,13 +312,6 @@ def test_a_dead_field_is_neither_played_in_nor_gone_to():
         CLOSED.read("XXXXXX... O........ O........ OO....... O........ . . . . any O")
     with pytest.raises(ActiveFieldError, match=r"^every field can be played in"):
         OPEN.read(f"XXX...... {rest} any O")
-
-
-@given(st.text() | st.text("XO. \n|-=/any0123456789", max_size=120))
-def test_any_text_is_a_position_or_is_refused(typed):
-    with suppress(PositionError):
-        position = OPEN.read(typed)
-        assert OPEN.read(*OPEN.texts(np.array([position]))) == position
 
 
 def test_moves_are_written_as_field_and_spot():
@@ -438,7 +323,7 @@ def test_moves_are_written_as_field_and_spot():
         assert OPEN.read_move(typed) == 36
 
 
-@pytest.mark.parametrize("typed", ["", "a", "81", "-1", "9.0", "4.9", "4.0.0", "٤.٤", "4" * 5000])
+@for_all("typed", ["", "a", "81", "-1", "9.0", "4.9", "4.0.0", "٤.٤", "4" * 5000])
 def test_what_is_no_move_is_refused(typed):
     with pytest.raises(MoveError, match=r"is not a move of ultimate\(open\); write field and spot"):
         OPEN.read_move(typed)
@@ -495,20 +380,3 @@ def test_most_fields_decide_only_where_they_are_counted(fields, side, counted):
 
 
 # Names
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("ultimate", "ultimate: '' are no rules; choose open or closed"),
-        ("ultimate(3)", "ultimate: 3 are no rules; choose open or closed"),
-        ("ultimate(ajar)", "ultimate: 'ajar' are no rules; choose open or closed"),
-        ("ultimate(closed,counts)", "ultimate: 'counts' is no option; the one there is is count"),
-        ("ultimate(closed,count,count)", "ultimate: 'count' is no option; the one there is"),
-        ("ultimate(open,count)", "ultimate: only the closed rules can count fields"),
-    ],
-)
-def test_a_wrong_parameter_is_named(name, message):
-    with pytest.raises(GameNameError) as caught:
-        find_game(name)
-    assert str(caught.value).startswith(message)

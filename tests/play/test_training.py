@@ -5,6 +5,7 @@ import threading
 from contextlib import closing
 
 import pytest
+from stored import all_rows, rows
 
 from graphstore import Match, Store, build, train, verify
 from graphstore.errors import (
@@ -16,22 +17,6 @@ from graphstore.errors import (
 )
 from graphstore.play import agents, standings, training
 from graphstore.store.sqlite import backend
-
-TABLES = ("agent", "bead", "played", "checkpoint")
-KEYS = {"agent": "id", "bead": "state, move", "played": "number", "checkpoint": "games"}
-
-
-def rows(path, table, agent=1):
-    """Return the rows of one agent in a table, without what tells agents apart."""
-    key = "id" if table == "agent" else "agent"
-    with Store.open(path) as store:
-        found = store.sql(f"SELECT * FROM {table} WHERE {key} = {agent} ORDER BY {KEYS[table]}")
-        named = [dict(zip(found.columns, row, strict=True)) for row in found]
-        return [{k: v for k, v in row.items() if k not in (key, "name")} for row in named]
-
-
-def all_rows(path, agent=1):
-    return {table: rows(path, table, agent) for table in TABLES}
 
 
 def test_training_in_parts_is_training_at_once(copy, tmp_path):
@@ -255,14 +240,6 @@ def test_two_programs_that_train_one_agent_do_not_overwrite_each_other(copy):
         with agents.writing(store) as connection, pytest.raises(StoreError, match="meanwhile"):
             agents.save(connection, known, arena, boxes, known.generator(), new, [])
     assert verify_ok(copy)
-
-
-def games_of(path):
-    try:
-        with closing(sqlite3.connect(path, timeout=5)) as connection:
-            return connection.execute("SELECT coalesce(max(games), 0) FROM agent").fetchone()[0]
-    except sqlite3.OperationalError:
-        return 0
 
 
 def test_a_rebuild_keeps_the_agents(copy):

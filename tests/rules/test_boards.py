@@ -5,7 +5,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
-from conftest import TableGame
+from conftest import TableGame, for_all
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -182,7 +182,7 @@ def test_a_position_without_rows_has_no_image_but_itself():
     assert images(find_game("nim(3,4)"), "3,4") == {"same": "3,4"}
 
 
-@pytest.mark.parametrize("state", range(0, 765, 9))
+@for_all("state", range(0, 765, 9))
 def test_every_legal_move_is_on_its_cell_with_its_worth(store, tictactoe, state):
     probe = store.probe(int(tictactoe.states.id[state]))
     shown = choices(store.game, probe.position, probe.moves)

@@ -8,7 +8,7 @@ import pickle
 import networkx as nx
 import numpy as np
 import pytest
-from conftest import TableGame, table_games
+from conftest import TableGame, for_all, table_games
 from hypothesis import given
 from networkx.utils import graphs_equal
 
@@ -223,8 +223,8 @@ MUTATORS = {
 }
 
 
-@pytest.mark.parametrize("change", MUTATORS.values(), ids=MUTATORS)
-def test_what_would_change_a_graph_is_refused_and_changes_nothing(cycle, change):
+@for_all(("name", "change"), MUTATORS.items())
+def test_what_would_change_a_graph_is_refused_and_changes_nothing(cycle, name, change):
     known = plain(cycle)
     with pytest.raises(nx.NetworkXError, match=r"[Ff]rozen"):
         change(cycle)
@@ -294,8 +294,8 @@ QUESTIONS = {
 }
 
 
-@pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS)
-def test_any_key_is_answered_as_a_digraph_would(tictactoe, question):
+@for_all(("name", "question"), QUESTIONS.items())
+def test_any_key_is_answered_as_a_digraph_would(tictactoe, name, question):
     known = plain(tictactoe)
     for key in KEYS:
         found = answer(lambda graph, key=key: question(graph, key), tictactoe)
@@ -379,8 +379,8 @@ SLOW_READERS = {
 }
 
 
-@pytest.mark.parametrize("read", READERS.values(), ids=READERS)
-def test_what_networkx_reads_from_a_plain_digraph_it_reads_here(pair, read):
+@for_all(("name", "read"), READERS.items())
+def test_what_networkx_reads_from_a_plain_digraph_it_reads_here(pair, name, read):
     graph, known = pair
     assert answer(read, graph) == answer(read, known)
 
@@ -440,8 +440,8 @@ MAKERS = {
 }
 
 
-@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
-def test_graphs_made_from_it_are_those_made_from_a_plain_digraph(pair, make):
+@for_all(("name", "make"), MAKERS.items())
+def test_graphs_made_from_it_are_those_made_from_a_plain_digraph(pair, name, make):
     graph, known = pair
     made, expected = answer(make, graph), answer(make, known)
     if not isinstance(expected, nx.Graph):

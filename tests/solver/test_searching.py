@@ -14,7 +14,7 @@ import pytest
 from conftest import GRAPHSTORE, TableGame, error_line, table_games
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_ultimate import GAMES, ORACLE, Below, solved
+from ultimateplay import GAMES, ORACLE, Below, solved
 
 from graphstore import PlainGame, explore, find_game, solve
 from graphstore.errors import PositionError, RulesError

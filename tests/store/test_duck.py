@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import TableGame, error_line, graphstore
-from test_cookbook import RECIPES
+from conftest import ROOT, TableGame, error_line, graphstore
+from recipes import RECIPES
 
 from graphstore import Folder, Store, build, build_folder, find_game
 from graphstore.errors import (
@@ -31,8 +31,6 @@ from graphstore.errors import (
 from graphstore.store.digests import of_json
 
 pytest.importorskip("duckdb")
-
-ROOT = Path(__file__).parents[1]
 
 
 def in_parts(game, path):

@@ -14,7 +14,7 @@ from threading import Barrier
 
 import numpy as np
 import pytest
-from conftest import table_games
+from conftest import for_all, table_games
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -91,7 +91,7 @@ def test_a_batch_of_any_size_is_in_the_order_asked(store, size):
         assert rows_of(answer) == [snapshot.values(each) for each in ids]
 
 
-@pytest.mark.parametrize(
+@for_all(
     ("batch", "error", "message"),
     [
         ([2**63], NotInStoreError, "id '9223372036854775808': all are below 2"),
@@ -252,10 +252,12 @@ with store.snapshot() as snapshot:  # a child that leaves the block, and ends as
     pid = os.fork()
 if pid == 0:
     assert ask() == right
+    store.close()
     sys.exit()
 _, status = os.waitpid(pid, 0)
 print(same, answers == [(True, True, True)] * 4, [c.exitcode for c in children], status)
 print(ask() == right)
+store.close()
 """
 
 

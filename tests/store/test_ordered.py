@@ -6,39 +6,21 @@ import pytest
 from conftest import table_games
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from stored import scatter
 
 from graphstore import explore, solve
 from graphstore.errors import NotAStoreError
 from graphstore.store.columns import edge_parts, state_parts
 from graphstore.store.digests import ColumnDigests
 from graphstore.store.folder import rows as room
-from graphstore.store.folder.layout import file_of, files_of, write_rows
+from graphstore.store.folder.layout import files_of
 from graphstore.store.folder.rows import digests_of, ordered
-
-IDS = {"state": "id", "edge": "parent"}
 
 
 def tables(graph):
     """Return the columns of state and edge of a graph, which fit into one chunk each."""
     chunks = {"state": state_parts(graph, solve(graph)), "edge": edge_parts(graph)}
     return {table: columns for table, of in chunks.items() for _, _, columns in of}
-
-
-def some(columns, rows):
-    """Return rows of columns."""
-    return {
-        name: [cells[row] for row in rows] if isinstance(cells, list) else cells[rows]
-        for name, cells in columns.items()
-    }
-
-
-def scatter(path, table, columns, parts, group):
-    """Write rows to files by the part of their id, in row groups of a size."""
-    part = np.array([parts[int(each)] for each in columns[IDS[table]]], dtype=np.int64)
-    for number in np.unique(part).tolist():
-        rows = np.flatnonzero(part == number)
-        groups = [rows[begin : begin + group] for begin in range(0, len(rows), group)]
-        write_rows(file_of(path, table, 0, number), table, (some(columns, each) for each in groups))
 
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -32,7 +32,6 @@ from graphstore.solver.columns import Solution
 from graphstore.store import schema
 from graphstore.store.store import upgrade
 
-ROOT = Path(__file__).parent.parent
 TURNED = [6, 3, 0, 7, 4, 1, 8, 5, 2]  # cell i of the turned board is cell TURNED[i] of the board
 MIRRORED = [2, 1, 0, 5, 4, 3, 8, 7, 6]
 COLUMNS = ("value", "remoteness", "score", "win_depth", "lose_depth")
@@ -359,8 +358,8 @@ def test_a_url_or_a_relative_path_names_the_same_file(copy, monkeypatch):
     for name in (f"sqlite:///{copy}", "sqlite:///copy.db", "copy.db", "./copy.db", copy, str(copy)):
         with Store.open(name) as store:
             assert store.info["states"] == 765
-    slashes = "/" + str(copy)
-    assert Store.open(slashes).info["states"] == 765
+    with Store.open("/" + str(copy)) as store:
+        assert store.info["states"] == 765
     assert build("mnk(2,2,2)", "sqlite:///small.db").file == "small.db"
     assert upgrade("sqlite:///small.db") == schema.REVISIONS[-1]
 
@@ -584,4 +583,5 @@ def test_after_another_program_was_killed_while_writing_an_upgrade_repairs_the_f
         Store.open(copy)
     upgrade(copy)
     assert copy.read_bytes() == before
-    assert find_game(Store.open(copy).info["name"]).name == "tictactoe"
+    with Store.open(copy) as store:
+        assert store.info["name"] == "tictactoe"

@@ -2,13 +2,13 @@
 
 import os
 import sys
-from pathlib import Path
 
 import pytest
+from conftest import SCRIPTS
 
 from graphstore import build, train
 
-sys.path.append(str(Path(__file__).parents[1] / "scripts" / "checks"))
+sys.path.append(str(SCRIPTS / "checks"))
 
 from screenshots import browser, chromium_there, seen_as
 from shared import served

@@ -21,7 +21,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import pytest
 from conftest import GRAPHSTORE, error_line
-from test_usersql import WRITES
+from sqlwrites import WRITES
 
 from graphstore import Store, build, find_game, train
 from graphstore.store.schema import STRATEGY, VIEWS, metadata

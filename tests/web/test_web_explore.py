@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections import Counter
+from contextlib import closing
 from urllib.parse import parse_qs, quote, unquote, urljoin, urlsplit
 
 import pytest
@@ -100,9 +101,8 @@ def site(tictactoe_db, trained, tmp_path_factory):
     stores = [Store.open(path) for path in (tictactoe_db, trained)]
     stores += [Store.open(folder / f"{name}.db") for name in (*GAMES, "below", "foreign", "many")]
     stores.append(Store.open(folder / "odd ~ 100%.db", rules=OddTexts()))
-    yield application(stores)
-    for store in stores:
-        store.close()
+    with closing(application(stores)) as explorer:
+        yield explorer
 
 
 @pytest.fixture(scope="module")
@@ -565,8 +565,8 @@ def test_an_address_without_a_game_leads_to_the_list(get):
 
 def test_a_strategy_says_that_its_depths_are_bounds(tmp_path):
     prove(tmp_path / "ult.db")
-    with Store.open(tmp_path / "ult.db") as store:
-        client = application([store]).client
+    with closing(application([Store.open(tmp_path / "ult.db")])) as explorer:
+        client = explorer.client
         page = Reader(asyncio.run(client.get("/-/explore/ult")).text)
         (first,) = page.moves.values()
         after = Reader(asyncio.run(client.get(first)).text)
@@ -582,8 +582,7 @@ def test_a_strategy_says_that_its_depths_are_bounds(tmp_path):
 
 
 def test_pages_stand_below_the_base_of_the_addresses(tictactoe_db):
-    with Store.open(tictactoe_db) as store:
-        site = application([store])
+    with closing(application([Store.open(tictactoe_db)])) as site:
         site._settings["base_url"] = "/games/"
         response = asyncio.run(site.client.get("/-/explore/tictactoe"))
     page = Reader(response.text)

@@ -1,0 +1,337 @@
+"""Texts of positions of the built-in games: how people write them, and what is refused and why.
+
+The laws of test_all_games.py run over these tables. A new game adds its own rows.
+"""
+
+from graphstore.errors import (
+    BothSidesWonError,
+    ImpossibleCountsError,
+    PlayAfterWinError,
+    PositionError,
+    UnknownCharacterError,
+    WrongSizeError,
+)
+from graphstore.games.connect import FloatingStoneError
+from graphstore.games.heaps import HeapTooHighError
+from graphstore.games.sided import TurnMissingError, UnreachableError
+from graphstore.games.ultimate.text import ActiveFieldError
+from graphstore.games.vanishing import MarkOrderError
+
+ONE_EACH = "......./......./......./......./......./XO....."
+EMPTY_ROWS = ["........."] * 9
+START = ". . . . . . . . . any X"
+CENTER = ". . . . ....X.... . . . . 4 O"
+
+ULTIMATE = ("ultimate(open)", "ultimate(closed)", "ultimate(closed,count)")
+
+# Texts as people type them, each with the text that the game writes.
+ULTIMATE_READ = [
+    (START, START),
+    (CENTER, CENTER),
+    (". . . . ....x.... . . . ., field 4, O to move", CENTER),
+    (" ".join(EMPTY_ROWS) + " any X", START),
+    (". . . . . . . . . any field; X to play", START),
+    (" ".join(["_________"] * 9) + " Any x", START),
+    (". | . | . | . | . | . | . | . | . | any X", START),
+    ("\n".join([*EMPTY_ROWS[:4], "....X....", *EMPTY_ROWS[:4], "field 4, O to move"]), CENTER),
+]
+READ = {
+    "tictactoe": [
+        ("XO./.X./...", "XO./.X./..."),
+        ("x o . . x . . . .", "XO./.X./..."),
+        ("XO.\n.X.\n...", "XO./.X./..."),
+        ("XXX/XOO/XOO", "XXX/XOO/XOO"),  # one move completed both lines
+        ("XOX/OXO/XOX", "XOX/OXO/XOX"),
+        ("XOO/OXO/XXX", "XOO/OXO/XXX"),
+    ],
+    "connect(7,6)": [
+        (ONE_EACH.lower(), ONE_EACH),
+        (ONE_EACH.replace("/", ""), ONE_EACH),
+        (ONE_EACH.replace("/", "\n").replace(".", "_"), ONE_EACH),
+        ("\n".join(" ".join(row) for row in ONE_EACH.split("/")), ONE_EACH),
+        (
+            "\n".join(f"|{'|'.join(row)}|" for row in ONE_EACH.split("/")).replace(".", " "),
+            ONE_EACH,
+        ),
+    ],
+    "vanishing": [
+        (".........", ".../.../..."),
+        ("ab./.c./...", "Ab./.C./..."),
+        ("AB. .C. ...", "Ab./.C./..."),
+        ("aB.\n.C.\n...", "Ab./.C./..."),
+        ("A b .\n. C .\n. . .", "Ab./.C./..."),
+        ("A|b| \n-+-+-\n |C| \n-+-+-\n | | ", "Ab./.C./..."),
+        ("Ab.\n.C.\n...", "Ab./.C./..."),
+    ],
+    "morris(diagonals)": [
+        (".../.../...", ".../.../... X"),
+        ("X../.../...", "X../.../... O"),
+        ("x........", "X../.../... O"),
+        ("x . .\n. o .\n. . .", "X../.O./... X"),
+        ("x . .\n. o .\n. . .\nX", "X../.O./... X"),
+        ("x| | \n-+-+-\n |o| \n-+-+-\n | | ", "X../.O./... X"),
+        ("XOX/OXO/... X", "XOX/OXO/... X"),
+        ("XOXOXO... o", "XOX/OXO/... O"),
+        ("XOX OXO ..., X", "XOX/OXO/... X"),
+        ("XOX/OXO/...: X to move", "XOX/OXO/... X"),
+        ("XOX/OXO/...\n\no To  Move\n", "XOX/OXO/... O"),
+        ("XOX/OXO/... X moves", "XOX/OXO/... X"),
+        ("XOX/OXO/...,x to play", "XOX/OXO/... X"),
+        ("X O X O X O . . . O", "XOX/OXO/... O"),
+        ("X . . . . . . . O", "X../.../..O X"),
+        (". . X\nX . .\n. . O", "..X/X../..O O"),
+        ("XO.\n.X.\n... O", "XO./.X./... O"),  # as it is drawn
+    ],
+    "hexapawn(3,3)": [
+        ("bbb/.../www w", "BBB/.../WWW W"),
+        ("BBB...WWW, W", "BBB/.../WWW W"),
+        ("BBB ... WWW white to move", "BBB/.../WWW W"),
+        ("b b b\n. . w\nw w .\n\nBlack", "BBB/..W/WW. B"),
+        ("|b|b|b|\n|w| | |\n| |w|w|\nblack moves", "BBB/W../.WW B"),
+        ("BBB/W../.WW; black to play", "BBB/W../.WW B"),
+    ],
+    "nim(3,4,5)": [
+        ("3,4,0", "3,4,0"),
+        ("3 4 0", "3,4,0"),
+        ("(3, 4, 0)", "3,4,0"),
+        ("[3,4,0]", "3,4,0"),
+        ("( 3 4 0 )", "3,4,0"),
+        (" 3 ,4\t0\n", "3,4,0"),
+        ("03,004,0", "3,4,0"),
+        ("3,4,0,", "3,4,0"),
+        ("3,4," + "0" * 5_000 + "5", "3,4,5"),
+        ("3,0,5", "3,0,5"),  # heaps keep their order
+    ],
+    "subtraction(21,1,2,3)": [
+        ("17", "17"),
+        (" 17\n", "17"),
+        ("(17)", "17"),
+        ("[17]", "17"),
+        ("(17,)", "17"),
+        ("0017", "17"),
+    ],
+    **dict.fromkeys(ULTIMATE, ULTIMATE_READ),
+}
+
+# Texts that are not positions, each with the error and its message; "…" stands for any text.
+NINE_CELLS = "tictactoe has 9 cells, 3 rows of 3, such as .../.../..."
+TICTACTOE_WRONG_SIZE = {
+    "": "has no cells",
+    "/": "has no cells",
+    "\n\n\n": "has no cells",
+    "+---+": "has no cells",
+    "X": "has 1 cell",
+    "XO": "has 2 cells",
+    "XO..X...": "has 8 cells",
+    "XO..X.....": "has 10 cells",
+    "X . O . X": "has 5 cells",
+    "XO./.X.": "has 2 rows",
+    "XO./.X./.../...": "has 4 rows",
+    "XO./.X../..": "has 4 cells in row 2",
+    "XO/.X./...": "has 2 cells in row 1",
+    "XO/ X/": "has 2 rows",  # only an editor takes spaces away, and it keeps newlines
+    "XOX\nOX\nXO": "has 2 cells in row 2",  # a mark forgotten, or a space lost?
+    "X O\n  X\n\n": "has 2 rows",  # X.O/..X/... or XO./.X./...?
+    "X .\n. O\n. .": "has 2 cells in row 1",
+    "X|O|.": "has 3 cells",
+    "X|O|.\n.|X|.": "has 2 rows",
+    "X|O\n.|X\n.|.": "has 2 cells in row 1",
+    "X|O|.|.\n.|X|.|.\n.|.|.|.": "has 4 cells in row 1",
+    "X|O|.\nXXX\n.|X|.\n.|.|.": "does not show clearly which cells are meant",
+    "X|O|.\n.|XX|.\n.|.|.": "does not show clearly which cells are meant",
+    "XO.|.X.|...": "has 3 cells",
+    "XO-\n---\n-X-\n---\n--O": "has 5 rows",
+    "X|.|.\n.|O|.\n.|.|.\n.|.|.\n.|.|.\n.|.|.": "has 6 rows",
+    "X| | \n | | \n |O| \n | | \n | | \n | |X": "has 6 rows",
+}
+TICTACTOE_WRONG_CHARACTER = {
+    "XO?/.X./...": "'?'",
+    "XO0/.X./...": "'0'",
+    "XO.\0X....": r"'\x00'",
+    "XO./.X./..é": "'é'",
+    "XO.+X....": "'+'",
+    "XO./.=./...": "'='",
+    "X|O|+\n.|X|.\n.|.|.": "'+'",
+    "ß": "'ß'",
+    "XO.\ud800X....": r"'\ud800'",
+    "XO.\u2028.X.\u2028...": r"'\u2028'",
+    "\u2573O./.X./...": "'\u2573'",  # of the box drawing characters the diagonal cross
+}
+X_O_AND_DOT = "write X, O and . for empty"
+TICTACTOE_WRONG_COUNTS = [
+    ("X../X../...", 2, 0),
+    ("O../.../...", 0, 1),
+    ("XXXXXXXXX", 9, 0),
+    ("XOO/.../...", 1, 2),
+]
+X_BEGINS = "X begins and turns alternate, so X has as many as O or one more"
+TWO_LINES = "has lines without a common cell, so play went on after the first"
+ULTIMATE_REFUSED = [
+    ("", TurnMissingError, "'' does not end in the active field, 0 to 8 or any, and whose turn…"),
+    (". . . . . . . . . any", TurnMissingError, "…does not end in the active field…"),
+    (". . . . . . . . . X", TurnMissingError, "…does not end in the active field…"),
+    (". . . . . . . . any X", WrongSizeError, "…has 8 fields; write nine fields with spaces…"),
+    (".......... . . . . . . . . any X", WrongSizeError, "field 0 is '..........'; write its…"),
+    ("XO . . . . . . . . any X", WrongSizeError, "field 0 is 'XO'; write its nine spots…"),
+    ("." * 81 + " any X", WrongSizeError, "…has 1 field; write nine…"),
+    ("/".join(EMPTY_ROWS) + " any X", WrongSizeError, "…a / may part rows or fields…"),
+    ("\n".join(EMPTY_ROWS[:8]) + "\nany X", WrongSizeError, "…has 8 rows of spots; there…"),
+    ("\n".join([*EMPTY_ROWS[:8], "....", "any X"]), WrongSizeError, "…has 4 spots in row 9…"),
+    ("Z........ . . . . . . . . any X", UnknownCharacterError, "'Z' is not a spot of ultimate(…"),
+    (". . . . . . . . . 9 X", ActiveFieldError, "there is no field 9; the active field is 0 to…"),
+    (". . . . . . . . . 4 X", ActiveFieldError, "the first move is free, so at the start the…"),
+    ("X........ . . . . . . . . any O", ActiveFieldError, "every field can be played in, so…"),
+    (
+        "X........ . . . . . . . . 4 O",
+        ActiveFieldError,
+        "X moved last, but has no mark on spot 4 of any field to lead there",
+    ),
+    ("X........ . . . . . . . . 0 X", ImpossibleCountsError, "X has 1 more marks than O,…"),
+    ("X........ . . . . . . . . 0 O X", TurnMissingError, "…does not end in the active field…"),
+    (
+        "\n".join(["..X......", *EMPTY_ROWS[:7], "......O..", "any field, X to move"]),
+        ActiveFieldError,
+        "every field can be played in, so the last move must have led to one: say which",
+    ),
+    ("XX....... . . . . . . . . 0 O", ImpossibleCountsError, "X has 2 more marks than O,…"),
+    ("= . . . . . . . . any X", ImpossibleCountsError, "X has -1 or 1 more marks than O…"),
+    ("X X X O O O . . . any X", BothSidesWonError, "X and O both have three fields in a line…"),
+    ("X X X . . O O . . any X", PlayAfterWinError, "X has three fields in a line, yet O…"),
+    ("XXXOOO... . . . . . . . . any X", BothSidesWonError, "in field 0 both X and O have…"),
+    ("x" * 2_000, WrongSizeError, "…is 2,000 characters long…"),
+    ("0" * 50, PositionError, "the record '0000…"),
+]
+REFUSED = {
+    "tictactoe": [
+        *(
+            (typed, WrongSizeError, f"{typed!r} {fault}; {NINE_CELLS}")
+            for typed, fault in TICTACTOE_WRONG_SIZE.items()
+        ),
+        *(
+            (typed, UnknownCharacterError, f"{it} is not a cell of tictactoe; {X_O_AND_DOT}")
+            for typed, it in TICTACTOE_WRONG_CHARACTER.items()
+        ),
+        *(
+            (typed, ImpossibleCountsError, f"{x} X and {o} O cannot be: {X_BEGINS}")
+            for typed, x, o in TICTACTOE_WRONG_COUNTS
+        ),
+        ("XXX/OOO/...", BothSidesWonError, "X and O both have a line; the first one ends the game"),
+        ("XO./XO./XO.", BothSidesWonError, "X and O both have a line; the first one ends the game"),
+        ("XXX/OOO/X..", BothSidesWonError, "X and O both have a line; the first one ends the game"),
+        ("XXX/XXX/OOO", ImpossibleCountsError, "6 X and 3 O cannot be…"),  # lines come later
+        ("XXX/OO./O..", PlayAfterWinError, "X has a line, yet O played on after it"),
+        ("OOO/XX./XX.", PlayAfterWinError, "O has a line, yet X played on after it"),
+    ],
+    "mnk(4,4,4)": [  # both diagonals
+        ("XOOX/OXXO/OXXO/XO.X", PlayAfterWinError, f"X {TWO_LINES}")
+    ],
+    "mnk(4,4,3)": [
+        ("XXX./OO../XXX./OO.O", PlayAfterWinError, f"X {TWO_LINES}"),
+        ("OOO./XX.X/OOO./XX.X", PlayAfterWinError, f"O {TWO_LINES}"),
+    ],
+    "hexapawn(3,3)": [
+        ("", WrongSizeError, "'' has no cells; hexapawn(3,3) has 9 cells, 3 rows of 3…"),
+        ("BBB/.../WW W", WrongSizeError, "'BBB/.../WW' has 2 cells in row 3;…"),
+        ("BBB/.../XXX W", UnknownCharacterError, "'X' is not a cell of hexapawn(3,3); write W, B…"),
+        ("BBB/.../WWW X", UnknownCharacterError, "'X' is not a cell of hexapawn(3,3); write W, B…"),
+        ("BBB/.../WWW", TurnMissingError, "a board of hexapawn(3,3) does not show whose turn it…"),
+        ("BBB/W../WWW B", ImpossibleCountsError, "4 white and 3 black pawns cannot be: each side…"),
+        ("BB./WBB/.WW W", ImpossibleCountsError, "3 white and 4 black pawns cannot be: each side…"),
+        ("B.W/.../WB. W", BothSidesWonError, "both sides have reached the far side; the first…"),
+        ("W.B/B../.W. W", PlayAfterWinError, "white had reached the far side, yet play went on"),
+        ("W.W/B../... B", PlayAfterWinError, "white had reached the far side, yet play went on"),
+        ("B../.W./B.. B", PlayAfterWinError, "black had reached the far side, yet play went on"),
+        ("B../.../B.B W", PlayAfterWinError, "black had reached the far side, yet play went on"),
+        ("BBB/.../WWW B", UnreachableError, "these pawns have not made moves in turn such that…"),
+        ("B.B/.B./WWW B", UnreachableError, "these pawns have not made moves in turn such that…"),
+    ],
+    "morris(diagonals)": [
+        ("", WrongSizeError, "'' has no cells; morris(diagonals) has 9 cells, 3 rows of 3…"),
+        ("XO", WrongSizeError, "'XO' has 2 cells;…"),
+        ("X O", WrongSizeError, "'X' has 1 cell;…"),
+        ("XO./.X./.., O", WrongSizeError, "'XO./.X./..' has 2 cells in row 3;…"),
+        ("XO./.X./. O", WrongSizeError, "'XO./.X./.' has 1 cell in row 3;…"),
+        ("XO./.X./.Z. O", UnknownCharacterError, "'Z' is not a cell of morris(diagonals); write…"),
+        ("XO./.X./... Z", UnknownCharacterError, "'Z' is not a cell…"),
+        ("XOX/OXO/...", TurnMissingError, "all six men are placed, so the board does not show…"),
+        ("X../.../... X", ImpossibleCountsError, "1 X and 0 O cannot be with X to move: X begins…"),
+        ("XX./.../...", ImpossibleCountsError, "2 X and 0 O cannot be: X begins and turns…"),
+        ("XXX/XOO/OO. X", ImpossibleCountsError, "4 X and 4 O cannot be with X to move…"),
+        ("XXX/XOO/O..", ImpossibleCountsError, "4 X and 3 O cannot be:…"),
+        ("XXX/OOO/... X", BothSidesWonError, "X and O both have a line; the first one ends…"),
+        ("XXX/OO./..O X", PlayAfterWinError, "X has a line, yet O played on after it"),
+        ("OOO/XX./..X O", PlayAfterWinError, "O has a line, yet X played on after it"),
+        ("XOX\nO O\nX X", WrongSizeError, "…may end in a man or in whose turn it is; write a dot…"),
+        ("x" * 20_000, WrongSizeError, "'xxxxxx…"),
+    ],
+    "connect(4,4)": [
+        ("", WrongSizeError, "'' has no cells; connect(4,4) has 16 cells, 4 rows of 4…"),
+        ("..../..../....", WrongSizeError, "…has 3 rows…"),
+        ("..../..../..../.....", WrongSizeError, "…has 5 cells in row 4…"),
+        ("." * 20_000, WrongSizeError, "…is 20,000 characters long…"),
+        ("..../..../..../Z...", UnknownCharacterError, "'Z' is not a cell of connect(4,4); write…"),
+        ("..../..../..../XX..", ImpossibleCountsError, "2 X and 0 O cannot be: X begins and…"),
+        ("..../..../..../O...", ImpossibleCountsError, "0 X and 1 O cannot be: X begins and…"),
+        ("..../..../..../OXXX", ImpossibleCountsError, "3 X and 1 O cannot be: X begins and…"),
+        ("..../..../X.../O...", ImpossibleCountsError, "1 X and 1 O say that O moved last, yet…"),
+        ("..../..X./..../....", FloatingStoneError, "a stone floats in column 2 (the left one is…"),
+        ("..../...O/..../X...", FloatingStoneError, "a stone floats in column 3 (the left one is…"),
+        ("XO../..../..../....", FloatingStoneError, "a stone floats in column 0 (the left one is…"),
+        ("..../..../OOOO/XXXX", BothSidesWonError, "X and O both have a line; the first one ends…"),
+        ("X.../XXXX/OOOO/OXOX", BothSidesWonError, "X and O both have a line; the first one ends…"),
+        ("..../..O./OOO./XXXX", PlayAfterWinError, "X has a line, yet O played on after it"),
+        ("X.../OOOO/XOXX/OXXX", PlayAfterWinError, "O has a line, yet X played on after it"),
+        ("..../O.../OXOO/XXXX", PlayAfterWinError, "X has a line, but no stone on top of…"),
+    ],
+    "vanishing": [
+        ("", WrongSizeError, "'' has no cells; vanishing has 9 cells, 3 rows of 3, such as…"),
+        ("Ab./.C./..", WrongSizeError, "…has 2 cells in row 3…"),
+        ("." * 20_000, WrongSizeError, "…is 20,000 characters long…"),
+        ("XO./.X./...", UnknownCharacterError, "'X' is not a cell of vanishing; write A, B, C, D…"),
+        ("AbC/dEf/g..", UnknownCharacterError, "'g' is not a cell of vanishing; write A, B, C, D…"),
+        ("Ab./.b./...", MarkOrderError, "the marks A B B do not tell their order: each must have…"),
+        ("Ab./.D./...", MarkOrderError, "the marks A B D do not tell their order: each must have…"),
+        ("b../.../...", MarkOrderError, "the marks B do not tell their order: each must have a…"),
+        ("ACE/bdf/...", BothSidesWonError, "both players have a line; the first one ends the game"),
+        ("ACE/b../d.f", PlayAfterWinError, "A C E are a line, yet F was played after it"),
+    ],
+    "nim(3,4,5)": [
+        ("", WrongSizeError, "'' has no heaps and nim(3,4,5) has 3; write each, 0 if it is empty…"),
+        ("()", WrongSizeError, "'()' has no heaps…"),
+        ("3", WrongSizeError, "'3' has 1 heap and nim(3,4,5) has 3…"),
+        ("3,4", WrongSizeError, "'3,4' has 2 heaps and…"),
+        ("3,,5", WrongSizeError, "'3,,5' has 2 heaps…"),
+        (",3,4,5", WrongSizeError, "',3,4,5' has 3 heaps…"),
+        ("3,4,5,6", WrongSizeError, "'3,4,5,6' has 4 heaps…"),
+        ("3,4,x", UnknownCharacterError, "'x' cannot be in a position of nim(3,4,5); write…"),
+        ("3,4,-1", UnknownCharacterError, "'-' cannot be…"),
+        ("3,4,5.0", UnknownCharacterError, "'.' cannot be…"),
+        ("3,4,٣", UnknownCharacterError, "'٣' cannot be…"),
+        ("(3,4,5", UnknownCharacterError, "'(' cannot be…"),
+        ("3,4,6", HeapTooHighError, "heap 3 has 6, but nim(3,4,5) starts it with 5"),
+        ("5,4,3", HeapTooHighError, "heap 1 has 5, but nim(3,4,5) starts it with 3; write 3,4,5"),
+        ("3,4," + "9" * 5_000, HeapTooHighError, "heap 3 has 9999…"),
+    ],
+    "subtraction(21,1,2,3)": [
+        ("", WrongSizeError, "'' has no heaps and subtraction(21,1,2,3) has 1; write each, 0 if…"),
+        ("3 4", WrongSizeError, "'3 4' has 2 heaps and…"),
+        ("x", UnknownCharacterError, "'x' cannot be in a position of subtraction(21,1,2,3)…"),
+        ("-1", UnknownCharacterError, "'-' cannot be…"),
+        ("22", HeapTooHighError, "heap 1 has 22, but subtraction(21,1,2,3) starts it with 21"),
+    ],
+    **dict.fromkeys(ULTIMATE, ULTIMATE_REFUSED),
+}
+
+# Texts of positions, and how a game draws them.
+DRAWN = [
+    ("tictactoe", "XO./.X./...", "XO.\n.X.\n..."),
+    ("connect(4,2)", "..../XO..", "....\nXO..\n0123"),
+    ("connect(12,1)", "............", "............\n012345678901"),
+    ("vanishing", "Ab./.C./...", "Ab.\n.C.\n..."),
+    ("morris(diagonals)", "XO./.X./... O", "XO.\n.X.\n... O"),
+    ("hexapawn(3,3)", "BBB/W../.WW B", "BBB\nW..\n.WW B"),
+    ("nim(3,4,5)", "3,0,5", "3 |||\n0\n5 |||||"),
+    ("nim(2,100)", "0,100", "  0\n100 " + 60 * "|"),
+    ("subtraction(21,1,2,3)", "5", "5 |||||"),
+    ("subtraction(21,1,2,3)", "0", "0"),
+]

@@ -1,0 +1,137 @@
+"""What tests read from the files of games, and how they damage files and scatter rows."""
+
+import math
+import sqlite3
+from contextlib import closing
+
+import numpy as np
+
+from graphstore import Store
+from graphstore.checks import verify
+from graphstore.store import digests, schema
+from graphstore.store.folder.layout import file_of, write_rows
+
+TABLES = ("agent", "bead", "played", "checkpoint")
+KEYS = {"agent": "id", "bead": "state, move", "played": "number", "checkpoint": "games"}
+HEX = "0123456789abcdef"
+IDS = {"state": "id", "edge": "parent"}
+
+
+def names(folder):
+    return sorted(each.name for each in folder.iterdir())
+
+
+def content(path):
+    """Return all rows of all tables, but for what tells when and how fast the file was built."""
+    with closing(sqlite3.connect(path)) as connection:
+        tables = [
+            name
+            for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        ]
+        rows = {
+            name: sorted(connection.execute(f"SELECT * FROM {name}"), key=repr) for name in tables
+        }
+        columns = [row[1] for row in connection.execute("PRAGMA table_info(game)")]
+    differs = ("built_at", "build_seconds")
+    rows["game"] = [
+        [cell for column, cell in zip(columns, row, strict=True) if column not in differs]
+        for row in rows["game"]
+    ]
+    rows["digest"] = [row for row in rows["digest"] if row[0].partition(".")[2] not in differs]
+    return rows
+
+
+def rows(path, table, agent=1):
+    """Return the rows of one agent in a table, without what tells agents apart."""
+    key = "id" if table == "agent" else "agent"
+    with Store.open(path) as store:
+        found = store.sql(f"SELECT * FROM {table} WHERE {key} = {agent} ORDER BY {KEYS[table]}")
+        named = [dict(zip(found.columns, row, strict=True)) for row in found]
+        return [{k: v for k, v in row.items() if k not in (key, "name")} for row in named]
+
+
+def all_rows(path, agent=1):
+    return {table: rows(path, table, agent) for table in TABLES}
+
+
+def games_of(path):
+    try:
+        with closing(sqlite3.connect(path, timeout=5)) as connection:
+            return connection.execute("SELECT coalesce(max(games), 0) FROM agent").fetchone()[0]
+    except sqlite3.OperationalError:
+        return 0
+
+
+def verdict_on(path, **options):
+    with Store.open(path, **options) as store:
+        return verify(store)
+
+
+def change(path, *statements):
+    """Run statements as a hand that respects no CHECK and no foreign key."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        for statement in statements:
+            if isinstance(statement, str):
+                statement = (statement, ())
+            connection.execute(*statement)
+        connection.commit()
+
+
+def other_values(cell, others, chance):
+    """Return cells that are not this one: near, far, of another row, none."""
+    if isinstance(cell, str):
+        place = chance.randrange(len(cell)) if cell else 0
+        letter = chance.choice([c for c in HEX + ".XO/" if c != cell[place : place + 1]])
+        return [cell[:place] + letter + cell[place + 1 :], cell + " ", "", chance.choice(others)]
+    if isinstance(cell, float):
+        return [math.nextafter(cell, 2), -cell, 0.123, 1e300, None, chance.choice(others)]
+    if cell is None:
+        return [0, -1, -(2**63), 1, chance.choice(others)]
+    return [cell + 1, cell - 1, -1 - cell, cell ^ 1 << 40, 0, -(2**63), None, chance.choice(others)]
+
+
+def redigest(path):
+    """Make the digests those of the content, as the most careful forger would."""
+    kinds = {str: list, float: np.array}
+    hashes = digests.ColumnDigests()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.row_factory = sqlite3.Row
+        for table, keys in (("state", "id"), ("edge", "parent, move")):
+            rows = connection.execute(f"SELECT * FROM {table} ORDER BY {keys}").fetchall()
+            for column in schema.metadata.tables[table].columns:
+                if column.computed is None:
+                    kind = column.type.python_type
+                    cells = [row[column.name] for row in rows]
+                    if kind is float:
+                        cells = np.array(cells, dtype=np.float64)
+                    elif kind not in kinds:
+                        empty = digests.NULL
+                        cells = np.array([empty if c is None else c for c in cells], dtype=np.int64)
+                    hashes.update(f"{table}.{column.name}", cells)
+        of_columns = hashes.of_columns()
+        connection.execute("UPDATE game SET digest = ?", (digests.of_content(of_columns),))
+        row = dict(connection.execute("SELECT * FROM game").fetchone())
+        of_columns |= digests.of_row("game", row)
+        connection.executemany(
+            "UPDATE digest SET blake2b = ? WHERE name = ?",
+            [(value, name) for name, value in of_columns.items()],
+        )
+        connection.commit()
+
+
+def some(columns, rows):
+    """Return rows of columns."""
+    return {
+        name: [cells[row] for row in rows] if isinstance(cells, list) else cells[rows]
+        for name, cells in columns.items()
+    }
+
+
+def scatter(path, table, columns, parts, group):
+    """Write rows to files by the part of their id, in row groups of a size."""
+    part = np.array([parts[int(each)] for each in columns[IDS[table]]], dtype=np.int64)
+    for number in np.unique(part).tolist():
+        rows = np.flatnonzero(part == number)
+        groups = [rows[begin : begin + group] for begin in range(0, len(rows), group)]
+        write_rows(file_of(path, table, 0, number), table, (some(columns, each) for each in groups))
