@@ -1,5 +1,5 @@
-"""Whether all that a database says is so: derived anew from the rules and from itself."""
+"""Verify a database: derive again what it says, from the rules and from its own rows."""
 
 from graphstore.checks.file.findings import Problem as Problem
 from graphstore.checks.file.findings import Verdict as Verdict
-from graphstore.checks.file.whole import verify as verify
+from graphstore.checks.file.verifier import verify as verify

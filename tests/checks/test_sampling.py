@@ -18,6 +18,7 @@ from test_verification import change, other_values, redigest
 from graphstore import Store, build, find_game, verify
 from graphstore.checks.file.confidence import at_most
 from graphstore.checks.file.sampling import draw
+from graphstore.errors import SettingError
 from graphstore.rules.game import quiet
 from graphstore.store import schema
 
@@ -216,9 +217,11 @@ def test_the_command_tells_the_bound_and_how_to_draw_again(run, copy):
 
 
 def test_a_sample_without_a_state_or_a_confidence_that_is_none_is_refused(store):
-    for options in ({"sample": 0}, {"sample": 5, "confidence": 1}):
-        with pytest.raises(ValueError, match="one state or more"):
-            verify(store, **options)
+    refused = {"sample": (0, -1, 2.5, "5", True), "confidence": (0, 1, math.nan)}
+    for name, values in refused.items():
+        for value in values:
+            with pytest.raises(SettingError, match=f"{name} is {value!r}"):
+                verify(store, **({"sample": 5} | {name: value}))
 
 
 def test_seeds_are_told_and_differ(store):

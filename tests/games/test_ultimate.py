@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ultimateplay import LINES, RULES, Raw, games, moves, playable, result
 
 from graphstore import explore, find_game, solve
-from graphstore.checks.laws import check
+from graphstore.checks.laws import check_rules
 from graphstore.errors import (
     BothSidesWonError,
     GameNameError,
@@ -122,9 +122,9 @@ def test_late_positions_are_the_oracles(row):
 
 @pytest.mark.parametrize("game", GAMES.values(), ids=repr)
 def test_the_first_positions_keep_every_law(game):
-    findings = check(game, max_positions=800)
-    assert findings.breaches == ()
-    assert findings.positions == 802
+    found = check_rules(game, max_positions=800)
+    assert found.breaches == ()
+    assert found.positions == 802
 
 
 @settings(max_examples=100)
