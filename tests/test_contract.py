@@ -3,7 +3,7 @@
 import pytest
 
 from graphstore import PlainGame, find_game
-from graphstore.checks.laws import check
+from graphstore.checks.laws import check_rules
 
 
 class Take(PlainGame):
@@ -89,32 +89,32 @@ BREACHES = [
 
 
 def test_rules_that_keep_every_law_pass_and_all_positions_were_looked_at() -> None:
-    findings = check(Take())
-    assert findings.breaches == ()
-    assert findings.complete
-    assert findings.positions == 12
+    found = check_rules(Take())
+    assert found.breaches == ()
+    assert found.complete
+    assert found.positions == 12
 
 
 @pytest.mark.parametrize("name", ["tictactoe", "mnk(3,3,3,misere)", "mnk(3,2,2)"])
 def test_built_in_games_keep_every_law(name: str) -> None:
-    findings = check(find_game(name))
-    assert findings.breaches == ()
-    assert findings.complete
+    found = check_rules(find_game(name))
+    assert found.breaches == ()
+    assert found.complete
 
 
 @pytest.mark.parametrize(("rules", "law", "where"), BREACHES, ids=lambda part: str(part)[:30])
 def test_a_broken_law_is_named_with_its_position(
     rules: type[PlainGame], law: str, where: str
 ) -> None:
-    findings = check(rules())
-    assert law in [breach.law for breach in findings.breaches]
-    breach = next(breach for breach in findings.breaches if breach.law == law)
+    found = check_rules(rules())
+    assert law in [breach.law for breach in found.breaches]
+    breach = next(breach for breach in found.breaches if breach.law == law)
     assert breach.position.startswith(where)
     assert "\n" not in str(breach)
 
 
 def test_looking_stops_where_it_is_told_to() -> None:
-    findings = check(find_game("mnk(4,4,4)"), max_positions=2_000)
-    assert findings.breaches == ()
-    assert not findings.complete
-    assert findings.positions < 20_000
+    found = check_rules(find_game("mnk(4,4,4)"), max_positions=2_000)
+    assert found.breaches == ()
+    assert not found.complete
+    assert found.positions < 20_000

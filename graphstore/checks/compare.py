@@ -1,43 +1,119 @@
-"""Whether two databases hold the same game: by their digests first, then row by row.
+"""Compare two databases: by their digests first, then row by row where digests differ.
 
-The game is what is compared, not when and with what it was built. Agents are no part of a game;
-they are compared, by name, where that is asked for.
+The game is what is compared, not when and with what it was built. Agents do not belong to a game;
+they are compared, by name, on request.
 """
 
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from functools import partial
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, TypeAlias
 
-import numpy as np
-from sqlalchemy import (
-    BigInteger,
-    Connection,
-    Double,
-    Select,
-    Table,
-    Text,
-    cast,
-    func,
-    literal,
-    select,
-    tuple_,
-)
+from sqlalchemy import Connection, Table, select
 
-from graphstore.checks import merging
-from graphstore.checks.differences import Comparison, Found, compare_pages
-from graphstore.checks.merging import Page, Pages, in_step
 from graphstore.rules.game import Progress, quiet
 from graphstore.store import schema
-from graphstore.store.bulk import columns
-from graphstore.store.digests import NULL
+from graphstore.store.bulk import streamed
 from graphstore.store.store import Store
 from graphstore.util import arguments
 
 SHOWN: Final = 20  # differences that are listed; all are counted
+STEP: Final = 10_000  # rows between two reports of progress
 OF_THE_BUILD: Final = ("id", "built_at", "built_with", "build_seconds", "digest")
 """The cells of the table `game` that are not the game's; the digest is of what is compared."""
+
+Row: TypeAlias = tuple[Any, ...]
+
+
+class Difference(NamedTuple):
+    """A cell that differs in the other database, or a row that is in one of them only.
+
+    Attributes:
+        table: where.
+        key: the cells of its key, by column.
+        position: of a state, the text.
+        column: the column; None if the row is in one of them only.
+        first: the cell in the first database, or the row by column; None if it is not there.
+        second: the same in the second.
+    """
+
+    table: str
+    key: dict[str, Any]
+    position: str | None
+    column: str | None
+    first: Any
+    second: Any
+
+    def __str__(self) -> str:
+        key = [
+            str(cell) if name in ("id", "name") else f"{name} {cell}"
+            for name, cell in self.key.items()
+        ]
+        where = " ".join(filter(None, (self.table, ", ".join(key), self.position)))
+        if self.column is None:
+            what = f"only in the {'first' if self.second is None else 'second'}"
+        else:
+            first, second = (
+                "NULL" if cell is None else str(cell) for cell in (self.first, self.second)
+            )
+            what = f"{self.column} {first}, in the second {second}"
+        return " ".join(f"{where}: {what}".splitlines())
+
+
+class Counts(NamedTuple):
+    """How much of a table differs.
+
+    Attributes:
+        only_first: rows that are in the first database only.
+        only_second: rows that are in the second only.
+        differ: rows that are in both, with other cells.
+        cells: how many cells of a column differ, for those columns that do.
+    """
+
+    only_first: int
+    only_second: int
+    differ: int
+    cells: dict[str, int]
+
+    @property
+    def rows(self) -> int:
+        """How many rows are not the same in both."""
+        return self.only_first + self.only_second + self.differ
+
+
+class Comparison(NamedTuple):
+    """What `compare` found.
+
+    Attributes:
+        names: the name and the rules of each game.
+        digests: columns of `state` and `edge` whose stored digests differ; if there are none,
+            `game.digest`, which is made of them, if that differs.
+        read: the tables that were compared row by row.
+        tables: by name, those that differ.
+        differences: the first ones.
+        more: how many more there are.
+    """
+
+    names: tuple[str, str]
+    digests: tuple[str, ...]
+    read: tuple[str, ...]
+    tables: dict[str, Counts]
+    differences: tuple[Difference, ...]
+    more: int
+
+    @property
+    def same(self) -> bool:
+        """Whether nothing differs."""
+        return not self.tables
+
+    @property
+    def digests_tell(self) -> bool:
+        """Whether the digests say of `state` and `edge` what the rows do, as far as read."""
+        return all(
+            (table in self.tables) == any(name.startswith(f"{table}.") for name in self.digests)
+            for table in ("state", "edge")
+        ) and ("game.digest" not in self.digests or bool(self.tables))
 
 
 def compare(
@@ -49,10 +125,10 @@ def compare(
     most: int = SHOWN,
     progress: Progress = quiet,
 ) -> Comparison:
-    """Compare two databases, whatever they are kept in.
+    """Compare two databases, each in SQLite or PostgreSQL.
 
     Digests are believed as they are stored: a table is read only if one of its columns has another
-    digest in the other database, or if `rows` asks for it.
+    digest in the other database, or with `rows`.
 
     Args:
         first: one database.
@@ -65,37 +141,33 @@ def compare(
     Raises:
         StoreError: one of them cannot be read to its end.
     """
-    found = Found(arguments.count("most", most))
-    found.rows("game", [_game(first)], [_game(second)], key=())
-    with ExitStack() as held:
-        both = (held.enter_context(first.connect()), held.enter_context(second.connect()))
+    found = _Differences(arguments.count("most", most))
+    found.add("game", {}, _game(first), _game(second))
+    with first.connect() as one, second.connect() as other:
+        both = (one, other)
         digests = [_digests(each) for each in both]
-        differing = tuple(
-            sorted(
-                name
-                for name in digests[0].keys() | digests[1].keys()
-                if digests[0].get(name) != digests[1].get(name)
-            )
-        )
+        differing = tuple(sorted({name for name, _ in digests[0].items() ^ digests[1].items()}))
         if not differing and first.info["digest"] != second.info["digest"]:
             differing, rows = ("game.digest",), True
         read = []
-        for table, total in ((schema.state, "states"), (schema.edge, "moves")):
-            of_table = any(name.startswith(f"{table}.") for name in differing)
-            if rows or of_table or not all(_has_digests(table, each) for each in digests):
+        for table, size in ((schema.state, "states"), (schema.edge, "moves")):
+            names = {str(column) for column in schema.STORED[table.name]}
+            known = names <= digests[0].keys() & digests[1].keys()
+            if rows or not known or names.intersection(differing):
                 read.append(str(table))
-                _compare_table(
-                    found,
-                    table,
-                    *(partial(_page, connection, table) for connection in both),
-                    total=max(int(first.info[total]), int(second.info[total])),
-                    progress=progress,
-                )
+                total = max(int(first.info[size]), int(second.info[size]))
+                _compare_table(found, table, both, total, progress)
         if agents:
             read += map(str, schema.AGENT_TABLES)
-            _compare_agents(found, *both, progress)
-    names = (_name(first), _name(second))
-    return Comparison(names, differing, tuple(read), *found.counted())
+            _compare_agents(found, both, progress)
+    return Comparison(
+        names=(_name(first), _name(second)),
+        digests=differing,
+        read=tuple(read),
+        tables=found.counts(),
+        differences=tuple(found.listed),
+        more=found.total - len(found.listed),
+    )
 
 
 def _name(store: Store) -> str:
@@ -113,99 +185,140 @@ def _digests(connection: Connection) -> dict[str, str]:
     return {name: digest for name, digest in rows if name.startswith(("state.", "edge."))}
 
 
-def _has_digests(table: Table, digests: dict[str, str]) -> bool:
-    return all(f"{table}.{column.name}" in digests for column in schema.STORED[table.name])
+class _Differences:
+    """The differences found so far: the first ones, and the numbers of all.
 
+    Attributes:
+        rows: by table, how many rows are in the first only, in the second only, and in both.
+        cells: by table, how many cells of a column differ.
+        listed: the first differences.
+        total: how many there are.
+    """
 
-def _page(connection: Connection, table: Table, after: Sequence[int] | None) -> Page:
-    """Return the next rows of state or edge as columns, in the order of their keys."""
-    cells = [
-        func.coalesce(column, cast(NULL, BigInteger)).label(column.name)
-        if column.nullable and not isinstance(column.type, Double)
-        else column
-        for column in schema.STORED[table.name]
-    ]
-    return columns(connection, [_after(select(*cells), list(table.primary_key), after)])
+    def __init__(self, most: int) -> None:
+        self.rows: dict[str, Counter[str]] = defaultdict(Counter)
+        self.cells: dict[str, Counter[str]] = defaultdict(Counter)
+        self.listed: list[Difference] = []
+        self.total = 0
+        self._most = most
 
+    def add(
+        self,
+        table: str,
+        key: dict[str, Any],
+        first: Mapping[str, Any] | None,
+        second: Mapping[str, Any] | None,
+    ) -> None:
+        """Compare two rows of one key; None where a database does not have it."""
+        differing: list[tuple[str | None, Any, Any]]
+        if first is not None and second is not None:
+            kind = "differ"
+            names = [name for name in first if first[name] != second[name]]
+            differing = [(name, first[name], second[name]) for name in names]
+            if not differing:
+                return
+            self.cells[table].update(names)
+        else:
+            kind = "only_second" if first is None else "only_first"
+            differing = [(None, first, second)]
+        self.rows[table][kind] += 1
+        self.total += len(differing)
+        position = (first or second or {}).get("position")
+        for each in differing[: max(0, self._most - len(self.listed))]:
+            self.listed.append(Difference(table, key, position, *each))
 
-def _after(query: Select[Any], key: Sequence[Any], after: Sequence[int] | None) -> Select[Any]:
-    if after is not None:
-        last = [literal(cell, column.type) for cell, column in zip(after, key, strict=True)]
-        query = query.where(tuple_(*key) > tuple_(*last) if len(key) > 1 else key[0] > last[0])
-    return query.order_by(*key).limit(merging.PAGE)
+    def counts(self) -> dict[str, Counts]:
+        """Return the numbers by table."""
+        kinds = ("only_first", "only_second", "differ")
+        return {
+            table: Counts(**{kind: rows[kind] for kind in kinds}, cells=dict(self.cells[table]))
+            for table, rows in self.rows.items()
+        }
 
 
 def _compare_table(
-    found: Found,
+    found: _Differences,
     table: Table,
-    first: Pages,
-    second: Pages,
-    *,
-    key: Sequence[str] | None = None,
-    named: dict[str, Any] | None = None,
-    total: int | None = None,
-    progress: Progress = quiet,
+    connections: Sequence[Connection],
+    total: int | None,
+    progress: Progress,
+    agent: tuple[str, Sequence[int]] | None = None,
 ) -> None:
-    """Compare all rows of a table, which come in pages by their keys.
+    """Compare all rows of a table, or those of an agent.
 
     Args:
         found: where differences go.
-        table: which it is.
-        first: the rows of the first database that come after a key.
-        second: those of the second.
-        key: the columns of the key; by default the table's.
-        named: what more a key has, of all these rows.
+        table: which it is; its first columns are its key.
+        connections: to both databases.
         total: how many rows there will be.
         progress: called with the phase and how far it is.
+        agent: its name, and its id in each database.
     """
-    key = [column.name for column in table.primary_key] if key is None else key
-    done = 0
-    progress(f"compare {table}", done, total)
-    for one, other in in_step(first, second, key):
-        compare_pages(found, str(table), one, other, key, named or {})
-        done += max(len(one[key[0]]), len(other[key[0]]))
-        progress(f"compare {table}", min(done, total or done), total)
+    columns = [column for column in schema.STORED[table.name] if column.name != "agent"]
+    names = [column.name for column in columns]
+    key = [column for column in columns if column.primary_key]
+    query = select(*columns).order_by(*key)
+    named = {} if agent is None else {"agent": agent[0]}
+    with ExitStack() as held:
+        streams = []
+        for side, connection in enumerate(connections):
+            part = query if agent is None else query.where(table.c.agent == agent[1][side])
+            streams.append(held.enter_context(streamed(connection, part)))
+        progress(f"compare {table}", 0, total)
+        for done, pair in enumerate(in_step(streams[0], streams[1], len(key)), 1):
+            if pair[0] != pair[1]:
+                one, other = (row and dict(zip(names, row, strict=True)) for row in pair)
+                of_key = dict(zip(names[: len(key)], pair[0] or pair[1] or (), strict=False))
+                found.add(str(table), named | of_key, one or None, other or None)
+            if done % STEP == 0:
+                progress(f"compare {table}", min(done, total or done), total)
+
+
+def in_step(
+    first: Iterable[Row], second: Iterable[Row], width: int
+) -> Iterator[tuple[Row | None, Row | None]]:
+    """Yield the rows of two streams in pairs of one key; None where a stream does not have it.
+
+    Args:
+        first: rows, ascending by their keys.
+        second: likewise.
+        width: a key is so many first cells of a row.
+
+    >>> list(in_step([(1, "a"), (2, "b")], [(2, "c")], 1))
+    [((1, 'a'), None), ((2, 'b'), (2, 'c'))]
+    """
+    ours, theirs = iter(first), iter(second)
+    one, other = next(ours, None), next(theirs, None)
+    while one is not None or other is not None:
+        if other is None or (one is not None and one[:width] < other[:width]):
+            yield one, None
+            one = next(ours, None)
+        elif one is None or other[:width] < one[:width]:
+            yield None, other
+            other = next(theirs, None)
+        else:
+            yield one, other
+            one, other = next(ours, None), next(theirs, None)
 
 
 def _compare_agents(
-    found: Found, first: Connection, second: Connection, progress: Progress
+    found: _Differences, connections: Sequence[Connection], progress: Progress
 ) -> None:
-    """Compare the agents of two databases by name; their numbers there are of no meaning."""
-    rows = [_agents(connection) for connection in (first, second)]
-    ids = [{row["name"]: row.pop("id") for row in each} for each in rows]
-    found.rows("agent", rows[0], rows[1], key=("name",))
-    for name in sorted(ids[0].keys() & ids[1].keys()):
-        for table in schema.AGENT_TABLES[1:]:
-            key = [column.name for column in table.primary_key if column.name != "agent"]
-            pages = [
-                partial(_page_of_agent, connection, table, each[name])
-                for connection, each in zip((first, second), ids, strict=True)
-            ]
-            _compare_table(
-                found, table, pages[0], pages[1], key=key, named={"agent": name}, progress=progress
-            )
+    """Compare the agents of two databases by name; an id means nothing in the other database."""
+    ours, theirs = (_agents(each) for each in connections)
+    for name in sorted(ours.keys() | theirs.keys()):
+        agents = [each[name] for each in (ours, theirs) if name in each]
+        ids = [each.pop("id") for each in agents]
+        found.add("agent", {"name": name}, ours.get(name), theirs.get(name))
+        for table in schema.AGENT_TABLES[1:] if len(ids) == 2 else ():
+            _compare_table(found, table, connections, None, progress, (name, ids))
 
 
-def _agents(connection: Connection) -> list[dict[str, Any]]:
-    """Return the rows of agents, each with a digest for the long state of its generator."""
+def _agents(connection: Connection) -> dict[str, dict[str, Any]]:
+    """Return the rows of agents by name, each with a digest for the long state of its generator."""
     rows = connection.execute(select(schema.agent)).mappings()
-    return [{**row, "random": _short(row["random"])} for row in rows]
+    return {row["name"]: {**row, "random": _short(row["random"])} for row in rows}
 
 
 def _short(text: str) -> str:
     return blake2b(text.encode(), digest_size=8).hexdigest()
-
-
-def _page_of_agent(
-    connection: Connection, table: Table, agent: int, after: Sequence[int] | None
-) -> Page:
-    """Return the next rows of an agent as columns, in the order of their keys."""
-    cells = [column for column in table.c if column.name != "agent"]
-    key = [column for column in table.primary_key if column.name != "agent"]
-    query = _after(select(*cells).where(table.c.agent == agent), key, after)
-    rows = connection.execute(query).all()
-    columns = list(zip(*rows, strict=True)) or [()] * len(cells)
-    return {
-        cell.name: list(column) if isinstance(cell.type, Text) else np.array(column, dtype=np.int64)
-        for cell, column in zip(cells, columns, strict=True)
-    }

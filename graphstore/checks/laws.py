@@ -17,7 +17,7 @@ from graphstore.solver.solution import solve
 from graphstore.util.arrays import distinct
 
 POSITIONS = 100_000
-"""How many positions `check` looks at unless told otherwise."""
+"""How many positions `check_rules` looks at by default."""
 
 
 class Breach(NamedTuple):
@@ -37,8 +37,8 @@ class Breach(NamedTuple):
         return f"{self.law}: {self.position}{': ' * bool(self.position)}{self.detail}"
 
 
-class Findings(NamedTuple):
-    """What `check` found.
+class CheckedRules(NamedTuple):
+    """What `check_rules` found.
 
     Attributes:
         breaches: the first breach of every law that is broken.
@@ -67,7 +67,9 @@ class _Unfolded:
         return np.ones(len(positions), dtype=np.int64)
 
 
-def check(game: Game, *, max_positions: int = POSITIONS, progress: Progress = quiet) -> Findings:
+def check_rules(
+    game: Game, *, max_positions: int = POSITIONS, progress: Progress = quiet
+) -> CheckedRules:
     """Return which laws a rule set breaks, each with the first position at fault.
 
     Args:
@@ -79,9 +81,8 @@ def check(game: Game, *, max_positions: int = POSITIONS, progress: Progress = qu
     try:
         positions, complete = _positions(game, max_positions, progress)
     except GraphstoreError as error:
-        return Findings(
-            (Breach("the rules must answer at every position", "", str(error)),), 0, False
-        )
+        breach = Breach("the rules must answer at every position", "", str(error))
+        return CheckedRules((breach,), 0, complete=False)
     for law in LAWS:
         progress(f"check: {law.__doc__}", 0, None)
         try:
@@ -92,7 +93,7 @@ def check(game: Game, *, max_positions: int = POSITIONS, progress: Progress = qu
             breaches.append(Breach(str(law.__doc__).rstrip("."), *found))
     if complete and not breaches:
         breaches += _of_graphs(game, progress)
-    return Findings(tuple(breaches), len(positions), complete)
+    return CheckedRules(tuple(breaches), len(positions), complete)
 
 
 def _positions(game: Game, limit: int, progress: Progress) -> tuple[Ints, bool]:

@@ -72,8 +72,8 @@ class Edge(NamedTuple):
     child: int
 
 
-class Finding(NamedTuple):
-    """Something that is not as the proof needs it, under the names of `verification.Problem`."""
+class Flaw(NamedTuple):
+    """Something that is not as the proof needs it, with the fields of a `Problem` of `verify`."""
 
     table: str
     row: str
@@ -85,7 +85,7 @@ class Finding(NamedTuple):
 START = Position((".",) * 9, ANY, "X")
 
 
-def check(rows: Iterable[Row], edges: Iterable[Edge]) -> Iterator[Finding]:
+def flaws(rows: Iterable[Row], edges: Iterable[Edge]) -> Iterator[Flaw]:
     """Yield where a stored strategy does not prove that X wins; nothing if it does."""
     moves: dict[int, dict[int, int]] = {}
     for edge in edges:
@@ -95,7 +95,7 @@ def check(rows: Iterable[Row], edges: Iterable[Edge]) -> Iterator[Finding]:
     for row in rows:
         position = parse(row.position)
         if position is None:
-            yield Finding("state", str(row.id), "position", row.position, "a position as written")
+            yield Flaw("state", str(row.id), "position", row.position, "a position as written")
             continue
         states[row.id] = row, position
         other = by_key.setdefault(key(position), row.id)
@@ -107,7 +107,7 @@ def check(rows: Iterable[Row], edges: Iterable[Edge]) -> Iterator[Finding]:
         yield from _check_moves(row, position, moves.get(row.id, {}), keys, states)
     start = by_key.get(START)
     if start is None:
-        yield Finding("state", "of the empty board", "row", "missing", "the start")
+        yield Flaw("state", "of the empty board", "row", "missing", "the start")
         return
     reached, wave = {start}, [start]
     while wave:
@@ -119,7 +119,7 @@ def check(rows: Iterable[Row], edges: Iterable[Edge]) -> Iterator[Finding]:
     yield from _check_depths(states, moves)
 
 
-def _check_state(row: Row, position: Position) -> Iterator[Finding]:
+def _check_state(row: Row, position: Position) -> Iterator[Flaw]:
     """Yield what a row says that its position does not."""
     ended = winner(position) is not None
     if ended and winner(position) != "X":
@@ -128,7 +128,7 @@ def _check_state(row: Row, position: Position) -> Iterator[Finding]:
         ("ended", int(ended)),
         ("value", 1 if position.turn == "X" else -1),
         ("to_move", 1 if position.turn == "X" else 2),
-        ("ply", 81 - sum(map(len, map(free, position.fields)))),
+        ("ply", 81 - spots_left(position)),
         ("orbit", len(set(images(position)))),
     ):
         if getattr(row, column) != expected:
@@ -141,7 +141,7 @@ def _check_moves(
     moves: dict[int, int],
     keys: dict[int, Position],
     states: dict[int, tuple[Row, Position]],
-) -> Iterator[Finding]:
+) -> Iterator[Flaw]:
     """Yield what is wrong with the moves of a row."""
     legal = [] if winner(position) is not None else legal_moves(position)
     for move in moves:
@@ -159,13 +159,13 @@ def _check_moves(
         after = key(play(position, move))
         if keys.get(child) != after:
             yield _move(row, move, "child", child, f"the row of {write(after)}")
-        elif room(states[child][1]) >= room(position):
+        elif spots_left(states[child][1]) >= spots_left(position):
             yield _move(row, move, "child", child, "a state with fewer spots to play in")
 
 
 def _check_depths(
     states: dict[int, tuple[Row, Position]], moves: dict[int, dict[int, int]]
-) -> Iterator[Finding]:
+) -> Iterator[Flaw]:
     """Yield the rows whose remoteness is not one more than that of the child with the most."""
     for row, _ in states.values():
         below = [states[child][0] for child in moves.get(row.id, {}).values() if child in states]
@@ -231,7 +231,7 @@ def free(field: str) -> tuple[int, ...]:
     return tuple(spot for spot in range(len(spots)) if spots[spot] == ".")
 
 
-def room(position: Position) -> int:
+def spots_left(position: Position) -> int:
     """Return how many spots of the board can be played in."""
     return sum(map(len, map(free, position.fields)))
 
@@ -258,7 +258,7 @@ def winner(position: Position) -> str | None:
     for a, b, c in LINES:
         if results[a] == results[b] == results[c] and results[a] in ("X", "O"):
             return results[a]
-    return None if room(position) else "="
+    return None if spots_left(position) else "="
 
 
 def legal_moves(position: Position) -> list[int]:
@@ -306,9 +306,9 @@ def key(position: Position) -> Position:
     return min(images(position))
 
 
-def _of(row: Row, column: str, found: Any, expected: Any) -> Finding:
-    return Finding("state", f"{row.id} ({row.position})", column, found, expected)
+def _of(row: Row, column: str, found: Any, expected: Any) -> Flaw:
+    return Flaw("state", f"{row.id} ({row.position})", column, found, expected)
 
 
-def _move(row: Row, move: int, column: str, found: Any, expected: Any) -> Finding:
-    return Finding("edge", f"(parent {row.id}, move {move})", column, found, expected)
+def _move(row: Row, move: int, column: str, found: Any, expected: Any) -> Flaw:
+    return Flaw("edge", f"(parent {row.id}, move {move})", column, found, expected)

@@ -9,10 +9,12 @@ from graphstore.cli.options import (
     FILE,
     POSITION,
     RULES,
+    Number,
     asked,
     csv_option,
     is_strategy,
     json_option,
+    number_option,
     opened,
     say,
     say_if_without_rules,
@@ -67,20 +69,13 @@ def line(file: str, position: str | None, rules: str | None, as_json: bool) -> N
 @click.argument("statement")
 @click.option(
     "--seconds",
-    type=click.FloatRange(min=0),
+    type=Number(min=0),
     default=60,
     show_default=True,
     metavar="N",
     help="How long the database may work on it; 0: as long as it takes.",
 )
-@click.option(
-    "--rows",
-    type=click.IntRange(min=0),
-    default=10_000_000,
-    show_default=True,
-    metavar="N",
-    help="How many rows it may have; 0: any number.",
-)
+@number_option("--rows", "How many rows it may have; 0: any number.", default=10_000_000)
 @RULES
 @json_option
 @csv_option
@@ -102,8 +97,6 @@ def sql(
     from graphstore.util.own_process import own_process
     from graphstore.util.signals import noticed
 
-    if seconds != seconds:
-        raise click.UsageError("--seconds nan: that is no number of seconds")
     if statement == "-":
         statement = sys.stdin.buffer.read().decode(errors="replace")
     printer = console.print_table

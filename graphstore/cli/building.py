@@ -7,13 +7,18 @@ import click
 
 from graphstore.cli.options import (
     BELOW,
+    DB,
+    DROP_AGENTS,
+    FORCE,
+    GAME,
     POSITION,
     SIZE,
-    complete_game,
+    Number,
     fail,
     json_option,
+    number_option,
     say,
-    warnings_said,
+    working,
 )
 
 
@@ -24,35 +29,21 @@ def games(as_json: bool) -> None:
     from graphstore.cli import console
     from graphstore.games import FAMILIES
 
-    rows = [
-        {
-            "game": family.usage,
-            "about": family.about,
-            "examples": [*family.examples, *family.large],
-        }
-        for family in FAMILIES
-    ]
+    names = ("game", "about", "examples")
+    rows = [(each.usage, each.about, [*each.examples, *each.large]) for each in FAMILIES]
     if as_json:
-        console.print_json(rows)
+        console.print_json([dict(zip(names, row, strict=True)) for row in rows])
     else:
-        console.print_table(
-            ("game", "about", "examples"),
-            [(row["game"], row["about"], " ".join(row["examples"])) for row in rows],
-        )
+        console.print_table(names, [(*row[:2], " ".join(row[2])) for row in rows])
 
 
 @click.command()
-@click.argument("game", shell_complete=complete_game)
-@click.option("--db", metavar="FILE", help="Where to write it  [default: the game's name, here]")
+@GAME
+@DB
 @BELOW
-@click.option("--force", is_flag=True, help="Replace the file if there is one; keep its agents.")
-@click.option("--drop-agents", is_flag=True, help="With --force, do not keep its agents.")
-@click.option(
-    "--max-states",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Give up beyond N states  [default: 100 million]",
-)
+@FORCE
+@DROP_AGENTS
+@number_option("--max-states", "Give up beyond N states  [default: 100 million]", least=1)
 @click.option(
     "--out-of-core", is_flag=True, help="Build in parts on the disk; what is stopped goes on."
 )
@@ -73,26 +64,21 @@ def games(as_json: bool) -> None:
     metavar="SIZE",
     help="What each process may take of it, such as 4GB  [default: half of this machine's, shared]",
 )
-@click.option(
+@number_option(
     "--parts",
-    type=click.IntRange(1, 4096),
-    metavar="N",
-    help="How many parts each ply has  [default: as memory and processes need]",
+    "How many parts each ply has  [default: as memory and processes need]",
+    least=1,
+    most=4096,
 )
 @json_option
 def build(
     game: str,
     db: str | None,
-    below: tuple[str, ...],
-    force: bool,
     drop_agents: bool,
-    max_states: int | None,
     out_of_core: bool,
-    cluster: str | None,
     folder: str | None,
-    memory: int | None,
-    parts: int | None,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Explore and solve GAME and write it to a database.
 
@@ -104,96 +90,68 @@ def build(
     with --cluster by several. If that is stopped, the same command goes on where it was.
     """
     from graphstore.building.in_memory import build as build_database
-    from graphstore.cli import console
     from graphstore.games import find_game
 
     rules = find_game(game)
     target = db or database_of(rules.name)
     if folder is not None and (db is not None or drop_agents):
         raise click.UsageError("--folder writes no database: leave --db and --drop-agents out")
-    if out_of_core or cluster is not None or folder is not None:
-        from graphstore.building.out_of_core import build_folder, build_out_of_core
-
-        options: dict[str, Any] = {
-            "below": below or None,
-            "force": force,
-            "cluster": cluster,
-            "parts": parts,
-            "memory": memory,
-            "max_states": max_states,
-        }
-        try:
-            with warnings_said(), console.progress_shown() as progress:
-                options["progress"] = progress
-                if folder is not None:
-                    report = build_folder(rules, folder, **options)
-                else:
-                    report = build_out_of_core(rules, target, drop_agents=drop_agents, **options)
-        except KeyboardInterrupt:
-            say("what is done is kept; the same command goes on from there")
-            raise
+    of_parts = {name: options.pop(name) for name in ("cluster", "memory", "parts")}
+    if not out_of_core and of_parts["cluster"] is None and folder is None:
+        if any(value is not None for value in of_parts.values()):
+            raise click.UsageError(
+                "--memory and --parts are for --out-of-core, --cluster and --folder"
+            )
+        with working() as progress:
+            report = build_database(
+                rules, target, drop_agents=drop_agents, progress=progress, **options
+            )
         print_build(report, as_json=as_json)
         return
-    if memory is not None or parts is not None:
-        raise click.UsageError("--memory and --parts are for --out-of-core, --cluster and --folder")
-    with warnings_said(), console.progress_shown() as progress:
-        report = build_database(
-            rules,
-            target,
-            below=below or None,
-            force=force,
-            drop_agents=drop_agents,
-            max_states=max_states,
-            progress=progress,
-        )
+    from graphstore.building.out_of_core import build_folder, build_out_of_core
+
+    try:
+        with working() as progress:
+            options |= of_parts | {"progress": progress}
+            if folder is not None:
+                report = build_folder(rules, folder, **options)
+            else:
+                report = build_out_of_core(rules, target, drop_agents=drop_agents, **options)
+    except KeyboardInterrupt:
+        say("what is done is kept; the same command goes on from there")
+        raise
     print_build(report, as_json=as_json)
 
 
 @click.command()
 @click.argument("folder", type=click.Path())
-@click.option("--db", metavar="FILE", help="Where to write it  [default: the game's name, here]")
-@click.option("--force", is_flag=True, help="Replace the file if there is one; keep its agents.")
-@click.option("--drop-agents", is_flag=True, help="With --force, do not keep its agents.")
-@click.option(
+@DB
+@FORCE
+@DROP_AGENTS
+@number_option(
     "--jobs",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Load PostgreSQL over N connections  [default: one for two processors, at most 4]",
+    "Load PostgreSQL over N connections  [default: one for two processors, at most 4]",
+    least=1,
 )
 @json_option
-def load(
-    folder: str,
-    db: str | None,
-    force: bool,
-    drop_agents: bool,
-    jobs: int | None,
-    as_json: bool,
-) -> None:
+def load(folder: str, db: str | None, as_json: bool, **options: Any) -> None:
     """Write FOLDER, a game in parts, to a database.
 
     FOLDER is what `graphstore build GAME --folder FOLDER` made. It is read whole, compared with the
     digests it was built with, and not changed.
     """
     from graphstore.building.from_folder import load as load_folder
-    from graphstore.cli import console
     from graphstore.store.folder.folder import Folder
 
     found = Folder.open(folder)
     target = db or database_of(str(found.info["name"]))
-    with warnings_said(), console.progress_shown() as progress:
-        report = load_folder(
-            found,
-            target,
-            force=force,
-            drop_agents=drop_agents,
-            jobs=jobs,
-            progress=progress,
-        )
+    with working() as progress:
+        report = load_folder(found, target, progress=progress, **options)
     print_build(report, as_json=as_json)
 
 
 def database_of(game: str) -> str:
-    """Return what the database of a game is called, if nobody says how.
+    """Return the default name of the database of a game.
 
     >>> database_of("mnk(4,4,4)"), database_of("rules.py:Ring")
     ('mnk-4-4-4.db', 'ring.db')
@@ -205,7 +163,7 @@ def database_of(game: str) -> str:
 @click.command()
 @click.argument("game")
 @click.option("--db", metavar="FILE", help="Where to write it  [default: the name below, here]")
-@click.option("--force", is_flag=True, help="Replace the file if there is one.")
+@FORCE
 @json_option
 def prove(game: str, db: str | None, force: bool, as_json: bool) -> None:
     """Write the proof that the first player wins GAME to a database.
@@ -216,10 +174,9 @@ def prove(game: str, db: str | None, force: bool, as_json: bool) -> None:
     """
     from graphstore.building.strategy import check_name
     from graphstore.building.strategy import prove as prove_game
-    from graphstore.cli import console
 
     check_name(game)
-    with warnings_said(), console.progress_shown() as progress:
+    with working() as progress:
         report = prove_game(db or "ultimate-open-strategy.db", force=force, progress=progress)
     print_build(report, as_json=as_json)
 
@@ -229,7 +186,7 @@ def print_build(report: Any, *, as_json: bool) -> None:
     from graphstore.cli import console
 
     if as_json:
-        console.print_json(report._asdict())
+        console.print_json(report)
         return
     seconds = {f"seconds: {phase}": value for phase, value in report.seconds.items()}
     facts = {
@@ -242,7 +199,7 @@ def print_build(report: Any, *, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("game", shell_complete=complete_game)
+@GAME
 @BELOW
 @json_option
 def estimate(game: str, below: tuple[str, ...], as_json: bool) -> None:
@@ -253,7 +210,7 @@ def estimate(game: str, below: tuple[str, ...], as_json: bool) -> None:
     from graphstore.solver.exploration import estimate as estimate_game
 
     rules = find_game(game)
-    with console.progress_shown() as progress:
+    with working() as progress:
         starts = rules.read_many(list(below)) if below else None
         ahead = estimate_game(rules, starts=starts, progress=progress)
     if as_json:
@@ -269,22 +226,18 @@ def estimate(game: str, below: tuple[str, ...], as_json: bool) -> None:
             "file": sized(ahead.file_bytes),
             "memory": sized(ahead.memory_bytes),
             "seconds": f"{ahead.seconds:.2g}",
-            "judged by": f"all {ahead.seen:,} states"
-            if ahead.complete
-            else f"the first {ahead.seen:,} states",
+            "judged by": f"{'all' if ahead.complete else 'the first'} {ahead.seen:,} states",
         }
     )
 
 
 @click.command()
-@click.argument("game", shell_complete=complete_game)
-@click.option(
+@GAME
+@number_option(
     "--max-positions",
-    type=click.IntRange(min=1),
+    "Stop looking after N positions.",
+    least=1,
     default=100_000,
-    show_default=True,
-    metavar="N",
-    help="Stop looking after N positions.",
 )
 @json_option
 def check(game: str, max_positions: int, as_json: bool) -> None:
@@ -293,33 +246,32 @@ def check(game: str, max_positions: int, as_json: bool) -> None:
     GAME is your own rules, FILE.py:NAME or MODULE:NAME, or a built-in game. Exit with 1 if a law
     is broken.
     """
-    from graphstore.checks.laws import check as check_rules
+    from graphstore.checks.laws import check_rules
     from graphstore.cli import console
     from graphstore.games import find_game
 
     rules = find_game(game)
-    with console.progress_shown() as progress:
-        findings = check_rules(rules, max_positions=max_positions, progress=progress)
+    with working() as progress:
+        found = check_rules(rules, max_positions=max_positions, progress=progress)
     if as_json:
-        breaches = [breach._asdict() for breach in findings.breaches]
-        console.print_json({**findings._asdict(), "breaches": breaches})
+        console.print_json(found)
     else:
-        for breach in findings.breaches:
+        for breach in found.breaches:
             print(breach)
-        if not findings.breaches:
-            extent = "all" if findings.complete else "the first"
-            print(f"{rules.name} keeps every law at {extent} {findings.positions:,} positions")
-    if findings.breaches:
-        count = len(findings.breaches)
+        if not found.breaches:
+            extent = "all" if found.complete else "the first"
+            print(f"{rules.name} keeps every law at {extent} {found.positions:,} positions")
+    if found.breaches:
+        count = len(found.breaches)
         fail(f"{rules.name} breaks {count} law{'s' * (count > 1)}; each is shown once")
 
 
 @click.command()
-@click.argument("game", shell_complete=complete_game)
+@GAME
 @POSITION
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0),
+    type=Number(min=0),
     metavar="SECONDS",
     help="Give up after so long; the value is then unknown, and the exit code 0.",
 )
@@ -334,14 +286,12 @@ def solve(game: str, position: str | None, timeout: float | None, as_json: bool)
     from graphstore.games import find_game
     from graphstore.solver.search import START, search
 
-    if timeout is not None and timeout != timeout:
-        raise click.UsageError("--timeout nan: that is no number of seconds")
     rules = find_game(game)
-    with warnings_said(), console.progress_shown() as progress:
+    with working() as progress:
         found = search(
             rules, START if position is None else position, timeout=timeout, progress=progress
         )
     if as_json:
-        console.print_json(found._asdict())
+        console.print_json(found)
     else:
         console.print_searched(rules, found)

@@ -8,89 +8,61 @@ import click
 from graphstore.cli.options import (
     FILE,
     RULES,
+    Number,
     fail,
     is_strategy,
     json_option,
+    number_option,
     opened,
+    working,
 )
 from graphstore.errors import visible
 
 
 @click.command()
 @FILE
-@click.option(
-    "--sample",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Check only N states, drawn at random, and say what that tells of all.",
+@number_option(
+    "--sample", "Check only N states, drawn at random, and say what that tells of all.", least=1
 )
 @click.option(
     "--confidence",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=Number(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
     metavar="C",
-    help="With --sample, how sure to be of what it tells  [default: 0.95]",
+    help="With --sample, how sure to be of what it tells.",
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    metavar="S",
-    help="With --sample, draw the same states as with this seed before.",
+@number_option(
+    "--seed", "With --sample, draw the same states as with this seed before.", metavar="S"
 )
 @RULES
 @json_option
 def verify(
     file: str,
     sample: int | None,
-    confidence: float | None,
+    confidence: float,
     seed: int | None,
     rules: str | None,
     as_json: bool,
 ) -> None:
-    """Derive every edge and value of FILE anew; exit with 1 if anything is wrong."""
-    if confidence is not None and not 0 < confidence < 1:  # as nan is
-        raise click.BadParameter("a number between 0 and 1 is wanted", param_hint="--confidence")
-    if sample is None and (confidence, seed) != (None, None):
-        which = "--seed" if confidence is None else "--confidence"
-        raise click.UsageError(f"{which} is of a sample: add --sample N")
+    """Derive every edge and value of FILE again; exit with 1 if anything is wrong."""
+    for option in ("seed", "confidence"):
+        given = click.get_current_context().get_parameter_source(option)
+        if sample is None and given is click.core.ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--{option} is of a sample: add --sample N")
     from graphstore.checks import verify as verify_store
-    from graphstore.checks.file.sampling import CONFIDENCE, as_text
     from graphstore.cli import console
     from graphstore.store.schema import AGENT_TABLES
 
-    with opened(file, rules) as store, console.progress_shown() as progress:
+    with opened(file, rules) as store, working() as progress:
         verdict = verify_store(
-            store,
-            sample=sample,
-            confidence=CONFIDENCE if confidence is None else confidence,
-            seed=seed,
-            progress=progress,
+            store, sample=sample, confidence=confidence, seed=seed, progress=progress
         )
     drawn = verdict.sample
     if as_json:
-        problems = [problem._asdict() for problem in verdict.problems]
-        told = {"problems": problems, "sample": None if drawn is None else drawn._asdict()}
-        console.print_json({"ok": verdict.ok, **verdict._asdict(), **told})
+        console.print_json({"ok": verdict.ok, **verdict._asdict()})
     else:
-        for problem in verdict.problems:
-            print(visible(str(problem)))
-        if verdict.more:
-            print(f"and {verdict.more:,} more problems")
-        for what in verdict.skipped:
-            print(visible(f"not checked: {what}"))
-        if drawn is not None:
-            print(as_text(drawn))
-        if verdict.ok and drawn is not None:
-            print(f"derived anew: {', '.join(verdict.checked)}")
-        elif verdict.ok:
-            size = f"{store.info['states']:,} states, {store.info['moves']:,} moves"
-            print(f"{store.address} holds: {size}")
-            print(f"derived anew: {', '.join(verdict.checked)}")
-            if is_strategy(store):
-                player, plies = store.game.players[0], store.info["remoteness"]
-                print(
-                    f"a proof: {player} wins {store.info['name']} within {plies} plies, since "
-                    "every reply is answered"
-                )
+        print_verdict(verdict, store)
     if not verdict.ok:
         of_agents = {str(table) for table in AGENT_TABLES}
         mend = "build it anew"
@@ -101,18 +73,36 @@ def verify(
         fail(f"{store.address} is wrong in {len(verdict.problems) + verdict.more:,} places; {mend}")
 
 
+def print_verdict(verdict: Any, store: Any) -> None:
+    """Print what `verify` found wrong, and what it checked."""
+    for problem in verdict.problems:
+        print(visible(str(problem)))
+    if verdict.more:
+        print(f"and {verdict.more:,} more problems")
+    for what in verdict.skipped:
+        print(visible(f"not checked: {what}"))
+    whole = verdict.ok and verdict.sample is None
+    if verdict.sample is not None:
+        print(verdict.sample)
+    if whole:
+        size = f"{store.info['states']:,} states, {store.info['moves']:,} moves"
+        print(f"{store.address} holds: {size}")
+    if verdict.ok:
+        print(f"derived anew: {', '.join(verdict.checked)}")
+    if whole and is_strategy(store):
+        player, plies = store.game.players[0], store.info["remoteness"]
+        print(
+            f"a proof: {player} wins {store.info['name']} within {plies} plies, since every reply "
+            "is answered"
+        )
+
+
 @click.command()
 @click.argument("first", metavar="A", type=click.Path())
 @click.argument("second", metavar="B", type=click.Path())
 @click.option("--rows", is_flag=True, help="Read all rows, also where the digests are the same.")
 @click.option("--agents", is_flag=True, help="Compare the agents too, by name.")
-@click.option(
-    "--limit",
-    type=click.IntRange(min=0),
-    default=20,
-    show_default=True,
-    help="How many differences to list; all are counted.",
-)
+@number_option("--limit", "How many differences to list; all are counted.", default=20)
 @json_option
 def diff(first: str, second: str, rows: bool, agents: bool, limit: int, as_json: bool) -> None:
     """Compare the games in A and B: exit with 0 if they are the same, with 1 if not.
@@ -123,15 +113,11 @@ def diff(first: str, second: str, rows: bool, agents: bool, limit: int, as_json:
     from graphstore.checks.compare import compare
     from graphstore.cli import console
 
-    with opened(first) as one, opened(second) as other, console.progress_shown() as progress:
+    with opened(first) as one, opened(second) as other, working() as progress:
         found = compare(one, other, rows=rows, agents=agents, most=limit, progress=progress)
     if as_json:
-        tables = {name: counts._asdict() for name, counts in found.tables.items()}
-        listed = [each._asdict() for each in found.differences]
-        told = {**found._asdict(), "tables": tables, "differences": listed}
-        console.print_json(
-            {"same": found.same, "first": one.address, "second": other.address, **told}
-        )
+        addresses = {"first": one.address, "second": other.address}
+        console.print_json({"same": found.same, **addresses, **found._asdict()})
     else:
         print_comparison(found, one, other)
     if not found.same:

@@ -6,9 +6,9 @@ import math
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain, islice
+from itertools import chain, islice, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -18,9 +18,10 @@ from rich.text import Text
 
 from graphstore.errors import visible
 from graphstore.rules import game as rules
+from graphstore.rules.board import WORDS
 from graphstore.rules.game import Game, NamesMoves, move_text
 from graphstore.rules.plain import PlainGame
-from graphstore.store.probe import Line, Move, Probe
+from graphstore.store.probe import Line, Probe
 from graphstore.store.schema import STRATEGY
 from graphstore.store.sql import weight
 
@@ -34,7 +35,6 @@ WIDTH_SAMPLE = 200  # rows that decide how wide the columns of a table are
 WIDEST = 100_000
 COLOURS = {rules.WIN: "green", rules.DRAW: "yellow", rules.LOSS: "red"}
 PLAYER_COLOURS = ("cyan", "magenta")
-WORDS = {rules.WIN: "win", rules.DRAW: "draw", rules.LOSS: "loss"}
 
 
 class _Console(Console):
@@ -64,7 +64,7 @@ def out(*, talk: bool = False) -> Console:
 
 @contextmanager
 def progress_shown() -> Iterator[rules.Progress]:
-    """Lend a progress callback that draws on a terminal, and nowhere else."""
+    """Yield a progress callback that draws on a terminal, and nowhere else."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield rules.quiet
@@ -97,8 +97,16 @@ def print_json(value: Any) -> None:
 
 
 def json_text(value: Any) -> str:
-    """Return a JSON value on several lines."""
-    return json.dumps(value, indent=2, default=_jsonable)
+    """Return a JSON value on several lines; a tuple with names is an object."""
+    return json.dumps(_data(value), indent=2, default=_jsonable)
+
+
+def _data(value: Any) -> Any:
+    if hasattr(value, "_asdict"):
+        value = value._asdict()
+    if isinstance(value, Mapping):
+        return {key: _data(each) for key, each in value.items()}
+    return [*map(_data, value)] if isinstance(value, list | tuple) else value
 
 
 def print_json_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -142,9 +150,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     )
     print("  ".join("-" * width for width in widths))
     for row in chain(sample, stream):
-        parts = [_cell(cell).split("\n") for cell in row]
-        for number in range(max(map(len, parts))):
-            cells = (part[number] if number < len(part) else "" for part in parts)
+        for cells in zip_longest(*(_cell(cell).split("\n") for cell in row), fillvalue=""):
             print(
                 "  ".join(
                     cell.rjust(width) if right else cell.ljust(width)
@@ -234,20 +240,10 @@ def print_line(game: Game | None, line: Line, *, bound: bool = False) -> None:
 
 def board(game: Game | None, probe: Probe) -> Text:
     """Return the board; where moves are cells, a free one is its number in its result's colour."""
-    if game is None or game.shape is None:
-        return Text(probe.position if game is None else game.board(game.read(probe.position)))
-    rows, columns = game.shape
-    cells = game.board(game.read(probe.position)).replace("\n", "")
-    moves: dict[int, Move] = {move.move: move for move in probe.moves}
-    width = len(str(rows * columns - 1))
-    text = Text()
-    for cell, mark in enumerate(cells):
-        if cell in moves:
-            text.append(str(cell).rjust(width), style=COLOURS[-moves[cell].value])
-        else:
-            text.append(mark.rjust(width), style="bold" if mark != "." else "dim")
-        text.append(" " if (cell + 1) % columns else "\n" * (cell + 1 < rows * columns))
-    return text
+    colours = {move.move: COLOURS[-move.value] for move in probe.moves}
+    return _board(
+        game, probe, lambda cell, mark: colours.get(cell, "dim" if mark == "." else "bold")
+    )
 
 
 def board_in_play(match: "Match") -> Text:
@@ -255,28 +251,37 @@ def board_in_play(match: "Match") -> Text:
 
     Where moves are cells, a free one is its number, all of them alike: a colour would be a hint.
     """
-    game, probe = match.game, match.probe
-    if game is None or game.shape is None:
-        drawn = probe.position if game is None else game.board(game.read(probe.position))
-        text = Text(drawn)
-        for letter, colour in _initials(game).items():
-            text.highlight_regex(re.escape(letter), colour)
-        return text
-    rows, columns = game.shape
-    cells = game.board(game.read(probe.position)).replace("\n", "")
-    free = {move.move for move in probe.moves}
+    initials = _initials(match.game)
+    free = {move.move for move in match.probe.moves}
     owners = {turn.move.move: PLAYER_COLOURS[turn.player - 1] for turn in match.turns}
     last = match.turns[-1].move.move if match.turns else None
+
+    def style(cell: int, mark: str) -> str:
+        if cell in free or mark == ".":
+            return "dim"
+        colour = owners.get(cell) or initials.get(mark, "")
+        return f"bold {colour}{' reverse' * (cell == last)}"
+
+    text = _board(match.game, match.probe, style)
+    if match.game is None or match.game.shape is None:
+        for letter, colour in initials.items():
+            text.highlight_regex(re.escape(letter), colour)
+    return text
+
+
+def _board(game: Game | None, probe: Probe, style: Callable[[int, str], str]) -> Text:
+    """Return the board, with the numbers of free cells, in the styles of cells and their marks."""
+    drawn = probe.position if game is None else game.board(game.read(probe.position))
+    if game is None or game.shape is None:
+        return Text(drawn)
+    rows, columns = game.shape
+    free = {move.move for move in probe.moves}
     width = len(str(rows * columns - 1))
     text = Text()
-    for cell, mark in enumerate(cells):
+    for cell, mark in enumerate(drawn.replace("\n", "")):
         shown = str(cell) if cell in free else mark
-        style = "dim"
-        if cell not in free and mark != ".":
-            colour = owners.get(cell) or _initials(game).get(mark, "")
-            style = f"bold {colour}{' reverse' * (cell == last)}"
         text.append(" " * (width - len(shown)))
-        text.append(shown, style=style)
+        text.append(shown, style=style(cell, mark))
         text.append(" " if (cell + 1) % columns else "\n" * (cell + 1 < rows * columns))
     return text
 

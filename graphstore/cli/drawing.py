@@ -2,6 +2,7 @@
 
 import os
 import sys
+from typing import Any
 
 import click
 
@@ -11,6 +12,7 @@ from graphstore.cli.options import (
     RULES,
     json_option,
     new_file,
+    number_option,
     opened,
     refuse_existing,
     say_if_without_rules,
@@ -23,12 +25,7 @@ ENDINGS = {".svg": "svg", ".png": "png", ".txt": "text", ".dot": "dot", ".gv": "
 @click.command()
 @FILE
 @POSITION
-@click.option(
-    "--plies",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Draw the graph of all that N moves can reach.",
-)
+@number_option("--plies", "Draw the graph of all that N moves can reach.", least=1)
 @click.option("--line", is_flag=True, help="Draw a line of best play.")
 @click.option("--best", is_flag=True, help="With --plies, follow only the best moves.")
 @click.option(
@@ -38,11 +35,8 @@ ENDINGS = {".svg": "svg", ".png": "png", ".txt": "text", ".dot": "dot", ".gv": "
     help="What to draw  [default: by the ending of --output, else svg]; text is for a position.",
 )
 @click.option("--output", metavar="FILE", help="Write to a file instead of standard output.")
-@click.option(
-    "--max-states",
-    type=click.IntRange(1, 2000),
-    metavar="N",
-    help="Draw up to N states  [default: 300; at most 2,000]",
+@number_option(
+    "--max-states", "Draw up to N states  [default: 300; at most 2,000]", least=1, most=2000
 )
 @RULES
 @json_option
@@ -77,39 +71,34 @@ def draw(
         raise click.UsageError("as text only a position is drawn; graphstore line prints a line")
     if kind == "png" and output is None and sys.stdout.isatty():
         raise click.UsageError("a PNG is nothing for a terminal; add --output FILE.png")
-    if output is not None:
-        refuse_existing(output)
-    picture = _drawn(file, position, rules, kind, (plies, line, best, max_states))
-    if output is None:
-        _print(picture)
-        return
-    with new_file(output) as target:
-        target.buffer.write(picture)
-
-
-def _drawn(
-    file: str,
-    position: str | None,
-    rules: str | None,
-    kind: str,
-    what: tuple[int | None, bool, bool, int | None],
-) -> bytes:
-    """Return a picture, or what it shows as JSON."""
-    from graphstore.cli import console
     from graphstore.exports.drawing import STATES
     from graphstore.exports.drawing import draw as draw_position
 
-    plies, line, best, max_states = what
+    if output is not None:
+        refuse_existing(output)
     with opened(file, rules) as store:
         say_if_without_rules(store)
         drawing = draw_position(
             store, position, plies=plies, line=line, best=best, max_states=max_states or STATES
         )
+    picture = _in_bytes(drawing, kind, of_position=plies is None and not line)
+    if output is None:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(picture)
+        sys.stdout.buffer.flush()
+        return
+    with new_file(output) as target:
+        target.buffer.write(picture)
+
+
+def _in_bytes(drawing: Any, kind: str, *, of_position: bool) -> bytes:
+    """Return a picture, or what it shows as JSON."""
+    from graphstore.cli import console
+
     if kind == "png":
-        return drawing.png()
+        return bytes(drawing.png())
     if kind == "json":
-        only = plies is None and not line
-        text = console.json_text(drawing.probes[0].as_dict() if only else drawing.as_dict())
+        text = console.json_text((drawing.probes[0] if of_position else drawing).as_dict())
     else:
         text = {"svg": drawing.svg, "dot": drawing.dot, "text": drawing.text}[kind]()
         text = visible(text) if kind == "text" else text
@@ -125,9 +114,3 @@ def _by_ending(output: str | None) -> str:
             f"{output}: which format? end it in {', '.join(ENDINGS)}, or add --format"
         )
     return kind
-
-
-def _print(picture: bytes) -> None:
-    sys.stdout.flush()
-    sys.stdout.buffer.write(picture)
-    sys.stdout.buffer.flush()

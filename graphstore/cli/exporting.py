@@ -12,8 +12,10 @@ from graphstore.cli.options import (
     RULES,
     json_option,
     new_file,
+    number_option,
     opened,
     say_if_without_rules,
+    working,
 )
 
 
@@ -39,12 +41,7 @@ from graphstore.cli.options import (
     "name does not end as the format, to a new folder.",
 )
 @click.option("--below", metavar="POSITION", help="Only what play from here can reach.")
-@click.option(
-    "--plies",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="With --below, at most N plies below it.",
-)
+@number_option("--plies", "With --below, at most N plies below it.")
 @click.option(
     "--where",
     metavar="SQL",
@@ -57,18 +54,15 @@ def export(
     format_: str,
     table: str | None,
     output: str | None,
-    below: str | None,
-    plies: int | None,
-    where: str | None,
     rules: str | None,
     as_json: bool,
+    **part: Any,
 ) -> None:
     """Write FILE, or a part of it, in another program's format.
 
     Of a part, edges are those between its states, views those of its states. --json prints what
     --output wrote; with gmap and record it is the format.
     """
-    part: dict[str, Any] = {"below": below, "plies": plies, "where": where}
     given = [f"--{name}" for name, value in {"table": table, **part}.items() if value is not None]
     if format_ in ("gmap", "record"):
         if given:
@@ -77,7 +71,7 @@ def export(
         return
     if table is not None and format_ in ("graphml", "gexf", "dot"):
         raise click.UsageError(f"--format {format_} writes the graph, without --table")
-    if plies is not None and below is None:
+    if part["plies"] is not None and part["below"] is None:
         raise click.UsageError("--plies counts from a position: add --below POSITION")
     if output is None and format_ == "parquet":
         raise click.UsageError("--format parquet is not for reading: add --output TARGET")
@@ -88,21 +82,21 @@ def export(
     from graphstore.rules.game import quiet
 
     with opened(file, rules) as store:
-        if below is not None:
+        if part["below"] is not None:
             say_if_without_rules(store)
         if output is not None:
-            with console.progress_shown() as progress:
+            with working() as progress:
                 done = exporting.export(
                     store, output, format_, table=table, progress=progress, **part
                 )
             if as_json:
-                console.print_json(done._asdict())
+                console.print_json(done)
             else:
                 console.print_report({"files": ", ".join(done.files), **done.rows})
             return
         if isinstance(sys.stdout, TextIOWrapper):
             sys.stdout.reconfigure(encoding="utf-8", newline="")  # as in a file
-        with nullcontext(quiet) if sys.stdout.isatty() else console.progress_shown() as progress:
+        with nullcontext(quiet) if sys.stdout.isatty() else working() as progress:
             exporting.stream(store, sys.stdout, format_, table=table, progress=progress, **part)
 
 
@@ -113,9 +107,6 @@ def export_whole(
     from graphstore.exports.seeds import write_gmap, write_records
 
     write = {"gmap": write_gmap, "record": write_records}[format_]
-    with opened(file, rules) as store:
-        if output is None:
-            write(store, sys.stdout, as_json=as_json)
-            return
-        with new_file(output) as target:
-            write(store, target, as_json=as_json)
+    target = nullcontext(sys.stdout) if output is None else new_file(output)
+    with opened(file, rules) as store, target as stream:
+        write(store, stream, as_json=as_json)

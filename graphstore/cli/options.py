@@ -99,7 +99,7 @@ def opened(file: str, rules: str | None = None) -> Any:
 
 @contextmanager
 def asked(file: str, rules: str | None = None) -> Iterator[Callable[..., Any]]:
-    """Lend the method `sql` of a database, or of a folder, with the rules that were named."""
+    """Yield the method `sql` of a database, or of a folder, with the rules that were named."""
     if not os.path.isdir(file):
         with opened(file, rules) as store:
             yield store.sql
@@ -164,7 +164,34 @@ def refuse_existing(path: str, *, ending: str = "") -> None:
     os.unlink(path)
 
 
+def number_option(
+    name: str, text: str, *, least: int = 0, most: int | None = None, **more: Any
+) -> Callable[[F], F]:
+    """Return an option that takes a whole number N; `text` is its help."""
+    more = {"metavar": "N", "show_default": "default" in more, **more}
+    return click.option(name, type=click.IntRange(least, most), help=text, **more)
+
+
+class Number(click.FloatRange):
+    """A number in a range, which nan is not."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return the number."""
+        number = super().convert(value, param, ctx)
+        return self.fail(f"{value} is not a number", param, ctx) if number != number else number
+
+
+@contextmanager
+def working() -> Iterator[Any]:
+    """Yield a progress callback that draws on a terminal; meanwhile warnings are one line each."""
+    from graphstore.cli.console import progress_shown
+
+    with warnings_said(), progress_shown() as progress:
+        yield progress
+
+
 FILE = click.argument("file", type=click.Path())
+GAME = click.argument("game", shell_complete=complete_game)
 RULES = click.option(
     "--rules",
     envvar="GRAPHSTORE_RULES",
@@ -172,10 +199,23 @@ RULES = click.option(
     help="The rules of a game that is not built in; runs their code.  [env: GRAPHSTORE_RULES]",
 )
 POSITION = click.argument("position", required=False)
+DB = click.option(
+    "--db", metavar="FILE", help="Where to write it  [default: the game's name, here]"
+)
+FORCE = click.option(
+    "--force", is_flag=True, help="Replace the file if there is one; keep its agents."
+)
+DROP_AGENTS = click.option(
+    "--drop-agents", is_flag=True, help="With --force, do not keep its agents."
+)
+CURVE = click.option(
+    "--curve", metavar="PNG", help="Draw how the agent has learned, to a new file."
+)
 BELOW = click.option(
     "--from",
     "below",
     multiple=True,
     metavar="POSITION",
+    callback=lambda _context, _parameter, given: given or None,
     help="Only what play from here can reach; may be given more than once.",
 )

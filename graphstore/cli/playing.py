@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from graphstore.cli.options import (
+    CURVE,
     FILE,
     POSITION,
     RULES,
@@ -12,9 +13,11 @@ from graphstore.cli.options import (
     is_strategy,
     json_option,
     new_file,
+    number_option,
     opened,
     refuse_existing,
     say_if_without_rules,
+    working,
 )
 
 
@@ -41,12 +44,7 @@ from graphstore.cli.options import (
     help="Who makes the first move  [default: you, but the machine where X is to move and the file "
     "holds a strategy of X]",
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="The same number makes the same choices again.",
-)
+@number_option("--seed", "The same number makes the same choices again.")
 @click.option("--moves", metavar="MOVES", help='Your moves, as "4 0 8": play without a terminal.')
 @click.option("--record", metavar="FILE", help="Write the game to a new file, as JSON.")
 @click.option("--learn", is_flag=True, help="Let the agents that play learn from the game.")
@@ -73,7 +71,7 @@ def play(
     """
     from graphstore.cli import console, terminal
     from graphstore.play.match import PERSON, Match
-    from graphstore.play.training import learn_from
+    from graphstore.play.training import learn_from, refuse_too_large
 
     if moves is not None and PERSON not in (you, against):
         raise click.UsageError("--moves are a person's, and nobody here is one")
@@ -87,6 +85,8 @@ def play(
             first = "machine" if forced else "you"
         seats = (you, against) if first == "you" else (against, you)
         match = Match(store, *seats, start=position, seed=seed)
+        if learn and match.agents:
+            refuse_too_large(store)
         screen = console.out(talk=as_json)
         interrupted = False
         try:
@@ -110,14 +110,7 @@ def play(
 @click.command()
 @FILE
 @click.option("--agent", default="menace", show_default=True, help="Its name; a new one is made.")
-@click.option(
-    "--games",
-    type=click.IntRange(min=0),
-    default=10_000,
-    show_default=True,
-    metavar="N",
-    help="How many to play.",
-)
+@number_option("--games", "How many to play.", default=10_000)
 @click.option(
     "--against",
     metavar="OPPONENT",
@@ -133,8 +126,8 @@ def play(
     "--empty", type=click.Choice(["refill", "resign"]), help="At an empty box  [new: refill]"
 )
 @click.option("--longest", type=int, metavar="N", help="Plies to a draw  [new: 1000]")
-@click.option("--seed", type=click.IntRange(min=0), help="Of a new agent  [new: a random one]")
-@click.option("--curve", metavar="PNG", help="Draw how the agent has learned, to a new file.")
+@number_option("--seed", "Of a new agent  [new: a random one]")
+@CURVE
 @RULES
 @json_option
 def train(
@@ -156,7 +149,7 @@ def train(
     or take from. It goes on where it stopped, and keeps the settings that it was made with.
     """
     from graphstore.cli import console
-    from graphstore.play import agents as room
+    from graphstore.play import agents as stored
     from graphstore.play.menace import read_stages
     from graphstore.play.training import train as train_agent
 
@@ -169,20 +162,20 @@ def train(
     if curve is not None:
         check_picture(curve)
     try:
-        with console.progress_shown() as progress:
+        with working() as progress:
             report = train_agent(
                 file, agent, games=games, against=against, seed=seed, progress=progress, **given
             )
     except KeyboardInterrupt:
         with opened(file) as store:
-            known = room.find(store, agent)
+            known = stored.find(store, agent)
         kept = "nothing was stored" if known is None else f"{agent} has {known.games:,} games now"
         fail(f"interrupted; {kept}", 130)
     if curve is not None:
         with opened(file) as store:
             draw_curve(store, agent, curve)
     if as_json:
-        console.print_json(report._asdict())
+        console.print_json(report)
     else:
         console.print_report(report._asdict() | {"seed": str(report.seed)})
 
@@ -190,7 +183,7 @@ def train(
 @click.command()
 @FILE
 @click.argument("agent", required=False)
-@click.option("--curve", metavar="PNG", help="Draw how AGENT has learned, to a new file.")
+@CURVE
 @click.option("--remove", is_flag=True, help="Delete AGENT, its beads and its games.")
 @json_option
 def agents(file: str, agent: str | None, curve: str | None, remove: bool, as_json: bool) -> None:
@@ -200,7 +193,7 @@ def agents(file: str, agent: str | None, curve: str | None, remove: bool, as_jso
     position. won_by_1 and won_by_2 count games by player, X being 1.
     """
     from graphstore.cli import console
-    from graphstore.play import agents as room
+    from graphstore.play import agents as stored
     from graphstore.play import standings
 
     if agent is None and (curve is not None or remove):
@@ -219,10 +212,10 @@ def agents(file: str, agent: str | None, curve: str | None, remove: bool, as_jso
                 click.echo(f"{at} has no agents; graphstore train {at} makes one", err=True)
             return
         if remove:
-            room.remove(store, agent)
+            stored.remove(store, agent)
             click.echo(f"{agent} is removed from {store.address}", err=True)
             return
-        known = room.load(store, agent)
+        known = stored.load(store, agent)
         (summary,) = (row for row in standings.summaries(store) if row["agent"] == agent)
         record, learned = standings.record(store, known), standings.curve(store, known)
         if curve is not None:
@@ -266,7 +259,7 @@ def check_picture(path: str) -> None:
 def draw_curve(store: Any, agent: str, path: str) -> None:
     """Draw how an agent has learned."""
     from graphstore.exports.learning_curve import draw
-    from graphstore.play import agents as room
+    from graphstore.play import agents as stored
     from graphstore.play import standings
 
-    draw(standings.curve(store, room.load(store, agent)), agent, store.info["name"], path)
+    draw(standings.curve(store, stored.load(store, agent)), agent, store.info["name"], path)

@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from graphstore.cli.options import from_environment, opened
+from graphstore.cli.options import from_environment, number_option, opened
 from graphstore.errors import MissingExtraError
 
 
-class Whole(click.types.StringParamType):
+class Unsplit(click.types.StringParamType):
     """A text; also from the environment, where click would split it at its spaces."""
 
     def split_envvar_value(self, rv: str) -> list[str]:
@@ -22,18 +22,12 @@ class Whole(click.types.StringParamType):
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=8001,
-    show_default=True,
-    help="0: any free one.",
-)
+@number_option("--port", "0: any free one.", least=0, most=65535, default=8001)
 @click.option("--open", "show", is_flag=True, help="Open it in the browser.")
 @click.option(
     "--rules",
     multiple=True,
-    type=Whole(),
+    type=Unsplit(),
     envvar="GRAPHSTORE_RULES",
     metavar="FILE.py:NAME",
     help="The rules of a game that is not built in; runs their code. May be given more than once: "

@@ -50,7 +50,7 @@ def play_through(match: Match, moves: Sequence[str], console: Console) -> None:
 
     Raises:
         MoveError: one cannot be read, or is not legal.
-        GameOverError: there are more than the match has room for.
+        GameOverError: the match is over before the last of them.
     """
     played = 0
     with console.capture() as printed:
@@ -126,7 +126,7 @@ def _ask(prompt: str, console: Console) -> str | None:
 
 
 def _tell(command: str, match: Match, console: Console) -> None:
-    """Answer a question of a person who is to move."""
+    """Answer a question of the player to move."""
     if command == "hint":
         print_hint(console, match)
     elif command == "board":

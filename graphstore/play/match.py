@@ -227,7 +227,7 @@ class Match:
         Raises:
             MoveError: it cannot be read, or is not legal.
             GameOverError: the match is over.
-            ValueError: it is no person's turn.
+            ValueError: it is not a person's turn.
         """
         self._check_in_play()
         if self.by != PERSON:

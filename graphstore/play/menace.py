@@ -97,7 +97,7 @@ def whole_number(name: str, value: Any) -> int:
     """Return a setting that must be a whole number, as an int.
 
     Raises:
-        SettingError: it is none.
+        SettingError: it is not one.
     """
     number = arguments.integer(value)
     if number is None:
@@ -129,8 +129,8 @@ class Boxes:
     """The matchboxes of one agent in an arena, and what lies in them.
 
     Attributes:
-        beads: of every edge; 0 where the state is no box.
-        total: of every state's beads; `NO_BOX` where it is none.
+        beads: of every edge; 0 where the state is not a box.
+        total: of every state's beads; `NO_BOX` where it is not a box.
         kept: boxes all of whose favourite moves, those with the most beads, keep the value.
         touched: rows of the boxes that changed since `settle` was last called.
     """

@@ -8,18 +8,20 @@ from sqlalchemy import and_, func, select
 
 from graphstore.errors import NotAStoreError
 from graphstore.play.agents import Agent, integers
+from graphstore.play.menace import Settings
 from graphstore.store import schema
 from graphstore.store.schema import agent, checkpoint, played
 from graphstore.store.store import Store
 
+_BY_WINNER = [
+    func.count().filter(played.c.winner == winner).label(label)
+    for winner, label in ((1, "won_by_1"), (0, "drawn"), (2, "won_by_2"))
+]
+
 
 def summaries(store: Store) -> list[dict[str, Any]]:
     """Return one row an agent: its settings, games by winner, boxes, beads, and boxes kept."""
-    by_winner = [
-        func.count().filter(played.c.winner == winner).label(label)
-        for winner, label in ((1, "won_by_1"), (0, "drawn"), (2, "won_by_2"))
-    ]
-    games = select(played.c.agent, *by_winner).group_by(played.c.agent).subquery("games")
+    games = select(played.c.agent, *_BY_WINNER).group_by(played.c.agent).subquery("games")
     view = schema.VIEWS["matchbox"].subquery("matchbox")
     box = (
         select(
@@ -42,24 +44,12 @@ def summaries(store: Store) -> list[dict[str, Any]]:
         .group_by(box.c.agent)
         .subquery("filled")
     )
-    settings = [
-        agent.c[name]
-        for name in ("side", "stages", "win", "draw", "loss", "empty", "longest", "seed", "games")
-    ]
+    counted = [column for column in (*games.c, *filled.c) if column.name != "agent"]
     query = (
         select(
             agent.c.name.label("agent"),
-            *settings,
-            *(
-                func.coalesce(column, 0).label(column.name)
-                for column in games.c
-                if column.name != "agent"
-            ),
-            *(
-                func.coalesce(column, 0).label(column.name)
-                for column in filled.c
-                if column.name != "agent"
-            ),
+            *(agent.c[name] for name in (*Settings._fields, "seed", "games")),
+            *(func.coalesce(column, 0).label(column.name) for column in counted),
         )
         .join(games, games.c.agent == agent.c.id, isouter=True)
         .join(filled, filled.c.agent == agent.c.name, isouter=True)
@@ -76,10 +66,7 @@ def record(store: Store, known: Agent) -> list[dict[str, Any]]:
             played.c.side,
             played.c.opponent,
             func.count().label("games"),
-            *(
-                func.count().filter(played.c.winner == winner).label(label)
-                for winner, label in ((1, "won_by_1"), (0, "drawn"), (2, "won_by_2"))
-            ),
+            *_BY_WINNER,
         )
         .where(played.c.agent == known.id)
         .group_by(played.c.side, played.c.opponent)

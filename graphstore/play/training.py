@@ -103,11 +103,7 @@ def train(
                 f"{store.address} holds a strategy for {store.info['name']}, in which one player "
                 "has no choice; agents learn whole games"
             )
-        if store.info["moves"] > LARGEST:
-            raise TooLargeError(
-                f"{store.address} has {store.info['moves']:,} moves; agents take {LARGEST:,} at "
-                "most"
-            )
+        refuse_too_large(store)
         known = agents.find(store, agent)
         _check(known, agent, seed, {name: getattr(given, name) for name in settings})
         wanted = given if known is None else known.settings
@@ -140,6 +136,18 @@ def train(
     )
 
 
+def refuse_too_large(store: Store) -> None:
+    """Refuse a game that has too many moves for an agent to learn it.
+
+    Raises:
+        TooLargeError: it has more than `LARGEST`.
+    """
+    if store.info["moves"] > LARGEST:
+        raise TooLargeError(
+            f"{store.address} has {store.info['moves']:,} moves; agents take {LARGEST:,} at most"
+        )
+
+
 def learn_from(match: Match) -> list[str]:
     """Let the agents that played a match learn from it, and save them; return their names.
 
@@ -147,10 +155,12 @@ def learn_from(match: Match) -> list[str]:
 
     Raises:
         StoreError: the file cannot be written.
+        TooLargeError: see `refuse_too_large`.
     """
-    if not match.over:
+    if not match.over or not match.agents:
         return []
     store = match.store
+    refuse_too_large(store)
     arena = Arena.of(store.graph())
     rows = {state: row for row, state in enumerate(arena.state.tolist())}
     winner = match.result.winner or 0

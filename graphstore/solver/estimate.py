@@ -66,25 +66,23 @@ def project(
     '1,400 (910 to 2,000)'
     """
     seen = sum(states)
-    total, plies, doubt = float(seen), len(states) - 1, 1.0
+    total, plies, doubt, all_moves = float(seen), len(states) - 1, 1.0, float(sum(moves))
     if not complete:
         more, plies = _follow(positions, max_plies)
         total += more * states[-1] / positions[-1]
         doubt = max((total / seen) ** DOUBT, 1.5) if math.isfinite(total) else 1.0
-    all_moves = float(sum(moves))
-    if not complete:
         all_moves += (total - seen) * sum(moves[-3:]) / sum(states[-3:])
     return Estimate(
-        total,
-        max(total / doubt, float(seen)) if math.isfinite(total) else float(seen),
-        total * doubt,
-        all_moves,
-        plies,
-        total * BYTES_A_STATE + all_moves * BYTES_A_MOVE,
-        total * MEMORY_A_STATE + all_moves * MEMORY_A_MOVE,
-        total * SECONDS_A_STATE + all_moves * SECONDS_A_MOVE,
-        seen,
-        complete,
+        states=total,
+        low=max(total / doubt, float(seen)) if math.isfinite(total) else float(seen),
+        high=total * doubt,
+        moves=all_moves,
+        plies=plies,
+        file_bytes=total * BYTES_A_STATE + all_moves * BYTES_A_MOVE,
+        memory_bytes=total * MEMORY_A_STATE + all_moves * MEMORY_A_MOVE,
+        seconds=total * SECONDS_A_STATE + all_moves * SECONDS_A_MOVE,
+        seen=seen,
+        complete=complete,
     )
 
 

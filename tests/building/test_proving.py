@@ -245,7 +245,7 @@ def check_alone(path):
     rows = values(path, f"SELECT {', '.join(proofcheck.Row._fields)} FROM state")
     edges = values(path, "SELECT parent, move, child FROM edge")
     return list(
-        proofcheck.check(
+        proofcheck.flaws(
             (proofcheck.Row(*row) for row in rows), (proofcheck.Edge(*edge) for edge in edges)
         )
     )
@@ -283,12 +283,12 @@ def test_a_strategy_that_loses_is_refused():
         proofcheck.Row(1, ". . . . . . . . . any X", 0, 1, 0, 1, 1, 1),
         proofcheck.Row(2, text, 1, 2, 1, -1, 0, 1),
     ]
-    found = list(proofcheck.check(rows, [proofcheck.Edge(1, 40, 2)]))
+    found = list(proofcheck.flaws(rows, [proofcheck.Edge(1, 40, 2)]))
     assert {(each.table, each.column) for each in found} == {("state", "ended"), ("edge", "row")}
     assert [each.row for each in found if each.table == "edge"] == [
         f"(parent 2, move {move})" for move in (36, 37, 38, 39, 41, 42, 43, 44)
     ]
-    assert next(proofcheck.check([], [])).expected == "the start"
+    assert next(proofcheck.flaws([], [])).expected == "the start"
 
 
 def test_the_checkers_rules_are_those_of_the_game():

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphstore import Store, build, compare, train
-from graphstore.checks import merging
+from graphstore.checks.compare import in_step
 from graphstore.store import schema
 
 KEYS = {"state": ("id",), "edge": ("parent", "move")}
@@ -70,16 +70,14 @@ def pairs(draw):
 
 
 @settings(max_examples=20)
-@given(pair=pairs(), page=st.sampled_from((1, 2, 7)))
-def test_what_is_listed_is_what_differs_between_dicts_of_rows(pair, page, tmp_path_factory):
+@given(pair=pairs())
+def test_what_is_listed_is_what_differs_between_dicts_of_rows(pair, tmp_path_factory):
     folder = tmp_path_factory.mktemp("pair")
     files = [folder / name for name in ("one.db", "other.db")]
     for game, file in zip(pair, files, strict=True):
         build(game, file)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(merging, "PAGE", page)
-        trusting = compared(*files, most=10_000)
-        reading = compared(*files, rows=True, most=10_000)
+    trusting = compared(*files, most=10_000)
+    reading = compared(*files, rows=True, most=10_000)
     wanted = sorted(expected(*files), key=str)
     for found in (trusting, reading):
         assert sorted(told(found), key=str) == wanted
@@ -100,39 +98,24 @@ def test_what_is_listed_is_what_differs_between_dicts_of_rows(pair, page, tmp_pa
 
 
 @settings(max_examples=60)
-@given(
-    st.lists(st.dictionaries(st.tuples(*[st.integers(0, 4)] * 2), st.integers(0, 1)), min_size=2),
-    st.integers(1, 5),
-)
-def test_two_sorted_streams_stay_in_step_and_hold_a_page_each(streams, size):
-    def stream(rows):
-        keys = sorted(rows)
+@given(*[st.dictionaries(st.tuples(*[st.integers(0, 4)] * 2), st.integers(0, 1))] * 2)
+def test_two_sorted_streams_are_paired_by_key_and_only_one_row_of_each_is_held(one, other):
+    read = [0, 0]
 
-        def page(after):
-            some = [key for key in keys if after is None or key > tuple(after)][:size]
-            cells = [(*key, rows[key]) for key in some]
-            arrays = merging.np.array(cells, dtype=merging.np.int64).reshape(-1, 3).T
-            return dict(zip(("parent", "move", "child"), arrays, strict=True))
+    def stream(rows, side):
+        for key in sorted(rows):
+            read[side] += 1
+            yield (*key, rows[key])
 
-        return page
-
-    def keys_of(page):
-        return list(zip(page["parent"].tolist(), page["move"].tolist(), strict=True))
-
-    one, other = streams[:2]
-    met = [[], []]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(merging, "PAGE", size)
-        for pair in merging.in_step(stream(one), stream(other), ("parent", "move")):
-            here, there = merging.matched(*pair, ("parent", "move"))
-            ours, theirs = map(keys_of, pair)
-            assert [ours[at] for at in here] == [theirs[at] for at in there]
-            assert {ours[at] for at in here} == set(ours) & set(theirs)
-            for side, keys in enumerate((ours, theirs)):
-                assert len(keys) <= size
-                met[side] += keys
-            assert max(met[0] + met[1]) == max(ours + theirs)  # nothing of it comes later
-    assert met == [sorted(one), sorted(other)]
+    met, streams = [], (stream(one, 0), stream(other, 1))
+    for pair in in_step(*streams, 2):
+        met.append(pair)
+        for side, count in enumerate(read):
+            assert count <= 1 + sum(each[side] is not None for each in met)
+    assert met == [
+        tuple((*key, rows[key]) if key in rows else None for rows in (one, other))
+        for key in sorted(one.keys() | other.keys())
+    ]
 
 
 WRONG = {

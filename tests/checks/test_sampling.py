@@ -216,9 +216,11 @@ def test_the_command_tells_the_bound_and_how_to_draw_again(run, copy):
 
 
 def test_a_sample_without_a_state_or_a_confidence_that_is_none_is_refused(store):
-    for options in ({"sample": 0}, {"sample": 5, "confidence": 1}):
-        with pytest.raises(ValueError, match="it must be a"):
-            verify(store, **options)
+    refused = {"sample": (0, -1, 2.5, "5", True), "confidence": (0, 1, math.nan)}
+    for name, values in refused.items():
+        for value in values:
+            with pytest.raises(ValueError, match=f"{name} is .*; it must be a"):
+                verify(store, **({"sample": 5} | {name: value}))
 
 
 def test_seeds_are_told_and_differ(store):

@@ -15,6 +15,8 @@ from conftest import GRAPHSTORE, error_line, graphstore
 
 from graphstore import Match, Store, build
 from graphstore.cli.terminal import COMMANDS
+from graphstore.errors import TooLargeError
+from graphstore.play import training
 
 ESCAPE = "\x1b"
 
@@ -423,3 +425,21 @@ def test_an_agent_is_not_put_on_the_side_that_it_has_not_learned(copy, run):
     assert said == "x has learned to be X only, who moves first; change who begins (--first)"
     said = error_line(run("play", copy, "--against", "y", "--moves", "4"))
     assert "no agent 'y'; its agents: x" in said
+
+
+def test_an_agent_does_not_learn_from_a_game_that_train_finds_too_large(copy, run):
+    run("train", copy, "--games", 5, "--seed", 1)
+    with closing(sqlite3.connect(copy)) as connection, connection:
+        connection.execute(f"UPDATE game SET moves = {training.LARGEST + 1}")
+    words = ("play", copy, "--moves", "4", "--learn", "--record", copy.with_name("record"))
+    for command in ((*words, "--against", "menace"), ("train", copy, "--games", 5)):
+        done = run(*command)
+        assert "agents take 20,000,000 at most" in error_line(done)
+        assert done.stdout == ""
+    with Store.open(copy) as store:
+        match = Match(store, "menace", "person", seed=1)
+        match.reply()
+        match.resign()
+        with pytest.raises(TooLargeError):
+            training.learn_from(match)
+    assert run(*words, "--against", "random", "--seed", 1).returncode == 0  # no agent plays

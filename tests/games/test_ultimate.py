@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from ultimateplay import GAMES, LINES, ORACLE, Below, Raw, games, moves, playable, result, solved
 
 from graphstore import find_game
-from graphstore.checks.laws import check
+from graphstore.checks.laws import check_rules
 from graphstore.errors import (
     BothSidesWonError,
     MoveError,
@@ -84,9 +84,9 @@ def test_late_positions_are_the_oracles(row):
 
 @pytest.mark.parametrize("game", GAMES.values(), ids=repr)
 def test_the_first_positions_keep_every_law(game):
-    findings = check(game, max_positions=800)
-    assert findings.breaches == ()
-    assert findings.positions == 802
+    found = check_rules(game, max_positions=800)
+    assert found.breaches == ()
+    assert found.positions == 802
 
 
 @settings(max_examples=100)

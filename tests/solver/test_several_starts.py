@@ -11,7 +11,7 @@ import networkx as nx
 import pytest
 
 from graphstore import PlainGame, Store, build, explore, solve, verify
-from graphstore.checks.laws import check
+from graphstore.checks.laws import check_rules
 
 SIDE = 4
 SQUARES = list(product(range(SIDE), repeat=2))
@@ -108,9 +108,9 @@ def ending(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_its_rules_keep_every_law() -> None:
-    findings = check(RookEnding())
-    assert findings.breaches == ()
-    assert findings.complete
+    found = check_rules(RookEnding())
+    assert found.breaches == ()
+    assert found.complete
 
 
 def test_every_start_is_at_ply_0_and_all_verify(ending: Path) -> None:

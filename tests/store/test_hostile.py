@@ -193,7 +193,7 @@ def test_an_address_that_nobody_can_mean_is_no_bug_of_the_server(copy, path, sta
 def test_a_limit_of_nothing_is_none(run, tictactoe_db):
     done = run("sql", tictactoe_db, "SELECT id FROM state", "--rows", 0, "--seconds", 0, "--csv")
     assert (done.returncode, done.stdout.count("\n"), done.stderr) == (0, 766, "")
-    assert "--seconds nan" in error_line(run("sql", tictactoe_db, "x", "--seconds", "nan"), 2)
+    assert "'--seconds': nan" in error_line(run("sql", tictactoe_db, "x", "--seconds", "nan"), 2)
 
 
 def test_all_connections_to_a_file_trust_nothing_in_it(file_store):

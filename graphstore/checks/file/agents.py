@@ -24,11 +24,11 @@ def orphans(store: Store) -> Iterator[Problem]:
             yield Problem(str(table), str(number), "agent", "no agent", "the id of one")
 
 
-def check(store: Store, names: list[str]) -> Iterator[Problem]:
-    """Yield what is wrong with the agents of these names.
+def impossible(store: Store, names: list[str]) -> Iterator[Problem]:
+    """Yield boxes, games and checkpoints of these agents that cannot be.
 
     Raises:
-        NotAStoreError: the states and edges are no graph.
+        NotAStoreError: the states and edges are not a graph.
     """
     arena = Arena.of(store.graph()) if names else None
     for name in names:

@@ -22,13 +22,13 @@ Columns are as narrow as their cells allow, and NULL is the least number of thei
 arithmetic is in int64, a part at a time. Cells may be any number: nothing is trusted.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphstore.checks.file.findings import Wrong
+from graphstore.checks.file.findings import WrongCells
 from graphstore.rules.game import DRAW, LOSS, WIN, Ints
 from graphstore.store.digests import NULL
 from graphstore.util.arrays import first_of_runs, ragged
@@ -36,7 +36,6 @@ from graphstore.util.arrays import first_of_runs, ragged
 Cells: TypeAlias = NDArray[Any]
 PART = 100_000  # rows checked at once: bounds the memory of the temporary arrays
 MOST = np.iinfo(np.int64).max
-REALS = ("score", "random_value", "best_response")
 
 
 class States(NamedTuple):
@@ -54,11 +53,14 @@ class States(NamedTuple):
     best_response: NDArray[np.float64]
 
     @classmethod
-    def of(cls, parts: Mapping[str, list[Cells]]) -> "States":
-        """Return the columns whose parts are given by name, none of them if there are no rows."""
-        kinds = {"id": np.int64} | dict.fromkeys(REALS, np.float64)
-        empty = {name: np.empty(0, dtype=kinds.get(name, np.int8)) for name in cls._fields}
-        return cls(*(joined([empty[name], *parts.get(name, ())]) for name in cls._fields))
+    def of(cls, part: Mapping[str, Cells]) -> "States":
+        """Return the columns of some rows."""
+        return cls(part["id"], *(narrowed(part[name]) for name in cls._fields[1:]))
+
+    @classmethod
+    def joined(cls, parts: Iterable["States"]) -> "States":
+        """Return the rows of several, one after the other."""
+        return cls(*map(joined, zip(*parts, strict=True)))
 
 
 class Links(NamedTuple):
@@ -90,33 +92,43 @@ def narrowed(cells: Cells) -> Cells:
     return cells
 
 
-def widened(cells: Cells) -> Ints:
-    """Return integers as int64, NULL being `graphstore.store.digests.NULL`."""
-    if cells.dtype == np.int64:
+def widened(cells: Cells, kind: Any = np.int64) -> Cells:
+    """Return integers in a larger type; NULL becomes its least number: `NULL` of int64."""
+    if cells.dtype == kind:
         return cells
-    return np.where(cells == np.iinfo(cells.dtype).min, NULL, cells.astype(np.int64))
+    null = cells == np.iinfo(cells.dtype).min
+    return np.where(null, np.iinfo(kind).min, cells.astype(kind))
 
 
-def joined(parts: list[Cells]) -> Cells:
+def joined(parts: Sequence[Cells]) -> Cells:
     """Return columns of several widths, one after the other, as one."""
     widest = np.result_type(*parts)
-    return np.concatenate(
-        [each if each.dtype == widest else _wider(each, widest) for each in parts]
-    )
+    return np.concatenate([widened(each, widest) for each in parts])
 
 
-def _wider(cells: Cells, kind: Any) -> Cells:
-    """Return integers in a larger type; NULL becomes its least number."""
-    return np.where(cells == np.iinfo(cells.dtype).min, np.iinfo(kind).min, cells.astype(kind))
+def in_parts(rows: Ints) -> Iterator[Ints]:
+    """Yield rows, some at a time."""
+    for begin in range(0, len(rows), PART):
+        yield rows[begin : begin + PART]
 
 
-def parts(n: int) -> Iterator[Ints]:
-    """Yield all rows, so many at once."""
-    for begin in range(0, n, PART):
-        yield np.arange(begin, min(begin + PART, n))
+def astray(
+    edges: Mapping[str, Any], has_parent: NDArray[np.bool_], has_child: NDArray[np.bool_]
+) -> Iterator[WrongCells]:
+    """Yield the edges that do not join two states.
+
+    Args:
+        edges: columns of the table edge, k rows.
+        has_parent: bool[k], whether there is a state for the parent.
+        has_child: bool[k], likewise for the child.
+    """
+    for name, lost in (("parent", ~has_parent), ("child", has_parent & ~has_child)):
+        at = np.flatnonzero(lost)
+        found, moves = edges[name][at], edges["move"][at]
+        yield WrongCells(edges["parent"][at], name, found, "the id of a state", moves)
 
 
-def values(states: States, links: Links, rows: Ints) -> Iterator[Wrong]:
+def values(states: States, links: Links, rows: Ints) -> Iterator[WrongCells]:
     """Yield the values and depths of rows that do not follow from their children."""
     counts, child = links.of(rows)
     is_open = counts > 0
@@ -162,7 +174,7 @@ def values(states: States, links: Links, rows: Ints) -> Iterator[Wrong]:
         yield from _differing(states, rows, column, found, expected)
     if numberless.any():
         at = np.flatnonzero(numberless)
-        yield Wrong(states.id[rows[at]], "remoteness", remoteness[at], "a number")
+        yield WrongCells(states.id[rows[at]], "remoteness", remoteness[at], "a number")
 
 
 def _scores(states: States, counts: Ints, child: Cells, value: Ints) -> NDArray[np.float64]:
@@ -189,13 +201,13 @@ def distinct_replies(counts: Ints, child: Cells) -> tuple[Ints, Ints]:
 def nearest_parents(states: States, links: Links) -> Ints:
     """Return one more than the least ply of every row's parents, int64[n], NULL where none."""
     least = np.full(len(states.id), MOST)
-    for rows in parts(len(states.id)):
+    for rows in in_parts(np.arange(len(states.id))):
         counts, child = links.of(rows)
         np.minimum.at(least, child, np.repeat(widened(states.ply[rows]), counts))
     return np.where(least == MOST, NULL, least + 1)
 
 
-def plies(states: States, nearest: Ints, rows: Ints) -> Iterator[Wrong]:
+def plies(states: States, nearest: Ints, rows: Ints) -> Iterator[WrongCells]:
     """Yield the plies of rows, other than 0, that are not one more than the least of the parents'.
 
     Args:
@@ -224,29 +236,31 @@ def has_cycle(links: Links) -> bool:
     return taken < len(above)
 
 
-def chosen(states: States, links: Links, rows: Ints) -> NDArray[np.float64]:
+def chosen(states: States, links: Links) -> NDArray[np.float64]:
     """Return what the player to move expects who chooses best while the other plays at random.
 
-    It is the most that one of the moves is worth, and that is the child's best_response.
+    It is float64[n], the most that one of the moves is worth: the child's best_response.
     """
-    counts, child = links.of(rows)
-    is_open = counts > 0
-    result = widened(states.value[rows]).astype(np.float64)
-    if is_open.any():
-        begin = (np.cumsum(counts) - counts)[is_open]
-        result[is_open] = np.maximum.reduceat(states.best_response[child], begin)
+    result = np.empty(len(states.id))
+    for rows in in_parts(np.arange(len(result))):
+        counts, child = links.of(rows)
+        is_open = counts > 0
+        result[rows] = widened(states.value[rows])
+        if is_open.any():
+            begin = (np.cumsum(counts) - counts)[is_open]
+            result[rows[is_open]] = np.maximum.reduceat(states.best_response[child], begin)
     return result
 
 
 def random_play(
     states: States, links: Links, chooser: NDArray[np.float64], rows: Ints, *, cyclic: bool
-) -> Iterator[Wrong]:
+) -> Iterator[WrongCells]:
     """Yield the numbers of random play that do not follow from the children, to the last bit.
 
     Args:
         states: the columns.
         links: the moves.
-        chooser: what `chosen` returns for every row, float64[n].
+        chooser: what `chosen` returns.
         rows: which rows.
         cyclic: whether play can come back to a state, so that there are no such numbers.
     """
@@ -273,11 +287,11 @@ def total(cells: Ints) -> int:
 
 def _differing(
     states: States, rows: Ints, column: str, found: Cells, expected: Cells
-) -> Iterator[Wrong]:
+) -> Iterator[WrongCells]:
     """Yield the cells that differ; NaN is like NaN."""
     differs = found != expected
     if found.dtype.kind == "f":
         differs &= ~(np.isnan(found) & np.isnan(expected))
     at = np.flatnonzero(differs)
     if at.size:
-        yield Wrong(states.id[rows[at]], column, found[at], expected[at])
+        yield WrongCells(states.id[rows[at]], column, found[at], expected[at])

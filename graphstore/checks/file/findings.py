@@ -1,6 +1,7 @@
-"""What a verification finds: problems, and how many there are of which kind."""
+"""What a verification finds: problems, how many of each kind, and how many states have one."""
 
 from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,37 +11,23 @@ from graphstore.store.digests import NULL
 
 SHOWN = 20  # problems of a kind that are listed; all are counted
 
-STRUCTURE = "the file's structure"
-OBJECTS = "tables, index and views"
-DIGESTS = "digests"
-ROW = "the row of the game"
-IDS = "ids"
-CLOSURE = "closure"
-VALUES = "values and depths"
-PLIES = "plies"
-COUNTS = "counts"
-RANDOM = "values of random play"
-AGENTS = "agents"
-RULES = "states and edges from the rules"
-STATE_RULES = "states from the rules"
-PROOF = "the proof"
-ORDER = (
-    STRUCTURE,
-    OBJECTS,
-    DIGESTS,
-    ROW,
-    IDS,
-    CLOSURE,
-    VALUES,
-    PLIES,
-    COUNTS,
-    RANDOM,
-    AGENTS,
-    RULES,
-    STATE_RULES,
-    PROOF,
-)
-"""What can be checked, in the order in which it is told."""
+
+class Check(StrEnum):
+    """What can be checked, in the order in which it is told."""
+
+    STRUCTURE = "the file's structure"
+    OBJECTS = "tables, index and views"
+    DIGESTS = "digests"
+    ROW = "the row of the game"
+    IDS = "ids"
+    CLOSURE = "closure"
+    VALUES = "values and depths"
+    PLIES = "plies"
+    RANDOM = "values of random play"
+    AGENTS = "agents"
+    RULES = "states and edges from the rules"
+    STATE_RULES = "states from the rules"
+    PROOF = "the proof"
 
 
 class Problem(NamedTuple):
@@ -65,7 +52,7 @@ class Problem(NamedTuple):
         return " ".join(line.splitlines())
 
 
-class Wrong(NamedTuple):
+class WrongCells(NamedTuple):
     """Cells of one column that are not as they must be, k of them.
 
     Attributes:
@@ -89,7 +76,7 @@ class Verdict(NamedTuple):
     Attributes:
         problems: the first ones of every kind, at most 20 of a column.
         more: how many more there are.
-        checked: what was derived anew.
+        checked: what was derived again.
         skipped: what could not be, and why.
         sample: what the states that were drawn tell of all; None if all were checked.
     """
@@ -109,6 +96,10 @@ class Verdict(NamedTuple):
 class Drawn(NamedTuple):
     """What a sample tells of all states.
 
+    >>> print(Drawn(1_000_000, 3000, 0, 0.000998, 0.95, 1))
+    none of 3,000 of 1,000,000 states, drawn at random (seed 1), is wrong: with 95 % confidence at
+    most 0.0998 % of all are
+
     Attributes:
         states: how many there are.
         drawn: how many of them were checked.
@@ -125,17 +116,39 @@ class Drawn(NamedTuple):
     confidence: float
     seed: int
 
+    def __str__(self) -> str:
+        if self.drawn == self.states:
+            return f"{self.wrong:,} of all {self.states:,} states are wrong"
+        some, verb = (f"{self.wrong:,}", "are") if self.wrong else ("none", "is")
+        return (
+            f"{some} of {self.drawn:,} of {self.states:,} states, drawn at random (seed "
+            f"{self.seed}), {verb} wrong: with {100 * self.confidence:.6g} % confidence at most "
+            f"{100 * self.at_most:.3g} % of all are"
+        )
 
-class Report:
-    """Collects what is found, however many parts it comes in."""
+
+class Findings:
+    """Collects what is found, however many parts it comes in.
+
+    Attributes:
+        skipped: what was not checked, and why.
+        drawn: ids of states, ascending; those that a check names are counted as wrong.
+    """
 
     def __init__(self, texts: Callable[[Sequence[int]], dict[int, str]]) -> None:
-        self.skipped: list[str] = []
-        self._texts = texts
-        self._listed: dict[str, list[Problem]] = {}
-        self._counts: dict[tuple[str, str, str], int] = {}
+        """Begin.
 
-    def note(self, what: str, found: Iterable[Problem | Wrong]) -> None:
+        Args:
+            texts: returns the texts of states by id.
+        """
+        self.skipped: list[str] = []
+        self.drawn = np.empty(0, dtype=np.int64)
+        self._wrong: set[int] = set()
+        self._texts = texts
+        self._listed: dict[Check, list[Problem]] = {}
+        self._counts: dict[tuple[Check, str, str], int] = {}
+
+    def note(self, what: Check, found: Iterable[Problem | WrongCells]) -> None:
         """Say that something was checked, and what is wrong with it."""
         listed = self._listed.setdefault(what, [])
         for each in found:
@@ -144,36 +157,42 @@ class Report:
             else:
                 table = "state" if each.moves is None else "edge"
                 key, count = (what, table, each.column), len(each.ids)
-            room = max(0, SHOWN - self._counts.get(key, 0))
+                self._wrong.update(each.ids[np.isin(each.ids, self.drawn)].tolist())
+            left = max(0, SHOWN - self._counts.get(key, 0))
             self._counts[key] = self._counts.get(key, 0) + count
-            if room:
-                listed += [each] if isinstance(each, Problem) else self._spelt(each, room)
+            if left:
+                listed += [each] if isinstance(each, Problem) else self._spelt(each, left)
 
     @property
     def problems(self) -> tuple[Problem, ...]:
         """The problems that are listed so far."""
-        return tuple(each for what in ORDER for each in self._listed.get(what, ()))
+        return tuple(each for what in Check for each in self._listed.get(what, ()))
+
+    @property
+    def wrong(self) -> int:
+        """How many of the states that were drawn are wrong."""
+        return len(self._wrong)
 
     def verdict(self, sample: Drawn | None = None) -> Verdict:
         """Return all that was found."""
         problems = self.problems
         more = sum(self._counts.values()) - len(problems)
-        checked = tuple(what for what in ORDER if what in self._listed)
+        checked = tuple(what.value for what in Check if what in self._listed)
         return Verdict(problems, more, checked, tuple(self.skipped), sample)
 
-    def _spelt(self, wrong: Wrong, room: int) -> list[Problem]:
+    def _spelt(self, cells: WrongCells, most: int) -> list[Problem]:
         """Return the first wrong cells as problems that name their rows."""
-        ids = [int(each) for each in wrong.ids[:room]]
-        texts = self._texts(ids) if wrong.moves is None else {}
+        ids = [int(each) for each in cells.ids[:most]]
+        texts = self._texts(ids) if cells.moves is None else {}
         problems = []
         for place, each in enumerate(ids):
-            if wrong.moves is None:
+            if cells.moves is None:
                 table, row = "state", f"{each} ({texts.get(each)})"
             else:
-                table, row = "edge", f"(parent {each}, move {plain(wrong.moves[place])})"
-            alike = isinstance(wrong.expected, str)
-            expected = wrong.expected if alike else plain(wrong.expected[place])
-            problems.append(Problem(table, row, wrong.column, plain(wrong.found[place]), expected))
+                table, row = "edge", f"(parent {each}, move {plain(cells.moves[place])})"
+            alike = isinstance(cells.expected, str)
+            expected = cells.expected if alike else plain(cells.expected[place])
+            problems.append(Problem(table, row, cells.column, plain(cells.found[place]), expected))
         return problems
 
 

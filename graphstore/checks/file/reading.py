@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 from sqlalchemy import BigInteger, Connection, Select, cast, func, or_, select
 
-from graphstore.checks.file.findings import Wrong
+from graphstore.checks.file.findings import WrongCells
 from graphstore.errors import NotAStoreError
 from graphstore.rules.game import Ints
 from graphstore.store import schema
 from graphstore.store.bulk import columns
-from graphstore.store.digests import NULL, ColumnDigests
+from graphstore.store.digests import NULL
 from graphstore.store.probe import BATCH
 
 PART = 50_000  # states a part, or the states whose edges are: bounds the memory
@@ -44,17 +44,16 @@ def read(connection: Connection, query: Select[Any]) -> dict[str, Any]:
 
 
 def states(connection: Connection) -> Iterator[dict[str, Any]]:
-    """Yield the columns of all states, ascending by id."""
+    """Yield the columns of all states, ascending by id; one part if there are none."""
     key = schema.state.c.id
     query = _STATE.order_by(key).limit(PART)
-    part = read(connection, query)
-    while part["id"].size:
-        yield part
-        part = read(connection, query.where(key > int(part["id"][-1])))
+    yield (part := read(connection, query))
+    while len(part["id"]) == PART:
+        yield (part := read(connection, query.where(key > int(part["id"][-1]))))
 
 
 def edges(connection: Connection, ids: Ints) -> Iterator[tuple[slice, dict[str, Any]]]:
-    """Yield rows of states and the columns of the edges from them, or from what is none of them."""
+    """Yield rows of states and the columns of the edges from them, or from other parents."""
     parent, move = schema.edge.c.parent, schema.edge.c.move
     for begin in range(0, max(1, len(ids)), PART):
         query = _EDGE.order_by(parent, move)
@@ -68,6 +67,12 @@ def edges(connection: Connection, ids: Ints) -> Iterator[tuple[slice, dict[str, 
 def states_of(connection: Connection, ids: Sequence[int]) -> dict[str, Any]:
     """Return the columns of the states that are there of some, ascending by id."""
     return _together(connection, _STATE.order_by(schema.state.c.id), schema.state.c.id, ids)
+
+
+def plies_of(connection: Connection, ids: Sequence[int]) -> dict[str, Any]:
+    """Return id and ply of the states that are there of some, ascending by id."""
+    query = _STATE.with_only_columns(_STATE.selected_columns["id"], _STATE.selected_columns["ply"])
+    return _together(connection, query.order_by(schema.state.c.id), schema.state.c.id, ids)
 
 
 def edges_from(connection: Connection, ids: Sequence[int]) -> dict[str, Any]:
@@ -106,12 +111,6 @@ def some(part: dict[str, Any], kept: Any) -> dict[str, Any]:
     }
 
 
-def digest(hashes: ColumnDigests, table: str, part: dict[str, Any]) -> None:
-    """Add a part of a table to the digests of its columns."""
-    for name, cells in part.items() if len(next(iter(part.values()))) else ():
-        hashes.update(f"{table}.{name}", cells)
-
-
 def texts(connection: Connection, ids: Sequence[int]) -> dict[int, str]:
     """Return the texts of states by id."""
     state = schema.state.c
@@ -119,7 +118,7 @@ def texts(connection: Connection, ids: Sequence[int]) -> dict[int, str]:
     return {int(key): str(text) for key, text in connection.execute(query)}
 
 
-def false_nulls(connection: Connection, ids: Sequence[int] | None = None) -> Iterator[Wrong]:
+def false_nulls(connection: Connection, ids: Sequence[int] | None = None) -> Iterator[WrongCells]:
     """Yield the cells that are the very number which stands for NULL everywhere else.
 
     Args:
@@ -132,4 +131,4 @@ def false_nulls(connection: Connection, ids: Sequence[int] | None = None) -> Ite
     for key, *row in connection.execute(query if ids is None else query.where(state.id.in_(ids))):
         for name, found in zip(_NULLABLE, row, strict=True):
             if found == NULL:
-                yield Wrong(np.array([key]), name, [str(found)], "NULL or a small number")
+                yield WrongCells(np.array([key]), name, [str(found)], "NULL or a small number")

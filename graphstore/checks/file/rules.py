@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphstore.checks.file.findings import Problem, Wrong
+from graphstore.checks.file.findings import Problem, WrongCells
 from graphstore.errors import PositionError
 from graphstore.rules.game import IN_PLAY, Game, Ints, Moves
 from graphstore.store.digests import NULL
-from graphstore.util.arrays import distinct, member
+from graphstore.util.arrays import member
 
 NO_POSITION = -1
 
 
 def packed(game: Game, texts: list[Any]) -> Ints:
-    """Return the packed positions, `NO_POSITION` where a text is none."""
+    """Return the packed positions, `NO_POSITION` where a text is not a position."""
     try:
         return game.read_many(texts)
     except PositionError:
@@ -28,19 +28,18 @@ def packed(game: Game, texts: list[Any]) -> Ints:
         return found
 
 
-def ids(found: Ints, rows: Mapping[str, Any]) -> Iterator[Problem | Wrong]:
+def ids(found: Ints, rows: Mapping[str, Any]) -> Iterator[WrongCells]:
     """Yield the states whose text is not a position, or not that of the id.
 
     Args:
         found: what `packed` returns of the column position.
         rows: columns of the table state.
     """
-    for place in np.flatnonzero(found == NO_POSITION).tolist():
-        key = str(rows["id"][place])
-        yield Problem("state", key, "position", rows["position"][place], "a position")
+    none = np.flatnonzero(found == NO_POSITION)
+    texts = [rows["position"][place] for place in none.tolist()]
+    yield WrongCells(rows["id"][none], "position", texts, "a position")
     other = np.flatnonzero((found != NO_POSITION) & (found != rows["id"]))
-    if other.size:
-        yield Wrong(rows["id"][other], "id or position", rows["id"][other], found[other])
+    yield WrongCells(rows["id"][other], "id or position", rows["id"][other], found[other])
 
 
 def outcomes(rows: Mapping[str, Any]) -> Ints:
@@ -48,7 +47,7 @@ def outcomes(rows: Mapping[str, Any]) -> Ints:
     return np.where(rows["ended"] != 0, rows["value"], IN_PLAY)
 
 
-def states(game: Game, rows: Mapping[str, Any]) -> Iterator[Wrong]:
+def states(game: Game, rows: Mapping[str, Any]) -> Iterator[WrongCells]:
     """Yield what the rules say otherwise of states whose ids and texts are positions."""
     here = rows["id"]
     turns = game.turns(here).astype(np.int64)
@@ -59,36 +58,38 @@ def states(game: Game, rows: Mapping[str, Any]) -> Iterator[Wrong]:
         ("ended or value", outcomes(rows), game.outcomes(here)),
     ):
         at = np.flatnonzero(found != expected)
-        if at.size:
-            yield Wrong(here[at], name, found[at], expected[at])
+        yield WrongCells(here[at], name, found[at], expected[at])
     texts = game.texts(here)
     if texts != rows["position"]:
         pairs = enumerate(zip(rows["position"], texts, strict=True))
         wrong = [place for place, (found, expected) in pairs if found != expected]
         cells = ([column[place] for place in wrong] for column in (rows["position"], texts))
-        yield Wrong(here[wrong], "position", *cells)
+        yield WrongCells(here[wrong], "position", *cells)
 
 
-def starts(game: Game, given: Ints | None, known: Ints, ply: Any) -> Iterator[Problem | Wrong]:
-    """Yield the starts that are missing or not at ply 0, and the states there that are none.
+def starts(
+    game: Game, begins: Ints, known: Ints, ply: Any, *, complete: bool
+) -> Iterator[Problem | WrongCells]:
+    """Yield the starts that are missing or not at ply 0, and other states at ply 0.
 
     Args:
         game: the rules.
-        given: the starts of a file of what is below some positions; None: those of the game.
-        known: int64[n], the ids of states.
+        begins: int64[k], starts.
+        known: int64[n], ids of states, with the starts among them.
         ply: their plies, n integers.
+        complete: whether there are no other starts.
     """
-    begins = distinct(game.canonical(game.start_states())) if given is None else given
-    should_be, is_start = np.isin(known, begins), ply == 0
-    late, early = (np.flatnonzero(each) for each in (should_be > is_start, should_be < is_start))
-    yield Wrong(known[late], "ply", ply[late], np.zeros(len(late), dtype=np.int64))
-    yield Wrong(known[early], "ply", ply[early], "over 0")
+    is_start = np.isin(known, begins)
+    late = np.flatnonzero(is_start & (ply != 0))
+    yield WrongCells(known[late], "ply", ply[late], np.zeros(len(late), dtype=np.int64))
+    early = np.flatnonzero(~is_start & (ply == 0) & complete)
+    yield WrongCells(known[early], "ply", ply[early], "over 0")
     missing = begins[~np.isin(begins, known)]
     for start, text in zip(missing.tolist(), game.texts(missing), strict=True):
         yield Problem("state", f"{start} ({text})", "row", "missing", "a start")
 
 
-def edges(game: Game, here: Ints, in_play: NDArray[np.bool_], rows: Any) -> Iterator[Wrong]:
+def edges(game: Game, here: Ints, in_play: NDArray[np.bool_], rows: Any) -> Iterator[WrongCells]:
     """Yield the moves of states that are missing, too many, or lead elsewhere.
 
     Args:
@@ -119,4 +120,4 @@ def edges(game: Game, here: Ints, in_play: NDArray[np.bool_], rows: Any) -> Iter
     ]
     if wrong:
         parent, move, child, legal_child = zip(*wrong, strict=True)
-        yield Wrong(np.array(parent), "child", child, legal_child, moves=move)
+        yield WrongCells(np.array(parent), "child", child, legal_child, moves=move)
