@@ -17,6 +17,7 @@ from graphstore.cli.options import (
     say,
     say_if_without_rules,
 )
+from graphstore.store.sql import ROWS, SECONDS
 
 
 @click.command()
@@ -68,7 +69,7 @@ def line(file: str, position: str | None, rules: str | None, as_json: bool) -> N
 @click.option(
     "--seconds",
     type=click.FloatRange(min=0),
-    default=60,
+    default=SECONDS,
     show_default=True,
     metavar="N",
     help="How long the database may work on it; 0: as long as it takes.",
@@ -76,7 +77,7 @@ def line(file: str, position: str | None, rules: str | None, as_json: bool) -> N
 @click.option(
     "--rows",
     type=click.IntRange(min=0),
-    default=10_000_000,
+    default=ROWS,
     show_default=True,
     metavar="N",
     help="How many rows it may have; 0: any number.",

@@ -18,6 +18,7 @@ from rich.text import Text
 
 from graphstore.errors import visible
 from graphstore.rules import game as rules
+from graphstore.rules.board import WORDS
 from graphstore.rules.game import Game, NamesMoves, move_text
 from graphstore.rules.plain import PlainGame
 from graphstore.store.probe import Line, Move, Probe
@@ -34,7 +35,6 @@ WIDTH_SAMPLE = 200  # rows that decide how wide the columns of a table are
 WIDEST = 100_000
 COLOURS = {rules.WIN: "green", rules.DRAW: "yellow", rules.LOSS: "red"}
 PLAYER_COLOURS = ("cyan", "magenta")
-WORDS = {rules.WIN: "win", rules.DRAW: "draw", rules.LOSS: "loss"}
 
 
 class _Console(Console):

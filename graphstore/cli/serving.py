@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from graphstore.cli.options import from_environment, opened
+from graphstore.cli.options import ABOUT_RULES, from_environment, opened
 from graphstore.errors import MissingExtraError
 
 
@@ -36,7 +36,7 @@ class Whole(click.types.StringParamType):
     type=Whole(),
     envvar="GRAPHSTORE_RULES",
     metavar="FILE.py:NAME",
-    help="The rules of a game that is not built in; runs their code. May be given more than once: "
+    help=f"{ABOUT_RULES} May be given more than once: "
     "each goes to the files that it built.  [env: GRAPHSTORE_RULES]",
 )
 def serve(files: tuple[str, ...], host: str, port: int, show: bool, rules: tuple[str, ...]) -> None:
