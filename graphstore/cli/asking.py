@@ -19,6 +19,7 @@ from graphstore.cli.options import (
     say,
     say_if_without_rules,
 )
+from graphstore.store.sql import ROWS, SECONDS
 
 
 @click.command()
@@ -70,12 +71,12 @@ def line(file: str, position: str | None, rules: str | None, as_json: bool) -> N
 @click.option(
     "--seconds",
     type=Number(min=0),
-    default=60,
+    default=SECONDS,
     show_default=True,
     metavar="N",
     help="How long the database may work on it; 0: as long as it takes.",
 )
-@number_option("--rows", "How many rows it may have; 0: any number.", default=10_000_000)
+@number_option("--rows", "How many rows it may have; 0: any number.", default=ROWS)
 @RULES
 @json_option
 @csv_option

@@ -79,16 +79,16 @@ def warnings_said() -> Iterator[None]:
 
 def opened(file: str, rules: str | None = None) -> Any:
     """Open a database with the rules that were named, and say what is wrong with them."""
-    from graphstore.games import find_game
     from graphstore.store.store import Store
 
     try:
         with warnings_said():
             store = Store.open(file)
-            if rules is None or (store.has_rules and from_environment("rules")):
-                return store  # the variable is for games that are not built in
+            game = named_rules(store.info["name"], rules)
+            if game is None:
+                return store
             store.close()
-            return Store.open(file, rules=find_game(rules))
+            return Store.open(file, rules=game)
     except StoreMissingError:
         given = click.get_current_context().params
         for other in (given.get("position"), given.get("statement")):
@@ -104,15 +104,20 @@ def asked(file: str, rules: str | None = None) -> Iterator[Callable[..., Any]]:
         with opened(file, rules) as store:
             yield store.sql
         return
-    from graphstore.games import find_builtin, find_game
     from graphstore.store.folder.folder import Folder
 
     folder = Folder.open(file)
-    if rules is not None and find_builtin(folder.info["name"]) and from_environment("rules"):
-        rules = None  # the variable is for games that are not built in
-    game = None if rules is None else find_game(rules)
     with warnings_said():
-        yield partial(folder.sql, rules=game)
+        yield partial(folder.sql, rules=named_rules(folder.info["name"], rules))
+
+
+def named_rules(name: str, rules: str | None) -> Any:
+    """Return the rules that an option or the variable names for a game, None for the built-in."""
+    from graphstore.games import find_builtin, find_game
+
+    if rules is None or (find_builtin(name) and from_environment("rules")):
+        return None  # the variable is for games that are not built in
+    return find_game(rules)
 
 
 def from_environment(option: str) -> bool:
@@ -192,11 +197,12 @@ def working() -> Iterator[Any]:
 
 FILE = click.argument("file", type=click.Path())
 GAME = click.argument("game", shell_complete=complete_game)
+ABOUT_RULES = "The rules of a game that is not built in; runs their code."
 RULES = click.option(
     "--rules",
     envvar="GRAPHSTORE_RULES",
     metavar="FILE.py:NAME",
-    help="The rules of a game that is not built in; runs their code.  [env: GRAPHSTORE_RULES]",
+    help=f"{ABOUT_RULES}  [env: GRAPHSTORE_RULES]",
 )
 POSITION = click.argument("position", required=False)
 DB = click.option(

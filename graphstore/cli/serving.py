@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from graphstore.cli.options import from_environment, number_option, opened
+from graphstore.cli.options import ABOUT_RULES, from_environment, number_option, opened
 from graphstore.errors import MissingExtraError
 
 
@@ -30,7 +30,7 @@ class Unsplit(click.types.StringParamType):
     type=Unsplit(),
     envvar="GRAPHSTORE_RULES",
     metavar="FILE.py:NAME",
-    help="The rules of a game that is not built in; runs their code. May be given more than once: "
+    help=f"{ABOUT_RULES} May be given more than once: "
     "each goes to the files that it built.  [env: GRAPHSTORE_RULES]",
 )
 def serve(files: tuple[str, ...], host: str, port: int, show: bool, rules: tuple[str, ...]) -> None:

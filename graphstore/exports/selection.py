@@ -1,6 +1,5 @@
 """Which part of a solved game is meant, and its rows, read in order through the driver."""
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import reduce
@@ -15,6 +14,7 @@ from graphstore.rules.game import Ints, Progress, quiet
 from graphstore.store import probe, schema
 from graphstore.store.backend import Selecting
 from graphstore.store.store import Store
+from graphstore.store.tokens import closes_too_much
 from graphstore.util import arguments
 
 CHUNK = 5_000  # rows held as Python objects at once: more than the processor caches is slower
@@ -44,12 +44,6 @@ SELECT parent, move, child, value, score, win_depth, lose_depth, {kept}
 FROM edge JOIN state ON state.id = child {some} ORDER BY parent, move
 """
 _ENDLESS = 2**62  # plies: islice() takes no more, and no database has as many
-_NO_SQL = re.compile(
-    r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | `[^`]*` | \[[^]]*\] | --[^\n]* | /\*.*?\*/""",
-    re.VERBOSE | re.DOTALL,
-)
-
-
 Row: TypeAlias = tuple[Any, ...]
 
 
@@ -112,10 +106,8 @@ class Part:
         source, where = table, ""
         if table in _MADE_OF:  # whatever the file calls its view
             base, key = _MADE_OF[table]
-            literal = {"literal_binds": True}
-            dialect, main = self._selecting.dialect, self._selecting.main
-            view = TABLES[table].compile(dialect=dialect, compile_kwargs=literal)
-            some = f"SELECT * FROM {main}.{base} WHERE {key} {self._among}"
+            view = schema.written(TABLES[table], self._selecting.dialect)
+            some = f"SELECT * FROM {self._selecting.main}.{base} WHERE {key} {self._among}"
             only = "" if self.whole else f"WITH {base} AS ({some})"  # or all would be made first
             source = f"({only} {view}) AS part"
         elif not self.whole:
@@ -208,11 +200,8 @@ def _fulfilling(store: Store, where: str, progress: Progress) -> Ints:
     progress("select where", 0, None)
     if not where.strip():
         raise QueryError("where: the condition is empty; leave it out for all states")
-    depth = 0
-    for character in _NO_SQL.sub("", where):
-        depth += (character == "(") - (character == ")")
-        if depth < 0:
-            raise QueryError(f"where {shown(where)}: there is a ) too many")
+    if closes_too_much(where, store.place.dialect):
+        raise QueryError(f"where {shown(where)}: there is a ) too many")
     try:
         answer = store.sql(f"SELECT id FROM state WHERE (\n{where}\n) ORDER BY id")
         return np.fromiter((state for (state,) in answer), np.int64)

@@ -10,10 +10,11 @@ new file here and one line in `FAMILIES`.
 """
 
 import re
+import warnings
 from collections.abc import Callable
 from typing import NamedTuple
 
-from graphstore.errors import GameNameError, shown
+from graphstore.errors import GameNameError, RulesDifferWarning, RulesMissingError, shown
 from graphstore.games import connect, grid, hexapawn, morris, nim, subtraction, vanishing
 from graphstore.games.ultimate import rules as ultimate
 from graphstore.rules import loading, openspiel
@@ -180,6 +181,29 @@ def are_those_of(rules: Game, name: str, version: str) -> bool:
     # A digest of a file tells its rules, wherever it lies; a built-in version needs the name.
     built_in = find_builtin(rules.name) is not None
     return rules.rules == version and (rules.name == name or not built_in)
+
+
+def warn_of_other_rules(rules: Game, where: str, name: str, version: str, hint: str = "") -> None:
+    """Warn where rules are not those that a game of this name and version was built by."""
+    if not are_those_of(rules, name, version):
+        warnings.warn(
+            f"{where} was built by other rules, or another version of them: "
+            f"{name} {version}, now {rules.name} {rules.rules}{hint}",
+            RulesDifferWarning,
+            stacklevel=4,
+        )
+
+
+def given_or_builtin(name: str, rules: Game | None) -> Game:
+    """Return the rules of a game: those given, else the built-in ones.
+
+    Raises:
+        RulesMissingError: the game is not built in and no rules were given.
+    """
+    found = rules or find_builtin(name)
+    if found is None:
+        raise RulesMissingError(f"{name} is not built in; add --rules FILE.py:NAME (rules=)")
+    return found
 
 
 def _parameter(text: str, family: Family) -> Parameter:

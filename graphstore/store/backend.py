@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol, TypeAlias
 from sqlalchemy import Connection, Dialect, Engine
 
 from graphstore.rules.game import Ints
-from graphstore.store.sql import Answer, Function
+from graphstore.store.sql import Answer, Function, Statement
 
 WAIT: Final = 30  # seconds for others, who write or read, to end
 UNCHANGED: Final = "nothing was changed"
@@ -75,10 +75,12 @@ class Place(Protocol):
 
     Attributes:
         address: as a person types it, and as messages say it: without a password.
+        dialect: of its SQL: sqlite or postgresql.
         product: what manages it, and which version.
     """
 
     address: str
+    dialect: str
 
     @property
     def product(self) -> str:
@@ -108,8 +110,12 @@ class Place(Protocol):
     def explained(self, consequence: str = "") -> AbstractContextManager[None]:
         """Turn errors of the database into one line about the place."""
 
-    def blamed(self) -> AbstractContextManager[None]:
-        """Turn what a damaged place has led to into one line about it; what is a bug stays one."""
+    def blame(self, error: BaseException) -> None:
+        """Say what is wrong with a damaged place where that can be why an error was raised.
+
+        Raises:
+            NotAStoreError: it is damaged, and the error is not of a caller's own code.
+        """
 
     def revision(self) -> str:
         """Return the schema revision of a game that is there.
@@ -128,25 +134,13 @@ class Place(Protocol):
             StoreError: it has.
         """
 
-    def sql(
-        self,
-        statement: str,
-        parameters: Sequence[Any] | Mapping[str, Any],
-        functions: Mapping[str, Function],
-        *,
-        digest: str,
-        seconds: float | None = None,
-        rows: int | None = None,
-    ) -> Answer:
-        """Return the rows of a person's statement, which can only read.
+    def sql(self, statement: Statement, functions: Mapping[str, Function], digest: str) -> Answer:
+        """Return the rows of a user's statement, which can only read.
 
         Args:
-            statement: what was typed.
-            parameters: what takes the place of ``?`` in order, or of ``:name`` by name.
+            statement: what the user typed.
             functions: that it may call, where they can be called.
             digest: of the game that is meant, should another have taken the place.
-            seconds: that the database may work on it; None: as long as it takes.
-            rows: that the answer may have; None: any number.
 
         Raises:
             QueryError: the SQL is wrong, or would do more than read.

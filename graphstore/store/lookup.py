@@ -1,7 +1,6 @@
 """The values of many positions at once, as arrays."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -22,7 +21,7 @@ from graphstore.store.probe import Probe, Values
 from graphstore.store.schema import cell_type, state
 from graphstore.util import arguments
 from graphstore.util.arrays import numbered
-from graphstore.util.forks import forks
+from graphstore.util.forks import Owned
 
 Many: TypeAlias = Sequence[str] | Sequence[int] | Ints
 
@@ -122,10 +121,13 @@ class Snapshot:
         self._connection = connection
         self._probe = probe
         self._lookup = lookup
-        self._forks = forks()
-        self._ended = False
         self._one = _VALUES.text(connection.dialect, 1)
-        self._cursor: Any = connection.connection.cursor()
+        cursor: Any = connection.connection.cursor()
+        refusal = StoreError(
+            "this snapshot is the parent process's; take one here: with store.snapshot()"
+        )
+        self._cursor = Owned(cursor, cursor.close, refusal)
+        self._ended = False
 
     def values(self, state: int) -> Values | None:
         """Return what a state is worth, None if the database does not hold it.
@@ -133,48 +135,31 @@ class Snapshot:
         Raises:
             PositionTypeError: the id is not an integer.
         """
-        self._check()
+        cursor = self._checked()
         key = state if type(state) is int else arguments.integer(state)
         if key is None:
             raise PositionTypeError(f"state is {shown(state)}; it must be an integer")
         if not 0 <= key < 2**63:
             return None
-        row = self._cursor.execute(self._one, (key,)).fetchone()
+        row = cursor.execute(self._one, (key,)).fetchone()
         return None if row is None else Values(*row)
 
     def probe(self, position: Asked) -> Probe:
         """Return what `graphstore.Store.probe` does."""
-        self._check()
+        self._checked()
         return self._probe(self._connection, position)
 
     def lookup(self, positions: Many) -> Lookup:
         """Return what `graphstore.Store.lookup` does."""
-        self._check()
+        self._checked()
         return self._lookup(self._connection, positions)
 
     def end(self) -> None:
         """Look no more up."""
         self._ended = True
-        if self._forks == forks():
-            self._cursor.close()
+        self._cursor.close()
 
-    def _check(self) -> None:
+    def _checked(self) -> Any:
         if self._ended:
             raise StoreError("this snapshot has ended; take another: with store.snapshot()")
-        if self._forks != forks():
-            raise StoreError(
-                "this snapshot is the parent process's; take one here: with store.snapshot()"
-            )
-
-
-@contextmanager
-def pinned(connection: Connection) -> Iterator[None]:
-    """Let a connection see one state of the database throughout."""
-    before = forks()
-    if connection.dialect.name == "sqlite":  # whose driver begins no transaction to read
-        connection.exec_driver_sql("BEGIN")
-    try:
-        yield
-    finally:
-        if before == forks():
-            connection.rollback()
+        return self._cursor.value

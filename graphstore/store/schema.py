@@ -9,10 +9,12 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     CheckConstraint,
+    ClauseElement,
     Column,
     ColumnElement,
     Computed,
     Connection,
+    Dialect,
     Double,
     ForeignKey,
     ForeignKeyConstraint,
@@ -373,3 +375,8 @@ def create_views(connection: Connection) -> None:
     for name, query in VIEWS.items():
         connection.execute(text(f"DROP VIEW IF EXISTS {name}"))
         connection.execute(CreateView(query, name))
+
+
+def written(query: ClauseElement, dialect: Dialect) -> str:
+    """Return a query as SQL, with its values in the text."""
+    return str(query.compile(dialect=dialect, compile_kwargs={"literal_binds": True}))

@@ -1,20 +1,21 @@
-"""SQL that a person typed, run so that it can only read, and neither for ever nor without measure.
+"""Run a user's SQL read-only, with limits on time and size; and the rows that it answers.
 
-Between the steps of SQLite's virtual machine the time is looked at; within one it is not, so texts
-are kept so short that no step is a long one.
+SQLite looks at the time between two steps of its virtual machine, and not within one. So texts have
+a limit with which no step takes long.
 """
 
 import atexit
 import re
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from time import monotonic
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from graphstore.errors import GraphstoreError, QueryError
 from graphstore.util import signals
+from graphstore.util.forks import Owned
 
 _ACTIONS = {
     sqlite3.SQLITE_SELECT,
@@ -42,11 +43,25 @@ _PRAGMAS = {
 }
 _VALUES = {"schema_version"}  # that may be read, and not set
 _STEPS = 1_000  # of SQLite's virtual machine between two chances to interrupt it
-_FEW = 4  # rows at a time: they may be as long as LIMITS allows
+_FEW = 4  # rows that SQLite is asked for at a time: they may be as long as LIMITS allows
+_PAGE = 4_096  # rows that other databases are asked for at a time, at most
 _FIRST = 1_000  # rows that are there before the first one is printed
-_FIRST_BYTES = 1_000_000  # unless they are long
+_BYTES = 1_000_000  # of the rows of a page, or of the first rows, about
 
+SECONDS: Final = 60
+"""That a statement of the command may take, unless it is told otherwise."""
+ROWS: Final = 10_000_000
+"""That an answer of the command may have, likewise."""
+MEMORY: Final = 4 << 30
+"""Bytes that DuckDB takes for tables and sorting, likewise."""
 LONGEST: Final = 100_000
+"""Bytes of a text; elsewhere than in SQLite also of a row."""
+
+NOTHING: Final = "there is nothing to run; write a SELECT"
+SEVERAL: Final = "this is more than one statement; write one SELECT"
+WRITES: Final = "this statement would do more than read; only SELECT and the like run"
+NO_MEMORY: Final = "SQL: it needs more memory than it may take; ask for less"
+
 LIMITS: Final = {
     sqlite3.SQLITE_LIMIT_ATTACHED: 0,
     sqlite3.SQLITE_LIMIT_COLUMN: 100,
@@ -59,11 +74,37 @@ LIMITS: Final = {
 ERRORS = (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError, MemoryError)
 """What the driver raises; two of them for characters and numbers that it cannot take or give."""
 
-Function = Callable[[Any], Any]
+Function: TypeAlias = Callable[[Any], Any]
+Row: TypeAlias = tuple[Any, ...]
+
+
+class Statement(NamedTuple):
+    """A user's statement, and its limits.
+
+    Attributes:
+        text: in SQL.
+        parameters: what takes the place of ``?`` in order, or of ``:name`` by name.
+        seconds: that the database may work on it; None: as long as it takes.
+        rows: that the answer may have; None: any number.
+    """
+
+    text: str
+    parameters: Sequence[Any] | Mapping[str, Any] = ()
+    seconds: float | None = None
+    rows: int | None = None
 
 
 class Answer:
     """The rows of a statement: iterate once.
+
+    The first rows are read at once, so that most of what fails does so before any row is printed.
+
+    Args:
+        columns: their names.
+        pages: the rows, some at a time.
+        close: closes the connection; it is called after the last row, an error, or `close`.
+        watch: of the statement.
+        rows: how many there may be; None: any number.
 
     Attributes:
         columns: their names.
@@ -71,55 +112,72 @@ class Answer:
 
     def __init__(
         self,
-        connection: sqlite3.Connection,
-        cursor: sqlite3.Cursor,
+        columns: Iterable[str],
+        pages: Iterator[list[Row]],
+        close: Callable[[], object],
         watch: "Watch",
         rows: int | None,
     ) -> None:
-        self.columns = tuple(column[0] for column in cursor.description)
-        self._connection = connection
-        self._cursor = cursor
+        self.columns = tuple(columns)
+        refusal = QueryError("this answer is the parent process's; ask again here")
+        self._pages = Owned(pages, close, refusal)
         self._watch = watch
         self._most = rows
-        self._first: list[tuple[Any, ...]] = []
+        self._first: list[Row] = []
         size = 0
-        while len(self._first) < _FIRST and size < _FIRST_BYTES:
-            rows_read = self._fetch()  # so that what fails at once fails before all is printed
-            if not rows_read:
-                break
-            self._first += rows_read
-            size += sum(map(weight, rows_read))
+        while len(self._first) < _FIRST and size < _BYTES and (page := self._page()):
+            self._first += page
+            size += sum(map(weight, page))
 
-    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+    def __iter__(self) -> Iterator[Row]:
         try:
-            left = -1 if self._most is None else self._most
+            left = self._most
             rows, self._first = self._first, []
             while rows:
-                if 0 <= left < len(rows):
+                if left is not None and left < len(rows):
                     yield from rows[:left]
                     raise QueryError(
                         f"the answer has more than {self._most:,} rows; narrow it, or allow more: "
                         "--rows N (rows=), --rows 0 for all"
                     )
-                left -= len(rows) if left >= 0 else 0
+                left = None if left is None else left - len(rows)
                 yield from rows
-                rows = self._fetch()
+                rows = self._page()
         finally:
             self.close()
 
     def close(self) -> None:
         """End it, and close the connection."""
-        self._connection.close()
+        self._pages.close()
 
-    def _fetch(self) -> list[tuple[Any, ...]]:
+    def __del__(self) -> None:
+        self.close()  # an answer that is not read to its end
+
+    def _page(self) -> list[Row]:
+        pages = self._pages.value
         self._watch.resume()
         try:
-            return self._cursor.fetchmany(_FEW)
-        except ERRORS as error:
-            self._connection.close()
-            raise self._watch.cause(error) from error
+            return next(pages, [])
+        except BaseException:
+            self.close()
+            raise
         finally:
             self._watch.pause()
+
+
+def paged(fetch: Callable[[int], list[Row]]) -> Iterator[list[Row]]:
+    """Yield rows in pages that are the larger the shorter the rows are.
+
+    Args:
+        fetch: returns so many rows at most, none at the end.
+    """
+    size = 1
+    while rows := fetch(size):
+        longest = max(map(weight, rows))
+        if longest > LONGEST:
+            raise QueryError(f"SQL: a row has {LONGEST:,} bytes at most, not {longest:,}")
+        yield rows
+        size = min(_PAGE, 4 * size, _BYTES // max(longest, 1))
 
 
 class Watch:
@@ -134,15 +192,16 @@ class Watch:
         self.denied = False
         self._seconds = seconds
         self._spent = 0.0
-        self._since = monotonic()
+        self._since: float | None = monotonic()
 
     def resume(self) -> None:
         """Let the time go on."""
-        self._since = monotonic()
+        if self._since is None:
+            self._since = monotonic()
 
     def pause(self) -> None:
         """Let it stand still."""
-        self._spent += monotonic() - self._since
+        self._spent, self._since = self._used(), None
 
     def look(self) -> bool:
         """Return whether to end a statement, since its time is up; Python sees to signals here."""
@@ -156,7 +215,10 @@ class Watch:
         """Return how many seconds are left; None: any number."""
         if self._seconds is None:
             return None
-        return self._seconds - self._spent - (monotonic() - self._since)
+        return self._seconds - self._used()
+
+    def _used(self) -> float:
+        return self._spent + (0 if self._since is None else monotonic() - self._since)
 
     def too_long(self) -> QueryError:
         """Return what to raise when the time is up."""
@@ -186,7 +248,7 @@ class Watch:
         if isinstance(self.raised, GraphstoreError | KeyboardInterrupt):
             return self.raised
         if isinstance(error, MemoryError):
-            return QueryError("SQL: it needs more memory than there is; ask for less")
+            return QueryError(NO_MEMORY)
         if "too big" in str(error) and self.raised is None:
             return QueryError(f"SQL: {error}: a text, blob or row has {LONGEST:,} bytes at most")
         if self.raised is None and "user-defined function raised" in str(error):
@@ -200,47 +262,47 @@ class Watch:
         if str(error) == "interrupted" or (denied and not self.denied):
             return KeyboardInterrupt()
         if "authoriz" in str(error) or "prohibited" in str(error):
-            return QueryError(
-                "this statement would do more than read; only SELECT and the like run"
-            )
+            return QueryError(WRITES)
         return QueryError(f"SQL: {' '.join(str(self.raised or error).split())}")
 
 
 def run(
-    connection: sqlite3.Connection,
-    statement: str,
-    parameters: Sequence[Any] | Mapping[str, Any],
-    functions: Mapping[str, Function],
-    *,
-    seconds: float | None = None,
-    rows: int | None = None,
+    connection: sqlite3.Connection, statement: Statement, functions: Mapping[str, Function]
 ) -> Answer:
     """Return the rows of one reading statement, and close the connection after the last.
 
     Args:
         connection: to the file.
-        statement: what was typed.
-        parameters: of the statement.
+        statement: what the user typed.
         functions: that it may call; see `guard`.
-        seconds: that it may take, without what is done with the rows meanwhile; None: any time.
-        rows: that it may have; None: any number.
 
     Raises:
         QueryError: the SQL is wrong, or would do more than read, or the time is up; and, from the
             answer, there are more rows.
     """
-    watch = Watch(seconds)
+    watch = Watch(statement.seconds)
     try:
-        guard(connection, functions, watch)
-        connection.set_progress_handler(watch.look, _STEPS)
-        cursor = connection.execute(statement, parameters)
+        try:
+            guard(connection, functions, watch)
+            connection.set_progress_handler(watch.look, _STEPS)
+            cursor = connection.execute(statement.text, statement.parameters)
+        except ERRORS as error:
+            raise watch.cause(error) from error
+        if cursor.description is None:
+            raise QueryError(NOTHING)
+        columns = [column[0] for column in cursor.description]
+        return Answer(columns, _pages(cursor, watch), connection.close, watch, statement.rows)
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _pages(cursor: sqlite3.Cursor, watch: Watch) -> Iterator[list[Row]]:
+    try:
+        while rows := cursor.fetchmany(_FEW):
+            yield rows
     except ERRORS as error:
-        connection.close()
         raise watch.cause(error) from error
-    if cursor.description is None:
-        connection.close()
-        raise QueryError("there is nothing to run; write a SELECT")
-    return Answer(connection, cursor, watch, rows)
 
 
 def weight(row: Sequence[Any]) -> int:

@@ -2,44 +2,40 @@
 
 import os
 import re
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Engine
 
 from graphstore.errors import (
-    GraphstoreError,
     MissingExtraError,
     NewerStoreError,
     NotAStoreError,
     NotInStoreError,
     OlderStoreError,
     PositionError,
-    QueryError,
-    RulesDifferWarning,
     RulesMissingError,
     StoreError,
     StoreReplacedError,
 )
-from graphstore.games import are_those_of, find_builtin
+from graphstore.games import given_or_builtin, warn_of_other_rules
 from graphstore.rules.game import Game
 from graphstore.rules.notebook import facts, or_none
 from graphstore.store import probe as query
 from graphstore.store import schema
 from graphstore.store.backend import Place
-from graphstore.store.lookup import Lookup, Many, Snapshot, ids_or_texts, lookup, pinned
+from graphstore.store.functions import functions, not_a_position
+from graphstore.store.lookup import Lookup, Many, Snapshot, ids_or_texts, lookup
 from graphstore.store.migrating import migrate
 from graphstore.store.q_table import of_position, whole
-from graphstore.store.sql import Answer
+from graphstore.store.sql import Answer, Statement
 from graphstore.store.sqlite.backend import SqliteFile
-from graphstore.store.sqlite.opening import UNFORESEEN
 from graphstore.util import arguments
-from graphstore.util.forks import Connections
+from graphstore.util.forks import Owned
 
 if TYPE_CHECKING:
     from graphstore.solver.graph import GameGraph  # and with it networkx: only graph() needs it
@@ -60,22 +56,18 @@ class Store:
     def __init__(self, place: Place, rules: Game | None = None) -> None:
         self.place = place
         self._rules = rules
-        self._connections = Connections(place.engine)
+        self._closed = False
+        self._engine = self._own_engine()
         try:
-            with place.explained(), self._connections.engine.connect() as connection:
+            with place.explained(), self._connection() as connection:
                 place.check_same(connection, None)
                 self.info: dict[str, Any] = _game_row(connection, place)
+            if rules is not None:
+                name, version = self.info["name"], self.info["rules"]
+                warn_of_other_rules(rules, place.address, name, version, hint="; verify tells more")
         except BaseException:
             self.close()
             raise
-        built_by = (self.info["name"], self.info["rules"])
-        if rules is not None and not are_those_of(rules, *built_by):
-            warnings.warn(
-                f"{place.address} was built by other rules, or another version of them: "
-                f"{' '.join(built_by)}, now {rules.name} {rules.rules}; verify tells more",
-                RulesDifferWarning,
-                stacklevel=3,
-            )
 
     @classmethod
     def open(cls, address: str | os.PathLike[str], *, rules: Game | None = None) -> "Store":
@@ -115,9 +107,11 @@ class Store:
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         self.close()
-        if isinstance(error, UNFORESEEN) and not isinstance(error, GraphstoreError):
-            with self.place.blamed():
-                raise error
+        if error is not None:
+            self.place.blame(error)
+
+    def __del__(self) -> None:
+        self.close()
 
     def __reduce__(self) -> str:
         raise StoreError(
@@ -134,8 +128,9 @@ class Store:
         return facts(f"{self.info['name']}: {self.address}", report)
 
     def close(self) -> None:
-        """Close all connections."""
-        self._connections.close()
+        """Close all connections; from now on each is closed after it was used."""
+        self._closed = True
+        self._engine.close()
 
     @property
     def address(self) -> str:
@@ -158,12 +153,7 @@ class Store:
         Raises:
             RulesMissingError: the game is not built in and no rules were given.
         """
-        if self._rules is None:
-            self._rules = find_builtin(self.info["name"])
-        if self._rules is None:
-            raise RulesMissingError(
-                f"{self.info['name']} is not built in; add --rules FILE.py:NAME (rules=)"
-            )
+        self._rules = given_or_builtin(self.info["name"], self._rules)
         return self._rules
 
     @property
@@ -220,7 +210,9 @@ class Store:
         ...     [snapshot.values(state) for state in (34832, 77)]
         [Values(value=0, remoteness=6, score=0.5, win_depth=None, lose_depth=None), None]
         """
-        with self.connect() as connection, pinned(connection):
+        with self.connect() as connection:
+            if connection.dialect.name == "sqlite":  # whose driver begins no transaction to read
+                connection.exec_driver_sql("BEGIN")
             snapshot = Snapshot(connection, self._probe, self._lookup)
             try:
                 yield snapshot
@@ -311,15 +303,14 @@ class Store:
         Raises:
             QueryError: the SQL is wrong, would do more than read, or comes to a limit.
         """
+        asked = Statement(
+            statement,
+            parameters,
+            arguments.seconds("seconds", seconds),
+            arguments.limit("rows", rows),
+        )
         with self.place.explained():
-            return self.place.sql(
-                statement,
-                parameters,
-                self.functions(),
-                digest=self.info["digest"],
-                seconds=arguments.seconds("seconds", seconds),
-                rows=arguments.limit("rows", rows),
-            )
+            return self.place.sql(asked, self.functions(), self.info["digest"])
 
     def graph(self, *, below: str | int | None = None) -> "GameGraph":
         """Return the solved graph, whole or what play from one position can reach.
@@ -341,24 +332,15 @@ class Store:
             return [dict(row) for row in rows]
 
     def functions(self) -> dict[str, Callable[[Any], Any]]:
-        """Return the SQL functions that a person's statement may call, by name."""
+        """Return the SQL functions that a user's statement may call, by name."""
 
-        def here(position: Any) -> int:
+        def read(position: Any) -> tuple[Game, int]:
             if not isinstance(position, str | int):
-                raise QueryError(
-                    f"board() and canonical() take the text of a position or the id of a state, "
-                    f"not {position!r}"
-                )
+                raise not_a_position(repr(position))
             with self.connect() as connection:
-                return query.read_position(connection, self.game, position)
+                return self.game, query.read_position(connection, self.game, position)
 
-        def board(position: Any) -> str:
-            return self.game.board(here(position))
-
-        def canonical(position: Any) -> int:
-            return int(self.game.canonical(np.array([here(position)], dtype=np.int64))[0])
-
-        return {"board": board, "canonical": canonical}
+        return functions(read)
 
     @contextmanager
     def connect(self) -> Iterator[Connection]:
@@ -369,13 +351,35 @@ class Store:
         Raises:
             StoreError: the place holds another game by now, or cannot be read.
         """
-        with (
-            self.place.explained(),
-            self.place.blamed(),
-            self._connections.engine.connect() as connection,
-        ):
+        with self.place.explained(), self._connection() as connection:
             self.place.check_same(connection, self.info["digest"])
+            try:
+                yield connection
+            except Exception as error:
+                self.place.blame(error)
+                raise
+
+    @contextmanager
+    def _connection(self) -> Iterator[Connection]:
+        if not self._engine.ours:  # this process was forked, and leaves them to its parent
+            self._engine.close()
+            self._engine = self._own_engine()
+        connection = self._engine.value.connect()
+
+        def close() -> None:
+            if self._closed and not connection.invalidated:
+                connection.detach()  # or the engine would keep it
+            connection.close()
+
+        with closing(Owned(connection, close, _OF_PARENT)):
             yield connection
+
+    def _own_engine(self) -> Owned[Engine]:
+        engine = self.place.engine()
+        return Owned(engine, engine.dispose, _OF_PARENT)
+
+
+_OF_PARENT = StoreError("this connection is the parent process's")
 
 
 def upgrade(address: str | os.PathLike[str]) -> str:

@@ -1,50 +1,49 @@
-"""Connections to a database that no two processes share, and no two threads at the same time."""
+"""Connections belong to the process that opened them; a forked child leaves them to its parent."""
 
+import ctypes
 import os
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Generic, TypeVar
 
-from sqlalchemy import Engine
+from graphstore.errors import GraphstoreError
 
-_forks = 0
-_LEFT_TO_PARENT: Final[list[Any]] = []
-"""The pools that a forked process found: were one forgotten, Python would close its connections,
-and so the parent's, whose sockets and locks they are."""
+T = TypeVar("T")
 
 
-def forks() -> int:
-    """Return by how many forks this process came about, so a number that its parent has not."""
-    return _forks
+class Owned(Generic[T]):
+    """A connection, or what reads over one, of the process that made it.
 
+    Args:
+        value: it.
+        close: closes it.
+        refusal: the error for a forked child that asks for it.
+    """
 
-def _forked() -> None:
-    global _forks
-    _forks += 1
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
-
-
-class Connections:
-    """The engine of a database, made anew in a process that was forked."""
-
-    def __init__(self, make: Callable[[], Engine]) -> None:
-        self._make = make
-        self._held = _forks, make()
+    def __init__(self, value: T, close: Callable[[], object], refusal: GraphstoreError) -> None:
+        self._value = value
+        self._close = close
+        self._refusal = refusal
+        self._process = os.getpid()
 
     @property
-    def engine(self) -> Engine:
-        """What lends connections, to any thread of this process."""
-        made, engine = self._held
-        if made != _forks:
-            _LEFT_TO_PARENT.append(engine)  # it may even be locked, by a thread left behind
-            engine = self._make()
-            self._held = _forks, engine
-        return engine
+    def ours(self) -> bool:
+        """Whether this process made it."""
+        return self._process == os.getpid()
+
+    @property
+    def value(self) -> T:
+        """The connection, in the process that made it."""
+        if not self.ours:
+            raise self._refusal
+        return self._value
 
     def close(self) -> None:
-        """Close all connections that are not lent; in a forked process the parent's stay open."""
-        made, engine = self._held
-        if made == _forks:
-            engine.dispose()
+        """Close it, in the process that made it.
+
+        In a forked child it lives for ever: were it collected, Python would close the parent's
+        socket, or give its locks up.
+        """
+        if self.ours:
+            self._close()
+        else:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._value))

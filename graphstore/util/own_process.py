@@ -1,21 +1,18 @@
-"""What a command that is alone in its process may do: bound its memory, and leave a thread behind.
+"""What a command may do to its own process: bound its memory, and end it while a thread runs.
 
-DuckDB cannot be interrupted within one function, nor does it count what a function allocates. In a
-process that is the caller's there is nothing to be done about it; one's own can be ended.
+DuckDB does not stop within one function, and does not count the memory that a function takes.
 """
 
 import os
+import re
 import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from math import inf
 from pathlib import Path
-from threading import Thread
-from typing import Final, NoReturn
+from typing import Final
 
-from graphstore.errors import QueryError
 from graphstore.util.signals import SIGNALS
 
 try:
@@ -29,88 +26,53 @@ PATIENCE_S: Final = 2.0
 MARGIN: Final = 1 << 30
 """Bytes beyond what DuckDB counts: for reading files, for threads, for small things."""
 
-TOO_MUCH: Final = "SQL: it needs more memory than it may take; ask for less"
-
-_threads: list[tuple[Thread, str]] | None = None
+_say: Callable[[str], None] | None = None
 
 
 @contextmanager
 def own_process(say: Callable[[str], None]) -> Iterator[None]:
-    """Let this process be ended, after the block, where a thread that the block began still runs.
+    """Let `bound_memory` and `end` do something in this block: the process is a command's.
 
     Args:
-        say: prints one line about an error, which then cannot be raised.
-
-    Raises:
-        QueryError: the memory was not enough.
+        say: prints one line about an error.
     """
-    global _threads
+    global _say
     before = None if resource is None else resource.getrlimit(resource.RLIMIT_DATA)
-    _threads = []
-    error: BaseException | None = None
+    _say = say
     try:
         yield
-    except MemoryError as raised:
-        error = QueryError(TOO_MUCH)
-        raise error from raised
-    except BaseException as raised:
-        error = raised
-        raise
     finally:
-        rooms = [room for thread, room in _threads if thread.is_alive()]
-        if rooms:
-            _end(error, rooms, say)
-        _threads = None
+        _say = None
         if before is not None:
             resource.setrlimit(resource.RLIMIT_DATA, before)
 
 
-def patience() -> float:
-    """Return for how many seconds to wait for what has been told to stop."""
-    return inf if _threads is None else PATIENCE_S
-
-
-def began(thread: Thread, room: str) -> None:
-    """Note a thread of this block, and its folder of temporary files, to be removed with it."""
-    if _threads is not None:
-        _threads.append((thread, room))
-
-
 def bound_memory(memory: int) -> None:
-    """Let this process, if it is a command's own, take so many bytes more, and a margin."""
-    taken = _taken()
-    if _threads is None or resource is None or taken is None:
+    """Let a command's process take so many bytes more, and a margin, where the system can tell."""
+    status = Path("/proc/self/status")
+    if _say is None or resource is None or not status.exists():
         return
-    limits = resource.getrlimit(resource.RLIMIT_DATA)
-    most = min(limit for limit in (taken + memory + MARGIN, *limits) if limit >= 0)
-    resource.setrlimit(resource.RLIMIT_DATA, (most, limits[1]))
+    taken = re.search(r"VmData:\s*(\d+) kB", status.read_text())
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    if taken is not None:
+        most = (int(taken[1]) << 10) + memory + MARGIN
+        resource.setrlimit(resource.RLIMIT_DATA, (most if soft < 0 else min(most, soft), hard))
 
 
-def _taken() -> int | None:
-    """Return the bytes that the system counts for RLIMIT_DATA; None where it does not say."""
-    with suppress(OSError):
-        for line in Path("/proc/self/status").read_text().splitlines():
-            name, _, told = line.partition(":")
-            if name == "VmData":
-                return int(told.split()[0]) << 10
-    return None
+def end(error: BaseException, folder: str) -> None:
+    """End a command's process as `graphstore.cli.main` would, but at once, without Python's clearing up.
 
-
-def _end(error: BaseException | None, rooms: list[str], say: Callable[[str], None]) -> NoReturn:
-    """End the process as `graphstore.cli.main` would, but at once and without Python's clearing up."""
+    Args:
+        error: why.
+        folder: to be removed before, with what is in it.
+    """
+    if _say is None:
+        return
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
-    for room in rooms:
-        shutil.rmtree(room, ignore_errors=True)
-    code = 0
-    with suppress(OSError, ValueError):  # there is nobody any more who listens
-        if isinstance(error, KeyboardInterrupt):
-            code = 130
-            say("interrupted")
-        elif isinstance(error, BrokenPipeError):
-            code = 141
-        elif error is not None:
-            code = 1
-            say(" ".join(str(error).splitlines()))
+    shutil.rmtree(folder, ignore_errors=True)
+    interrupted = isinstance(error, KeyboardInterrupt)
+    with suppress(OSError, ValueError):  # nobody listens
+        _say("interrupted" if interrupted else str(error))
         sys.stdout.flush()
-    os._exit(code)
+    os._exit(130 if interrupted else 1)

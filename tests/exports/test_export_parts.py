@@ -93,6 +93,59 @@ def test_where_is_a_condition_over_the_columns_of_state(store, condition, right)
             part_of(store, **options)
 
 
+QUOTED = {
+    "sqlite": [
+        "position <> ') OR ('",
+        "position <> ''')'",
+        r"position <> '\'",
+        "`position` <> ')' AND [position] <> ')' AND \"position\" <> ')'",
+        "(SELECT `)` FROM (SELECT 1 AS `)`))",
+        "(SELECT [)] FROM (SELECT 1 AS [)]))",
+        '(SELECT ")""" FROM (SELECT 1 AS ")"""))',
+        "1 /* ; ) ' \" */ AND 1 -- ) ? :x ;\n",
+        "position <> ';?:x'",
+    ],
+    "postgresql": [
+        "position <> $$)$$",
+        "position <> $a$ ) $$ ) $b$ $a$ AND position <> $é$)$é$",
+        r"position <> E'\')' AND position <> e'\\'",
+        "position <> E'a'  -- more\n  '\\')'",
+        r"position <> '\'",
+        r"position <> U&'\0029)' AND position <> N')'",
+        "(SELECT a$$ FROM (SELECT true AS a$$) AS b) /* ) ' $$ */",
+        '(SELECT ")""" FROM (SELECT true AS ")""") AS b)',
+        "true /* ; ) /* ) */ ) ' */ AND true -- ) ? :x ;\n",
+        "(ARRAY[true])[1] AND position <> ';?:x'",
+    ],
+}
+CLOSED = {
+    "sqlite": [
+        "1 /* /* */ ) OR (1 /* */",
+        "$$ ) OR ($$ = 1",
+        r"position <> E'\') OR (1",
+    ],
+    "postgresql": [
+        r"position <> '\') OR (true",
+        "`) OR (`",
+        "a$$) OR (true) OR (a$$ = 1",
+        r"position <> E'a' '\') OR (true",
+        "true /* /* */ */) OR (true /* */",
+    ],
+}
+
+
+def test_what_is_in_quotes_or_comments_of_the_database_is_no_bracket(store):
+    everything = part_of(store, where="ply >= 0")
+    for condition in QUOTED[store.place.dialect]:
+        assert part_of(store, where=condition) == everything, condition
+
+
+def test_what_only_another_database_would_quote_is_a_bracket(store):
+    for condition in CLOSED[store.place.dialect]:
+        with pytest.raises(QueryError, match=r"a [)] too many"):
+            part_of(store, where=condition)
+
+
 @pytest.mark.parametrize(
     ("condition", "start"),
     [("board(id) LIKE 'O%'", "O"), ("id = canonical('..X/.O./X..')", "..X/.O./X..")],

@@ -135,6 +135,9 @@ def test_parameters_are_bound_by_order_or_by_name(folder):
     assert list(folder.sql(statement.format("?", "?"), ("x", 9))) == [("x", 15)]
     by_name = folder.sql(statement.format(":text", ":ply"), {"ply": 9, "text": "x"})
     assert list(by_name) == [("x", 15)]
+    quoted = r"""SELECT e'\'?', $a$ ? $$ $a$, "?", `?`, a$1 FROM (SELECT 1 AS "?", 2 AS a$1)"""
+    quoted += " /* ? /* ? */ ? */ WHERE 3 = ? -- ?"
+    assert list(folder.sql(quoted, (3,))) == [("'?", " ? $$ ", 1, 1, 2)]
 
 
 WRITES = """
@@ -344,7 +347,7 @@ def test_a_function_may_not_take_more_memory_than_the_command_was_given(
     import resource
 
     monkeypatch.setattr("graphstore.util.own_process.MARGIN", 64 << 20)
-    monkeypatch.setattr("graphstore.store.folder.sql.MOST_MEMORY", 100 << 20)
+    monkeypatch.setattr("graphstore.store.folder.sql.MEMORY", 100 << 20)
     before = resource.getrlimit(resource.RLIMIT_DATA)
     said = error_line(run("sql", folder.path, statement, "--seconds", 0))
     assert said.startswith("SQL: it needs more memory than it may take")
@@ -389,7 +392,7 @@ FROM (SELECT range AS r FROM range(4000000) ORDER BY hash(range) LIMIT 1 OFFSET 
 def test_a_function_that_does_not_stop_ends_with_the_command(folder, tmp_path, stop):
     code = (
         "import graphstore.cli.main; from graphstore.building.parts import alone, duck;"
-        "alone.PATIENCE_S = 0.3; duck.MOST_MEMORY = 48 << 20; graphstore.cli.main.main()"
+        "alone.PATIENCE_S = 0.3; duck.MEMORY = 48 << 20; graphstore.cli.main.main()"
     )
     seconds = "2" if stop == "time" else "0"
     process = subprocess.Popen(

@@ -8,7 +8,8 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
+from itertools import islice
 from pathlib import Path
 from threading import Barrier
 
@@ -19,7 +20,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphstore import Store, build, explore, solve
-from graphstore.errors import NotAStoreError, NotInStoreError, PositionError, StoreError
+from graphstore.errors import (
+    GraphstoreError,
+    NotAStoreError,
+    NotInStoreError,
+    PositionError,
+    QueryError,
+    StoreError,
+)
 from graphstore.store.by_key import MOST
 from graphstore.store.lookup import Lookup, Values
 
@@ -208,6 +216,60 @@ def test_threads_that_have_ended_leave_few_files_open(copy):
                 assert len({*pool.map(ask, [0] * 24)}) == 1
             assert times_open(copy) <= 8
     assert times_open(copy) == 0
+
+
+@PROC
+def test_a_store_that_is_closed_answers_on_and_leaves_no_file_open(copy):
+    store = Store.open(copy)
+    with store.connect():
+        store.close()
+    assert times_open(copy) == 0
+    assert store.probe(0).state == 0
+    with store.snapshot() as snapshot:
+        assert snapshot.values(0) is not None
+    assert times_open(copy) == 0
+
+
+@PROC
+def test_a_store_that_nobody_closes_is_closed_when_it_is_forgotten(copy):
+    store = Store.open(copy)
+    assert store.probe(0).state == 0
+    assert times_open(copy) == 1
+    del store
+    assert times_open(copy) == 0
+
+
+@PROC
+@pytest.mark.parametrize("read", [0, 1, 900, 2000])
+def test_an_answer_that_is_not_read_to_its_end_leaves_no_file_open(copy, read):
+    with Store.open(copy) as store:
+        answer = store.sql("SELECT * FROM edge")
+        rows = iter(answer)
+        assert len([*islice(rows, read)]) == read
+        assert times_open(copy) == 2
+        del rows, answer
+        assert times_open(copy) == 1
+        for wrong in ("", "nonsense", "SELECT canonical('?')", "SELECT id FROM state"):
+            with suppress(GraphstoreError):
+                store.sql(wrong, rows=1).close()
+        with pytest.raises(QueryError, match="more than 7 rows"):
+            [*store.sql("SELECT id FROM state", rows=7)]
+        assert times_open(copy) == 1
+
+
+@FORKS
+def test_an_answer_is_not_read_in_a_forked_process(store):
+    answer = iter(store.sql("SELECT * FROM edge"))
+    next(answer)
+    child = os.fork()
+    if not child:
+        try:
+            list(answer)
+        except QueryError as error:
+            os._exit(42 if "the parent process's" in str(error) else 1)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 42
+    assert len([*answer]) == 2269
 
 
 FORKED = """

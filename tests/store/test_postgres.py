@@ -33,6 +33,7 @@ from graphstore.play.arena import Arena
 from graphstore.store import schema
 from graphstore.store.postgres import backend, sql
 from graphstore.store.postgres.server import connect, read_address
+from graphstore.store.sql import Statement
 from graphstore.store.store import upgrade
 
 KEYS = {"state": "id", "edge": "parent, move", "census": "ply", "matchbox": "agent, state, move"}
@@ -314,6 +315,17 @@ def test_an_answer_is_of_the_process_that_asked(asked):
     assert len(list(rows)) == 19999
 
 
+def test_a_child_that_leaves_a_block_of_its_parent_ends_nothing_there(asked):
+    with asked.snapshot() as snapshot:
+        right = snapshot.values(0)
+        child = os.fork()
+        if child:
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+            assert snapshot.values(0) == right
+    if not child:
+        os._exit(0 if asked.lookup([0]).found.all() else 1)
+
+
 @pytest.mark.parametrize(
     ("statement", "seconds", "message"),
     [
@@ -410,7 +422,7 @@ def test_a_statement_is_stopped_after_its_seconds_whatever_it_sets(asked):
     for statement in (endless, "SELECT pg_sleep(100)"):
         connection = connect(read_address(asked.address), reads=True)
         with pytest.raises(QueryError, match="not done within"):
-            list(sql.run(connection, statement, (), set(), seconds=0.3))
+            list(sql.run(connection, Statement(statement, seconds=0.3), set()))
 
 
 def test_values_are_those_that_a_file_gives(asked):
@@ -445,6 +457,9 @@ def test_parameters_are_bound_but_not_in_texts_and_casts(asked):
     assert list(asked.sql(statement, (0,))) == [("?", "0", " ? ")]
     statement = "SELECT ':x', ply::int FROM state WHERE id = :x AND :x = 0"
     assert list(asked.sql(statement, {"x": 0})) == [(":x", 0)]
+    statement = r"""SELECT E'\'?', $a$ ? $$ $a$, "?", a$1 FROM (SELECT 1 AS "?", 2 AS a$1) AS b"""
+    statement += " /* ? /* ? */ ? */ WHERE 3 = ? -- ?"
+    assert list(asked.sql(statement, (3,))) == [("'?", " ? $$ ", 1, 2)]
     for wrong in ((), (1, 2)):
         with pytest.raises(QueryError):
             asked.sql("SELECT ply FROM state WHERE id = ?", wrong)

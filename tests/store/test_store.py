@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 import networkx as nx
@@ -30,6 +30,7 @@ from graphstore.errors import (
 )
 from graphstore.solver.columns import Solution
 from graphstore.store import schema
+from graphstore.store.sqlite.opening import damage
 from graphstore.store.store import upgrade
 
 TURNED = [6, 3, 0, 7, 4, 1, 8, 5, 2]  # cell i of the turned board is cell TURNED[i] of the board
@@ -585,3 +586,35 @@ def test_after_another_program_was_killed_while_writing_an_upgrade_repairs_the_f
     assert copy.read_bytes() == before
     with Store.open(copy) as store:
         assert store.info["name"] == "tictactoe"
+
+
+@pytest.mark.parametrize("error", [KeyError("mine"), TypeError("mine"), AssertionError("mine")])
+@pytest.mark.parametrize("block", [lambda _: nullcontext(), Store.connect, Store.snapshot])
+def test_an_error_of_a_callers_own_code_is_not_blamed_on_the_file(spoilt_page, block, error):
+    with pytest.raises(type(error), match="mine"), Store.open(spoilt_page) as store, block(store):
+        raise error
+
+
+def test_an_error_of_given_rules_is_not_blamed_on_the_file(spoilt_page):
+    class Mine(type(find_game("tictactoe"))):
+        def read(self, text):
+            return {}[text]
+
+    rules = find_game("tictactoe")
+    rules.__class__ = Mine
+    with Store.open(spoilt_page, rules=rules) as store, pytest.raises(KeyError):
+        store.probe(".../.../...")
+
+
+@pytest.fixture
+def spoilt_page(copy):
+    """A file with which SQLite finds something wrong, but not where it is read here."""
+    with closing(sqlite3.connect(copy)) as connection:
+        query = "SELECT rootpage FROM sqlite_master WHERE name = 'ix_edge_child'"
+        (page,) = connection.execute(query).fetchone()
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+    content = bytearray(copy.read_bytes())
+    content[(page - 1) * size] = 0
+    copy.write_bytes(content)
+    assert damage(copy)
+    return copy

@@ -11,7 +11,7 @@ from graphstore.rules.game import Game
 from graphstore.store import schema
 from graphstore.store.digests import of_json
 from graphstore.store.folder.layout import FORMAT, MANIFEST, Contents, draft_of, files_of
-from graphstore.store.sql import Answer
+from graphstore.store.sql import Answer, Statement
 from graphstore.util import arguments
 
 
@@ -93,25 +93,36 @@ class Folder:
         rows: int | None = None,
         memory: int | None = None,
     ) -> Answer:
-        """Return the rows of one reading statement in DuckDB's SQL; see `graphstore.store.folder.sql`.
+        """Return the rows of one reading statement; it may call board(id) and canonical(text).
+
+        When the time is up or Ctrl-C comes, this waits for DuckDB to leave the function that it is
+        in, which for a text of many megabytes may take minutes; and DuckDB does not count the
+        memory that a function takes. The command `graphstore sql` bounds its process, and ends it.
+
+        Args:
+            statement: in DuckDB's SQL, over state, edge, game and digest and the views.
+            parameters: what takes the place of ``?`` in order, or of ``:name`` by name.
+            rules: of a game that is not built in.
+            seconds: that DuckDB may work on it; None: as long as it takes.
+            rows: that the answer may have; None: any number.
+            memory: bytes that DuckDB may take for tables and sorting; None: half of the machine's,
+                or 4 GB if that is less.
 
         Raises:
             QueryError: the SQL is wrong, would do more than read, or comes to a limit.
             NotAStoreError: files are missing or damaged.
             MissingExtraError: DuckDB or pyarrow is not installed.
         """
-        from graphstore.store.folder.sql import sql
+        from graphstore.store.folder.sql import run
 
-        return sql(
-            self.path,
-            self.contents,
+        asked = Statement(
             statement,
             parameters,
-            rules=rules,
-            seconds=arguments.seconds("seconds", seconds),
-            rows=arguments.limit("rows", rows),
-            memory=arguments.limit("memory", memory),
+            arguments.seconds("seconds", seconds),
+            arguments.limit("rows", rows),
         )
+        memory = arguments.limit("memory", memory)
+        return run(self.path, self.contents, asked, rules=rules, memory=memory)
 
     def files(self, table: str) -> list[Path]:
         """Return the files of a table, by wave, then by part."""

@@ -1,47 +1,33 @@
 """SQL over the Parquet files of a game in parts, through DuckDB, which can only read them.
 
-Three locks, each of which would do: DuckDB may open no file at all, pyarrow hands it the rows; what
-it runs must be SELECT through and through, as its own parser sees it; in a transaction that can
+DuckDB may open no file: pyarrow hands it the rows. It runs one SELECT, in a transaction that can
 only read.
 """
 
 import os
-import re
 import secrets
 import tempfile
-import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-from sqlalchemy import ClauseElement, Column
+from sqlalchemy import Column
 from sqlalchemy.dialects import postgresql
 
-from graphstore.errors import (
-    NotAStoreError,
-    NotInStoreError,
-    PositionError,
-    QueryError,
-    RulesDifferWarning,
-    RulesMissingError,
-    shown,
-)
-from graphstore.games import are_those_of, find_builtin
+from graphstore.errors import NotAStoreError, NotInStoreError, PositionError, QueryError, shown
+from graphstore.games import given_or_builtin, warn_of_other_rules
 from graphstore.rules.game import Game
 from graphstore.store import arrow, schema
 from graphstore.store.folder.layout import TABLES, Contents
 from graphstore.store.folder.rows import check_rows
-from graphstore.store.folder.sql_rows import MORE, Desk, Rows, duckdb
-from graphstore.store.parameters import numbered
-from graphstore.store.sql import Watch
+from graphstore.store.folder.sql_rows import Session, duckdb
+from graphstore.store.functions import functions, not_a_position
+from graphstore.store.sql import MEMORY, NOTHING, SEVERAL, WRITES, Answer, Statement, Watch, paged
+from graphstore.store.tokens import numbered
 from graphstore.util import own_process
 
 VIEWS: Final = ("best_move", "q_table", "census")
 """Those of a database that a folder has, too: there are no agents in it."""
-
-MOST_MEMORY: Final = 4 << 30
-"""Bytes that DuckDB takes for tables and sorting unless it is told otherwise."""
 
 _SETTINGS: Final = {
     "allow_community_extensions": "false",
@@ -64,68 +50,40 @@ _INTEGERS: Final = {
     for sign in ("", "U")
     for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 }
-_EXPLAIN = re.compile(
-    r"(?>\s|--[^\n]*|/\*.*?\*/)*+EXPLAIN\b\s*(\([^()]*\)|ANALYZE\b)?\s*(?P<rest>.*)",
-    re.DOTALL | re.IGNORECASE,
-)
-_NODE: Final = re.compile(r'"type":"(\w+_NODE)"')
-_READING: Final = {"CTE_NODE", "RECURSIVE_CTE_NODE", "SELECT_NODE", "SET_OPERATION_NODE"}
+_RETURNED: Final = {"board": "VARCHAR", "canonical": "BIGINT"}
 
 
-def sql(
+def run(
     path: Path,
     contents: Contents,
-    statement: str,
-    parameters: Sequence[Any] | Mapping[str, Any] = (),
+    statement: Statement,
     *,
     rules: Game | None = None,
-    seconds: float | None = None,
-    rows: int | None = None,
     memory: int | None = None,
-) -> Rows:
-    """Return the rows of one reading statement; it may call board(id) and canonical(text).
-
-    When the time is up or Ctrl-C comes, this waits for DuckDB to leave the function that it is in,
-    which for a text of many megabytes may take minutes; and DuckDB does not count the memory that
-    a function takes. The command `graphstore sql`, whose process is its own, ends it and bounds it.
-
-    Args:
-        path: the folder of the game.
-        contents: what it is.
-        statement: in DuckDB's SQL, over state, edge, game and digest and the views.
-        parameters: what takes the place of ``?`` in order, or of ``:name`` by name.
-        rules: of a game that is not built in.
-        seconds: that DuckDB may work on it; None: as long as it takes.
-        rows: that the answer may have; None: any number.
-        memory: bytes that DuckDB may take for tables and sorting; None: half of the machine's, or
-            4 GB if that is less.
-
-    Raises:
-        QueryError: the SQL is wrong, would do more than read, or comes to a limit.
-        NotAStoreError: files are missing or damaged.
-    """
-    info = contents.info
-    if rules is not None and not are_those_of(rules, info["name"], info["rules"]):
-        warnings.warn(
-            f"{path} was built by other rules, or another version of them: "
-            f"{info['name']} {info['rules']}, now {rules.name} {rules.rules}",
-            RulesDifferWarning,
-            stacklevel=3,
-        )
-    watch = Watch(seconds)
+) -> Answer:
+    """Return the rows of one reading statement; see `graphstore.Folder.sql`."""
+    name, version = contents.info["name"], contents.info["rules"]
+    if rules is not None:
+        warn_of_other_rules(rules, str(path), name, version)
+    typed, bound = numbered(statement.text, statement.parameters, "duckdb")
+    watch = Watch(statement.seconds)
     room = _room()
     connection = duckdb.connect(":memory:", config={**_SETTINGS, "temp_directory": room})
-    desk = Desk(connection, watch, room)
+
+    def begin() -> list[str]:
+        _furnish(connection, path, contents)
+        _add_functions(connection, _functions(name, rules), watch)
+        own_process.bound_memory(_lock(connection, memory))
+        _check(connection, typed)
+        connection.execute(typed, bound)
+        return [column[0] for column in connection.description or ()]
+
+    session = Session(connection, watch, room)
     try:
-        desk.do(lambda: _furnish(connection, path, contents))
-        desk.do(lambda: _add_functions(connection, _functions(info["name"], rules), watch))
-        own_process.bound_memory(desk.do(lambda: _lock(connection, memory)))
-        typed, bound = numbered(statement, parameters)
-        desk.do(lambda: _check(connection, typed))
-        desk.do(lambda: connection.execute(typed, bound))
-        return Rows(desk, rows)
+        columns = session.do(begin)
+        return Answer(columns, paged(session.fetch), session.close, watch, statement.rows)
     except BaseException:
-        desk.close()
+        session.close()
         raise
 
 
@@ -154,8 +112,10 @@ def _furnish(connection: duckdb.DuckDBPyConnection, path: Path, contents: Conten
         for row in told:
             values = [row[each.name] for each in table.c]
             connection.execute(f"INSERT INTO {table.name} VALUES ({marks})", values)
+    dialect = postgresql.dialect()  # type: ignore[no-untyped-call]
     for name in VIEWS:
-        connection.execute(f"CREATE VIEW {name} AS {_said(schema.VIEWS[name])}")
+        view = schema.written(schema.VIEWS[name], dialect)
+        connection.execute(f"CREATE VIEW {name} AS {view}")
 
 
 def _rows(folder: Path, table: str, wanted: int) -> Any:
@@ -180,17 +140,11 @@ def _type(column: Column[Any]) -> str:
     return _TYPES[column.type.python_type]
 
 
-def _said(query: ClauseElement) -> str:
-    """Return a query as PostgreSQL, and DuckDB, would have it."""
-    dialect = postgresql.dialect()  # type: ignore[no-untyped-call]
-    return str(query.compile(dialect=dialect, compile_kwargs={"literal_binds": True}))
-
-
 def _lock(connection: duckdb.DuckDBPyConnection, memory: int | None) -> int:
     """Let the connection do no more than read, for good; return the memory that it may take."""
     if memory is None:
         half = _half(connection.execute("SELECT current_setting('memory_limit')").fetchall())
-        memory = min(half, MOST_MEMORY)
+        memory = min(half, MEMORY)
     connection.execute(f"SET memory_limit = '{max(memory >> 10, 1)}KiB'")
     connection.execute("SET lock_configuration = true")
     connection.execute("BEGIN TRANSACTION READ ONLY")
@@ -221,39 +175,26 @@ def _check(connection: duckdb.DuckDBPyConnection, typed: str) -> None:
     typed.encode()  # the driver takes nothing else, and does not say why
     statements = connection.extract_statements(typed)
     if not statements:
-        raise QueryError("there is nothing to run; write a SELECT")
+        raise QueryError(NOTHING)
     if len(statements) > 1:
-        raise QueryError("this is more than one statement; write one SELECT")
-    told = statements[0].query
-    explained = _EXPLAIN.fullmatch(told)
+        raise QueryError(SEVERAL)
     try:
-        if statements[0].type == duckdb.StatementType.EXPLAIN and explained:
-            told = explained["rest"]
-            statements = connection.extract_statements(told)
-        kinds = [each.type for each in statements]
+        kind = statements[0].type
     except ValueError:  # one that the driver does not know
-        kinds = []
-    if kinds != [duckdb.StatementType.SELECT] or not _only_reads(connection, told):
-        raise QueryError(MORE)
+        kind = None
+    if kind not in (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN):
+        raise QueryError(WRITES)
 
 
-def _only_reads(connection: duckdb.DuckDBPyConnection, select: str) -> bool:
-    """Return whether a SELECT is made of nothing else: WITH may be followed by COPY or INSERT."""
-    (tree,) = connection.execute("SELECT json_serialize_sql(?::VARCHAR)", [select]).fetchall()[0]
-    return tree.startswith('{"error":false') and {*_NODE.findall(tree)} <= _READING
-
-
-def _functions(name: str, rules: Game | None) -> dict[str, tuple[Callable[..., Any], str]]:
-    """Return the SQL functions that a person's statement may call, and what they return.
+def _functions(name: str, rules: Game | None) -> dict[str, Callable[..., Any]]:
+    """Return the SQL functions that a user's statement may call.
 
     They get what SQL calls the type of the argument, the argument as a text, and the position
     that is stored of it, if it is the id of a state: the rules need not know what an id means.
     """
-    game = rules or find_builtin(name)
 
-    def here(kind: str, told: str, stored: str | None) -> tuple[Game, int]:
-        if game is None:
-            raise RulesMissingError(f"{name} is not built in; add --rules FILE.py:NAME (rules=)")
+    def read(kind: str, told: str, stored: str | None) -> tuple[Game, int]:
+        game = given_or_builtin(name, rules)
         if kind == "VARCHAR":
             try:
                 return game, game.read(told)
@@ -261,42 +202,31 @@ def _functions(name: str, rules: Game | None) -> dict[str, tuple[Callable[..., A
                 if not told.isdecimal() or len(told) > 19:
                     raise
         elif kind not in _INTEGERS:
-            raise QueryError(
-                f"board() and canonical() take the text of a position or the id of a state, "
-                f"not {told}"
-            )
+            raise not_a_position(told)
         if stored is None:
             raise NotInStoreError(f"no state has the id {shown(int(told))}")
         return game, game.read(stored)
 
-    def board(kind: str, told: str, stored: str | None) -> str:
-        rules, position = here(kind, told, stored)
-        return rules.board(position)
-
-    def canonical(kind: str, told: str, stored: str | None) -> int:
-        rules, position = here(kind, told, stored)
-        return int(rules.canonical(np.array([position], dtype=np.int64))[0])
-
-    return {"board": (board, "VARCHAR"), "canonical": (canonical, "BIGINT")}
+    return functions(read)
 
 
 def _add_functions(
     connection: duckdb.DuckDBPyConnection,
-    functions: Mapping[str, tuple[Callable[..., Any], str]],
+    added: Mapping[str, Callable[..., Any]],
     watch: Watch,
 ) -> None:
-    """Let SQL call functions; what is in a macro must not have a name that a person's SQL has."""
+    """Let SQL call functions; what is in a macro must not have a name that a user's SQL has."""
     connection.execute("CREATE SCHEMA rules")
     connection.execute(
         'CREATE VIEW rules.texts AS SELECT id AS "the id", position AS "the text" '
         "FROM memory.main.state"
     )
-    for name, (function, returned) in functions.items():
+    for name, function in added.items():
         connection.create_function(  # type: ignore[call-overload]  # it takes the word, too
             f"rules_{name}",
-            _noting(function, watch),
+            _of_three(watch.noted(function)),
             ["VARCHAR", "VARCHAR", "VARCHAR"],
-            returned,
+            _RETURNED[name],
             null_handling="special",
         )
         connection.execute(
@@ -306,14 +236,6 @@ def _add_functions(
         )
 
 
-def _noting(function: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
-    """Return a function that makes NULL of NULL, and leaves with the watch what it raises."""
-
-    def noting(kind: str, told: str | None, stored: str | None) -> Any:
-        try:
-            return None if told is None else function(kind, told, stored)
-        except BaseException as error:
-            watch.raised = error
-            raise
-
-    return noting
+def _of_three(function: Callable[..., Any]) -> Callable[[str, str | None, str | None], Any]:
+    """Return a function of as many arguments as DuckDB wants to see, which makes NULL of NULL."""
+    return lambda kind, told, stored: None if told is None else function(kind, told, stored)

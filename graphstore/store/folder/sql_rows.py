@@ -1,67 +1,37 @@
-"""The rows of a statement that DuckDB runs, in a thread of its own, so that it can be stopped.
+"""A session of DuckDB, which runs in a thread of its own, so that it can be stopped.
 
 DuckDB looks neither at the time nor, everywhere, at signals. So one thread runs it, and the one
 that asks waits: until there are rows, the time is up, or Ctrl-C comes. It then waits for DuckDB to
-stop, which within one function it does not; a command does not wait for that, see
-`graphstore.util.own_process`.
+stop, which within one function it does not; a command ends instead, see `graphstore.util.own_process`.
 """
 
 import json
 import re
 from collections.abc import Callable
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from decimal import Decimal
 from queue import SimpleQueue
-from threading import Event, Thread, current_thread
+from threading import TIMEOUT_MAX, Thread, current_thread
 from time import monotonic
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, TypeVar
 
 from graphstore.errors import MissingExtraError, NotAStoreError, QueryError
-from graphstore.store.sql import LONGEST, Answer, Watch, weight
+from graphstore.store.sql import NO_MEMORY, WRITES, Row, Watch
 from graphstore.util import own_process
-from graphstore.util.forks import forks
 
 try:
-    import duckdb as duckdb  # for the rooms that use this one, too
+    import duckdb as duckdb  # for the modules that use this one, too
 except ImportError as error:
     raise MissingExtraError("SQL over a folder needs DuckDB: pip install duckdb") from error
 
-_PAGE = 4_096  # rows fetched at once, at most
-_BYTES = 1_000_000  # of the rows fetched at once, about
-_AGAIN_S = 0.05  # until DuckDB is told once more to stop: it forgets it when a statement begins
+_AGAIN_S: Final = 0.05  # until DuckDB is told to stop again: it forgets it when a statement begins
 _NO_MEMORY = re.compile("allocation failure|bad_alloc|(malloc|realloc) of size", re.IGNORECASE)
-
-MORE: Final = "this statement would do more than read; only SELECT and the like run"
 
 T = TypeVar("T")
 
 
-class Job(Generic[T]):
-    """A piece of work, and what came of it."""
-
-    def __init__(self, work: Callable[[], T]) -> None:
-        self.done = Event()
-        self._work = work
-        self._result: list[T] = []
-        self._error: BaseException | None = None
-
-    def run(self) -> None:
-        """Do it."""
-        try:
-            self._result.append(self._work())
-        except BaseException as error:
-            self._error = error
-        finally:
-            self.done.set()
-
-    def result(self) -> T:
-        """Return what it returned, or raise what it raised."""
-        if self._error is not None:
-            raise self._error
-        return self._result[0]
-
-
-class Desk:
+class Session:
     """A connection, and the thread that alone uses it.
 
     Args:
@@ -73,103 +43,79 @@ class Desk:
     def __init__(self, connection: duckdb.DuckDBPyConnection, watch: Watch, room: str) -> None:
         self.connection = connection
         self.watch = watch
-        self._forks = forks()
+        self._room = room
         self._closed = False
-        self._stuck = False
-        self._jobs: SimpleQueue[Job[Any] | None] = SimpleQueue()
+        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._thread = Thread(target=_work, args=(self._jobs,), daemon=True)
         self._thread.start()
-        own_process.began(self._thread, room)
 
-    def do(self, work: Callable[[], T]) -> T:
-        """Return what work returns; the watch runs meanwhile.
+    def do(self, work: Callable[..., T], *arguments: Any) -> T:
+        """Return what work returns.
 
         Raises:
             QueryError: SQL is wrong, the time is up, or something else that DuckDB says.
         """
-        if self._forks != forks():
-            raise QueryError("this answer is the parent process's; ask again here")
-        job = Job(work)
-        self.watch.resume()
+        job = self._submit(work, *arguments)
         try:
-            self._jobs.put(job)
-            if not job.done.wait(self.watch.left()):
+            left = self.watch.left()
+            if not wait([job], None if left is None else min(left, TIMEOUT_MAX)).done:
                 self.watch.raised = self.watch.too_long()
-                if not self._stop(job):
-                    raise self.watch.raised
+                self._stop(job)
+                raise self.watch.raised
             return job.result()
         except duckdb.Error as error:
             raise wrong(error, self.watch) from error
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as error:
+            self.watch.raised = error
             self._stop(job)
             raise
         except MemoryError as error:
-            raise QueryError(own_process.TOO_MUCH) from error
+            raise QueryError(NO_MEMORY) from error
         except UnicodeError as error:
             raise QueryError(f"SQL: {error}") from error
-        finally:
-            self.watch.pause()
+
+    def fetch(self, count: int) -> list[Row]:
+        """Return the next rows of the statement, so many at most."""
+        rows = self.do(self.connection.fetchmany, count)
+        return [tuple(map(_plain, row)) for row in rows]
 
     def close(self) -> None:
-        """Close the connection, unless that is the parent process's."""
-        if self._closed or self._forks != forks():
+        """Close the connection."""
+        if self._closed:
             return
         self._closed = True
-        last = Job(self.connection.close)
-        self._jobs.put(last)
+        job = self._submit(self.connection.close)
         self._jobs.put(None)
-        if self._stuck or self._thread is current_thread():  # where garbage may be collected
-            return
-        if self._stop(last):  # after which comes the end of Python, which no thread may live to see
-            self._thread.join()
+        if self._thread is not current_thread():  # where garbage may be collected
+            self._stop(job)
+            self._thread.join()  # it may not live to see the end of Python
 
-    def _stop(self, job: Job[Any]) -> bool:
-        """Return whether a piece of work has ended; only a command's patience has an end."""
-        until = monotonic() + own_process.patience()
-        while not job.done.wait(_AGAIN_S):
-            if monotonic() > until:
-                self._stuck = True
-                return False
+    def _submit(self, work: Callable[..., T], *arguments: Any) -> Future[T]:
+        job: Future[T] = Future()
+
+        def run() -> None:
+            try:
+                job.set_result(work(*arguments))
+            except BaseException as error:
+                job.set_exception(error)
+
+        self._jobs.put(run)  # in a queue that a destructor, too, may use at any moment
+        return job
+
+    def _stop(self, job: Future[Any]) -> None:
+        """Wait until a piece of work has ended; only a command's patience has an end."""
+        until = monotonic() + own_process.PATIENCE_S
+        while not wait([job], _AGAIN_S).done:
+            if self.watch.raised is not None and monotonic() > until:
+                own_process.end(self.watch.raised, self._room)
             with suppress(duckdb.ConnectionException):  # it is being closed
                 self.connection.interrupt()
-        return True
 
 
-def _work(jobs: "SimpleQueue[Job[Any] | None]") -> None:
+def _work(jobs: "SimpleQueue[Callable[[], None] | None]") -> None:
     while (job := jobs.get()) is not None:
-        job.run()
+        job()
         del job  # with its result
-
-
-class Rows(Answer):
-    """The rows of a statement: iterate once."""
-
-    def __init__(self, desk: Desk, rows: int | None) -> None:
-        self._desk = desk
-        self._most = rows
-        self._page = 1
-        self.columns = tuple(column[0] for column in desk.connection.description or ())
-        self._first = self._fetch()
-
-    def close(self) -> None:
-        """End it, and close the connection, unless that is the parent process's."""
-        self._desk.close()
-
-    def __del__(self) -> None:
-        self.close()  # an answer that nobody reads to its end
-
-    def _fetch(self) -> list[tuple[Any, ...]]:
-        try:
-            found = self._desk.do(lambda: self._desk.connection.fetchmany(self._page))
-            rows = [tuple(map(_plain, row)) for row in found]
-            longest = max(map(weight, rows), default=0)
-            if longest > LONGEST:
-                raise QueryError(f"SQL: a row has {LONGEST:,} bytes at most, not {longest:,}")
-        except BaseException:
-            self.close()
-            raise
-        self._page = min(_PAGE, 4 * self._page, _BYTES // max(longest, 1))
-        return rows
 
 
 def _plain(cell: Any) -> Any:
@@ -191,11 +137,11 @@ def wrong(error: Exception, watch: Watch) -> BaseException:
         return watch.raised
     what = " ".join(re.split(r"\n+LINE \d+:", str(error))[0].split())
     if isinstance(error, duckdb.OutOfMemoryException) or _NO_MEMORY.search(what):
-        return QueryError(f"{own_process.TOO_MUCH} ({what})")
+        return QueryError(f"{NO_MEMORY} ({what})")
     if isinstance(error, duckdb.PermissionException):
         return QueryError("this statement would open a file; it reads the game's tables only")
     if "arrow_scan" in what or "'files of " in what:
         return NotAStoreError(f"a file of the game is damaged; build it anew ({what})")
     if "read-only" in what:
-        return QueryError(MORE)
+        return QueryError(WRITES)
     return QueryError(f"SQL: {what}")

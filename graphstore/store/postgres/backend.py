@@ -7,8 +7,8 @@ or writes a game reads its table `game` first, and the swap locks that table bef
 that they never wait for each other in a circle.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
@@ -33,7 +33,7 @@ from graphstore.store.postgres.draft import PostgresDraft, sweep, try_lock
 from graphstore.store.postgres.rows import Selecting
 from graphstore.store.postgres.server import MARK, Address, check_name, explained, quoted
 from graphstore.store.postgres.sql import run
-from graphstore.store.sql import Answer, Function
+from graphstore.store.sql import Answer, Function, Statement
 
 _OURS = text(
     "SELECT nspname FROM pg_catalog.pg_namespace "
@@ -84,7 +84,10 @@ class PostgresSchema:
 
     Attributes:
         address: the address, without a password.
+        dialect: of its SQL.
     """
+
+    dialect = "postgresql"
 
     def __init__(self, at: Address) -> None:
         self._at = at
@@ -148,9 +151,8 @@ class PostgresSchema:
         """Turn errors of the server, and of the way to it, into one line about the address."""
         return explained(self._at, consequence)
 
-    def blamed(self) -> AbstractContextManager[None]:
+    def blame(self, error: BaseException) -> None:
         """Blame nothing on the server: it answers for its own files."""
-        return nullcontext()
 
     def revision(self) -> str:
         """Return the schema revision of a game that is there."""
@@ -205,31 +207,15 @@ class PostgresSchema:
         if digest is not None and found != [digest]:
             raise StoreReplacedError(f"{self.address} holds another game by now; open it again")
 
-    def sql(
-        self,
-        statement: str,
-        parameters: Sequence[Any] | Mapping[str, Any],
-        functions: Mapping[str, Function],
-        *,
-        digest: str,
-        seconds: float | None = None,
-        rows: int | None = None,
-    ) -> Answer:
-        """Return the rows of a person's statement, which can only read."""
+    def sql(self, statement: Statement, functions: Mapping[str, Function], digest: str) -> Answer:
+        """Return the rows of a user's statement, which can only read."""
         connection = server.connect(self._at, reads=True)
         try:
             self._check_same(connection, digest)
         except BaseException:
             connection.close()
             raise
-        return run(
-            connection,
-            statement,
-            parameters,
-            set(functions),
-            seconds=seconds,
-            rows=rows,
-        )
+        return run(connection, statement, functions)
 
     @contextmanager
     def selecting(self, digest: str, chosen: Ints | None) -> Iterator[Selecting]:

@@ -7,11 +7,10 @@ it leaves the old file or none.
 import errno
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.pool import NullPool, QueuePool
@@ -21,9 +20,9 @@ from graphstore.rules.game import Ints
 from graphstore.store import schema
 from graphstore.store.backend import UNCHANGED, WAIT
 from graphstore.store.folder.layout import is_folder
-from graphstore.store.sql import Answer, Function, run
+from graphstore.store.sql import Answer, Function, Statement, run
 from graphstore.store.sqlite.draft import SqliteDraft, check_target, take_over
-from graphstore.store.sqlite.opening import blamed, connect, explained, refuse_traps
+from graphstore.store.sqlite.opening import blame, connect, explained, refuse_traps
 from graphstore.store.sqlite.rows import Selecting
 from graphstore.util.signals import held_back
 
@@ -39,9 +38,11 @@ class SqliteFile:
     Attributes:
         path: where it is.
         address: the same as text.
+        dialect: of its SQL.
         product: what manages it, and which version.
     """
 
+    dialect = "sqlite"
     product = f"SQLite {sqlite3.sqlite_version}"
 
     def __init__(self, path: Path) -> None:
@@ -67,9 +68,9 @@ class SqliteFile:
         with explained(self.path, consequence):
             yield
 
-    def blamed(self) -> AbstractContextManager[None]:
-        """Turn what a damaged file has led to into one line about it; what is a bug stays one."""
-        return blamed(self.path)
+    def blame(self, error: BaseException) -> None:
+        """Say what is wrong with a damaged file where that can be why an error was raised."""
+        blame(self.path, error)
 
     def revision(self) -> str:
         """Return the schema revision of a file that is ours.
@@ -139,18 +140,9 @@ class SqliteFile:
     def check_same(self, connection: Connection, digest: str | None) -> None:
         """Do nothing: an open file stays what it was when another takes its name."""
 
-    def sql(
-        self,
-        statement: str,
-        parameters: Sequence[Any] | Mapping[str, Any],
-        functions: Mapping[str, Function],
-        *,
-        digest: str,
-        seconds: float | None = None,
-        rows: int | None = None,
-    ) -> Answer:
-        """Return the rows of a person's statement, which can only read."""
-        return run(self.connect(), statement, parameters, functions, seconds=seconds, rows=rows)
+    def sql(self, statement: Statement, functions: Mapping[str, Function], digest: str) -> Answer:
+        """Return the rows of a user's statement, which can only read."""
+        return run(self.connect(), statement, functions)
 
     @contextmanager
     def selecting(self, digest: str, chosen: Ints | None) -> Iterator[Selecting]:

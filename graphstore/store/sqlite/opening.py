@@ -3,9 +3,11 @@
 import os
 import re
 import sqlite3
+import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from traceback import walk_tb
 from typing import Final
 
 from sqlalchemy.exc import DBAPIError
@@ -47,7 +49,8 @@ def explained(path: str | os.PathLike[str], consequence: str = "") -> Iterator[N
 LONGEST: Final = 10_000_000
 """Bytes of a text, or of a row: the longest that graphstore writes has some thousands."""
 
-UNFORESEEN: Final = (TypeError, ValueError, ArithmeticError, LookupError, AssertionError)
+_LIBRARIES: Final = {*sys.stdlib_module_names, "networkx", "numpy", "sqlalchemy"}
+_UNFORESEEN: Final = (TypeError, ValueError, ArithmeticError, LookupError, AssertionError)
 """What reading cells leads to that are not of their column's kind."""
 
 _TABLES: Final = {*metadata.tables, "alembic_version"}
@@ -98,22 +101,28 @@ def damage(path: Path) -> str:
     return "" if found == "ok" else " ".join(str(found).split())
 
 
-@contextmanager
-def blamed(path: Path) -> Iterator[None]:
-    """Turn what a damaged file has led to into one line about it; what is a bug stays one.
+def blame(path: Path, error: BaseException) -> None:
+    """Say what is wrong with a damaged file where that can be why an error was raised.
 
     Raises:
-        NotAStoreError: the file is damaged, and something failed that should not have.
+        NotAStoreError: the file is damaged, and reading cells can lead to such an error.
     """
-    try:
-        yield
-    except GraphstoreError:
-        raise
-    except UNFORESEEN as error:
+    if isinstance(error, _UNFORESEEN) and not isinstance(error, GraphstoreError) and _ours(error):
         found = damage(path)
-        if not found:
-            raise
-        raise NotAStoreError(f"{path} is damaged: {found}") from error
+        if found:
+            raise NotAStoreError(f"{path} is damaged: {found}") from error
+
+
+def _ours(error: BaseException) -> bool:
+    """Return whether this package has raised an error, by itself or in a library that it called.
+
+    A caller's own code may raise it too: in a `with` block, in rules, in a callback.
+    """
+    raised_in = ""
+    for frame, _ in walk_tb(error.__traceback__):
+        package = str(frame.f_globals.get("__name__")).partition(".")[0]
+        raised_in = raised_in if package in _LIBRARIES else package
+    return raised_in == "graphstore"
 
 
 def _without_winner(sql: str) -> str:

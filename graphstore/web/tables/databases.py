@@ -12,8 +12,10 @@ from typing import Any, Final, TypeVar
 
 from datasette.database import QueryInterrupted, Results
 from datasette.views.base import DatasetteError
+from sqlalchemy.dialects import sqlite
 
 from graphstore.errors import GraphstoreError, QueryError
+from graphstore.store.schema import VIEWS, written
 from graphstore.store.sql import ERRORS, Watch, guard, weight
 from graphstore.store.sqlite.opening import connect, explained
 from graphstore.store.store import Store
@@ -36,15 +38,9 @@ _CENSUS = re.compile(r"select [^()]+ from census +limit \d+")
 COUNTED: Final = 100_000  # states up to which the rows of best_move are counted
 LARGE: Final = 3_000_000  # states; the census of fewer may take as long as it takes, once
 
-_FROM_THE_EDGES: Final = """
-CREATE TEMP VIEW best_move AS SELECT state, move, child, score, win_depth, lose_depth FROM (
-    SELECT edge.parent AS state, edge.move, edge.child, c.score, c.win_depth, c.lose_depth,
-        rank() OVER (
-            PARTITION BY edge.parent ORDER BY c.score DESC, c.win_depth, c.lose_depth DESC
-        ) AS rank
-    FROM edge CROSS JOIN state AS c ON c.id = edge.child
-) WHERE rank = 1
-"""
+_FROM_THE_EDGES: Final = "CREATE TEMP VIEW best_move AS " + written(
+    VIEWS["best_move"], sqlite.dialect()
+).replace(" JOIN ", " CROSS JOIN ")
 """The file's own view, of the same rows; but CROSS JOIN has SQLite go through the edges in their
 order, so that the first hundred rows take a millisecond and not the time for all six million."""
 

@@ -1,0 +1,34 @@
+"""The SQL functions `board` and `canonical`, which need the rules of a game."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from graphstore.errors import QueryError
+from graphstore.rules.game import Game
+
+
+def functions(read: Callable[..., tuple[Game, int]]) -> dict[str, Callable[..., Any]]:
+    """Return the functions that a user's statement may call, by name.
+
+    Args:
+        read: returns the rules, and the packed position that the arguments of a call mean.
+    """
+
+    def board(*arguments: Any) -> str:
+        game, position = read(*arguments)
+        return game.board(position)
+
+    def canonical(*arguments: Any) -> int:
+        game, position = read(*arguments)
+        return int(game.canonical(np.array([position], dtype=np.int64))[0])
+
+    return {"board": board, "canonical": canonical}
+
+
+def not_a_position(argument: str) -> QueryError:
+    """Return the error for an argument of another type."""
+    return QueryError(
+        f"board() and canonical() take the text of a position or the id of a state, not {argument}"
+    )
