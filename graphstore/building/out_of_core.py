@@ -13,7 +13,7 @@ from graphstore.building.saving import Clock, Report
 from graphstore.errors import StoreError, StoreExistsError
 from graphstore.games import find_game
 from graphstore.rules.game import Game, Progress, quiet
-from graphstore.solver.estimate import sized
+from graphstore.solver.estimate import machine_memory, sized
 from graphstore.store.backend import REPLACE
 from graphstore.store.folder.folder import Folder
 from graphstore.store.store import find_place
@@ -172,7 +172,7 @@ def _crew(where: str | None, memory: int | None) -> AbstractContextManager[Crew]
 def _for_steps(memory: int | None, crew: Crew) -> int:
     """Return how many bytes a step may take."""
     if memory is None:
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2 // crew.size
+        memory = machine_memory() // 2 // crew.size
     return max(memory, LEAST) - OVERHEAD
 
 

@@ -9,10 +9,10 @@ from graphstore.cli.options import (
     FILE,
     RULES,
     json_option,
-    new_file,
     opened,
     say_if_without_rules,
 )
+from graphstore.util.files import new_file
 
 
 @click.command()

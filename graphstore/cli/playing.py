@@ -11,11 +11,11 @@ from graphstore.cli.options import (
     fail,
     is_strategy,
     json_option,
-    new_file,
     opened,
     refuse_existing,
     say_if_without_rules,
 )
+from graphstore.util.files import new_file
 
 
 @click.command()

@@ -45,18 +45,22 @@ _UNLOCK = text("SELECT pg_catalog.pg_advisory_unlock(:number)")
 class PostgresDraft:
     """A schema that takes the place of another."""
 
-    def __init__(self, place: "PostgresSchema", connection: Connection, number: int) -> None:
+    def __init__(
+        self, place: "PostgresSchema", connection: Connection, number: int, *, force: bool
+    ) -> None:
         """Begin a draft.
 
         Args:
             place: what it will replace.
             connection: to its database; holds the lock of the place.
             number: of that lock.
+            force: whether it may replace a game.
         """
         self._place = place
         self._connection = connection
         self._run = connection.exec_driver_sql
         self._number = number
+        self._force = force
         self._name = ""
         self._others: list[Connection] = []
         self._seen = False  # by others
@@ -107,6 +111,7 @@ class PostgresDraft:
     def put(self, carry: Carry | None) -> None:
         """Give the draft the name of the old schema, which is dropped; and commit."""
         place = self._place
+        place.check_target(self._connection, force=self._force)
         if place.there(self._connection) is not None:
             self._lock()
             if carry is not None and place.agents_seen(self._connection)[1]:
