@@ -14,7 +14,7 @@ from graphstore.building.saving import Clock, Report, save
 from graphstore.errors import StoreError, StoreExistsError
 from graphstore.games import rules_of
 from graphstore.rules.game import Game, Progress, quiet
-from graphstore.solver.estimate import sized
+from graphstore.solver.estimate import machine_memory, sized
 from graphstore.store.backend import REPLACE, Place
 from graphstore.store.folder.folder import Folder
 from graphstore.store.store import find_place
@@ -168,7 +168,7 @@ def _build(
         workers = workers_of(cluster)
     with workers as crew:
         if memory is None:
-            memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2 // crew.size
+            memory = machine_memory() // 2 // crew.size
         memory = max(memory, LEAST) - OVERHEAD
         return build.build(
             game,

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 from sqlalchemy import Connection, insert
 
 from graphstore.building import kept_agents
-from graphstore.errors import StoreError
+from graphstore.errors import NotAStoreError, StoreError
 from graphstore.rules.game import Progress, quiet
 from graphstore.solver.estimate import file_bytes
 from graphstore.store import digests, schema
@@ -149,7 +149,10 @@ class Clock:
 
 def _check_agents(place: Place, game: str) -> None:
     """Refuse to replace a game with agents by another, before the work begins."""
-    trained_on, names = place.agents_in()
+    try:
+        trained_on, names = place.agents_in()
+    except NotAStoreError as error:
+        raise NotAStoreError(f"{error}; its agents cannot be read: {kept_agents.DROP}") from error
     if names and trained_on != game:
         raise StoreError(
             f"{place.address} has agents ({', '.join(names)}), which have learned {trained_on} and "

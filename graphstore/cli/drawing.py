@@ -11,13 +11,13 @@ from graphstore.cli.options import (
     POSITION,
     RULES,
     json_option,
-    new_file,
     number_option,
     opened,
     refuse_existing,
     say_if_without_rules,
 )
 from graphstore.errors import visible
+from graphstore.util.files import new_file
 
 ENDINGS = {".svg": "svg", ".png": "png", ".txt": "text", ".dot": "dot", ".gv": "dot"}
 

@@ -11,12 +11,12 @@ from graphstore.cli.options import (
     FILE,
     RULES,
     json_option,
-    new_file,
     number_option,
     opened,
     say_if_without_rules,
     working,
 )
+from graphstore.util.files import new_file
 
 
 @click.command()

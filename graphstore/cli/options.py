@@ -5,13 +5,14 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
-from typing import Any, ClassVar, TextIO, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import click
 
 from graphstore.errors import StoreMissingError, visible
+from graphstore.util.files import new_file
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -145,28 +146,12 @@ def say_if_without_rules(store: Any) -> Any:
     return None
 
 
-@contextmanager
-def new_file(path: str) -> Iterator[TextIO]:
-    """Open a file that is not there yet, for writing; after an error there is none."""
-    from graphstore.store.sqlite.opening import explained
-
-    with explained(path), open(path, "x", encoding="utf-8") as target:
-        try:
-            yield target
-            target.flush()
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(path)
-            raise
-
-
 def refuse_existing(path: str, *, ending: str = "") -> None:
     """Refuse a file that cannot be made, before the work."""
     if not path.lower().endswith(ending):
         raise click.UsageError(f"{path}: its name must end in {ending}, which is what it will be")
-    with new_file(path):
+    with new_file(path, keep=False):
         pass
-    os.unlink(path)
 
 
 def number_option(

@@ -12,13 +12,13 @@ from graphstore.cli.options import (
     fail,
     is_strategy,
     json_option,
-    new_file,
     number_option,
     opened,
     refuse_existing,
     say_if_without_rules,
     working,
 )
+from graphstore.util.files import new_file
 
 
 @click.command()

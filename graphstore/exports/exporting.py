@@ -4,13 +4,12 @@ What is written to a file or a folder is all or nothing: a draft beside it is re
 """
 
 import os
-import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TextIO
 
-from graphstore.errors import FormatError, StoreError, StoreExistsError
+from graphstore.errors import FormatError, StoreExistsError
 from graphstore.exports.graphs import FORMATS, write_graph
 from graphstore.exports.selection import TABLES, Part, selected
 from graphstore.exports.tables import write_csv, write_jsonl, write_parquet
@@ -18,7 +17,7 @@ from graphstore.rules.game import Progress, quiet
 from graphstore.store.arrow import pyarrow
 from graphstore.store.sqlite.opening import explained
 from graphstore.store.store import Store
-from graphstore.util import arguments
+from graphstore.util import arguments, files
 from graphstore.util.signals import held_back
 
 TABULAR: Final = ("parquet", "csv", "jsonl")
@@ -110,8 +109,8 @@ def export(
         for name, each in zip(names, tables, strict=True):
             with _opened(name, file_format) as file:
                 rows |= _write(part, file, file_format, each, progress)
-    files = [str(path if single else path / name.name) for name in names]
-    return Exported(file_format, tuple(files), rows)
+    written = tuple(str(path if single else path / name.name) for name in names)
+    return Exported(file_format, written, rows)
 
 
 def stream(
@@ -170,64 +169,20 @@ def _opened(name: Path, file_format: str) -> Any:
 
 @contextmanager
 def _draft(target: Path) -> Iterator[Path]:
-    """Lend the path of a draft, of a file or a folder, that becomes the target if all ends well.
+    """Yield the path of a draft, of a file or a folder, that becomes the target if all ends well.
 
-    It is in a folder that is locked meanwhile; what a killed export left is not locked, and is
-    removed.
+    It is in a folder that is locked meanwhile; what a killed export left is removed.
     """
     with explained(target):
-        _check_new(target)
+        if os.path.lexists(target):
+            raise StoreExistsError(f"{target} exists; remove it, or name another")
         folder = target.with_name(f".{target.name}.exporting")
-        lock = None
-        try:
-            with held_back():
-                lock = _take_over(folder)
-            draft = folder / "draft"
-            yield draft
-            _check_new(target)
-            draft.rename(target)
-        finally:
-            if lock is not None:
+        busy = f"another export is writing {folder}; wait for it, or name another file"
+        with files.locked_folder(folder, busy):
+            files.clear(folder)
+            try:
+                yield folder / "draft"
+                files.name_new(folder / "draft", target)
+            finally:
                 with held_back():
-                    _remove(folder)
-                    os.close(lock)
-
-
-def _take_over(folder: Path) -> int:
-    """Return an open file descriptor of an empty folder that no other export is using."""
-    import fcntl  # not on Windows, where only what goes to standard output can be exported
-
-    while True:
-        folder.mkdir(mode=0o700, exist_ok=True)
-        try:
-            lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-        except FileNotFoundError:  # the export that used it has just ended
-            continue
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if folder.exists() and os.path.samestat(os.fstat(lock), folder.stat()):
-                _remove(folder / "draft")
-                return lock
-        except BlockingIOError:
-            os.close(lock)
-            raise StoreError(
-                f"another export is writing {folder}; wait for it, or name another file"
-            ) from None
-        except BaseException:
-            os.close(lock)
-            raise
-        os.close(lock)
-
-
-def _remove(path: Path) -> None:
-    with suppress(OSError):
-        if path.is_dir():
-            shutil.rmtree(path)
-        else:
-            path.unlink()
-
-
-def _check_new(target: Path) -> None:
-    with suppress(FileNotFoundError):
-        target.lstat()
-        raise StoreExistsError(f"{target} exists; remove it, or name another")
+                    files.clear(folder)

@@ -1,11 +1,10 @@
 """The learning curve of an agent as a picture."""
 
-from pathlib import Path
 from typing import Any
 
 from graphstore.errors import MissingExtraError
 from graphstore.play.standings import Curve
-from graphstore.store.sqlite.opening import explained
+from graphstore.util.files import new_file
 
 
 def figure_class() -> Any:
@@ -28,11 +27,12 @@ def draw(curve: Curve, agent: str, game: str, target: str) -> None:
         curve: what `graphstore.play.standings.curve` returns.
         agent: its name.
         game: what it has learned.
-        target: a file, replaced if there is one.
+        target: a new file.
 
     Raises:
         MissingExtraError: matplotlib is not installed.
-        StoreError: the file cannot be written.
+        StoreExistsError: the file exists.
+        StoreError: it cannot be written.
     """
     figure = figure_class()(figsize=(8, 4.5), layout="constrained")
     axes = figure.add_subplot()
@@ -49,10 +49,5 @@ def draw(curve: Curve, agent: str, game: str, target: str) -> None:
     axes.set_title(f"{agent} learns {game}")
     axes.grid(alpha=0.3)
     figure.legend(loc="outside lower center", ncols=4, frameon=False)
-    with explained(target):
-        draft = Path(f"{target}.drawing")
-        try:
-            figure.savefig(draft, format="png", dpi=150)
-            draft.replace(target)
-        finally:
-            draft.unlink(missing_ok=True)
+    with new_file(target) as file:
+        figure.savefig(file.buffer, format="png", dpi=150)

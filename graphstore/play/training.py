@@ -113,7 +113,9 @@ def train(
         if known is None:
             seed = Random().getrandbits(48) if seed is None else seed
             known = agents.create(store, agent, wanted, seed, arena)
-        boxes = agents.boxes(store, arena, known)
+            boxes = Boxes(arena, wanted)  # not read, as a build may just have replaced the file
+        else:
+            boxes = agents.boxes(store, arena, known)
         course = _Course(store, arena, known, boxes, against)
         begun = time.perf_counter()
         course.run(games, progress)

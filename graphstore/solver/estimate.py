@@ -9,6 +9,7 @@ tried: a factor of (all / seen) ** 0.15, at least of 1.5, to either side.
 """
 
 import math
+import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -130,6 +131,13 @@ def _round(number: float) -> str:
 def file_bytes(states: int, moves: int) -> int:
     """Return how large a database of so many states and moves will be, about."""
     return states * BYTES_A_STATE + moves * BYTES_A_MOVE
+
+
+def machine_memory() -> int:
+    """Return the bytes of memory of this machine; 8 GB where the system does not tell."""
+    if not hasattr(os, "sysconf"):  # on Windows
+        return 8 * 10**9
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def sized(number: float) -> str:

@@ -1,6 +1,5 @@
 """From the rules to the graph: all states that play can reach, one wave of new ones at a time."""
 
-import os
 import warnings
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from graphstore.errors import RulesError, TooLargeError, TooLargeWarning
 from graphstore.rules.game import IN_PLAY, Codes, Game, Ints, Progress, quiet, stuck
 from graphstore.solver.columns import Edges, States
-from graphstore.solver.estimate import Estimate, about, project, sized
+from graphstore.solver.estimate import Estimate, about, machine_memory, project, sized
 from graphstore.solver.graph import GameGraph
 from graphstore.util import arguments
 from graphstore.util.arrays import distinct, member, numbered
@@ -192,7 +191,7 @@ def _look_ahead(game: Game, found: list[Wave], limit: int, *, whole: bool) -> No
         raise TooLargeError(
             f"{judged}; {limit:,} are allowed, more with --max-states (max_states=)"
         )
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    memory = machine_memory()
     if ahead.memory_bytes > memory:
         warnings.warn(
             f"{judged}; that takes {sized(ahead.memory_bytes)} of memory, and there are "

@@ -12,9 +12,16 @@ import pytest
 from conftest import TableGame, error_line, graphstore
 from stored import content, names
 
-from graphstore import Store, build
+from graphstore import Store, build, build_folder, build_out_of_core, load, prove, train
 from graphstore.checks import verify
-from graphstore.errors import RulesError, StoreError, StoreExistsError, TooLargeError
+from graphstore.errors import (
+    NotAStoreError,
+    RulesError,
+    StoreError,
+    StoreExistsError,
+    TooLargeError,
+)
+from graphstore.play import agents
 
 GAME, STATES = "mnk(4,3,3)", 28_275  # takes a second or so; the number is mnk.jsonl's
 
@@ -318,3 +325,136 @@ def test_a_file_in_use_is_replaced_under_its_readers(copy):
         assert reader.probe("XO./.X./...").value == -1
         with Store.open(copy) as newer:
             assert newer.info["states"] == 6
+
+
+# Agents
+
+
+def replacing(way, target, **options):
+    """Replace a file by force, in one of the ways that there are."""
+    folder = target.parent / "folder"
+    if way == "load":
+        build_folder("tictactoe", folder)
+        load(folder, target, force=True, **options)
+    elif way == "prove":
+        prove(target, force=True, **options)
+    else:
+        {"build": build, "out of core": build_out_of_core}[way](
+            "tictactoe", target, force=True, **options
+        )
+
+
+def damage(path, table):
+    """Overwrite the first page of a table."""
+    with closing(sqlite3.connect(path)) as connection:
+        (page,) = connection.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)
+        ).fetchone()
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+    with path.open("r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(b"\xff" * size)
+
+
+@pytest.mark.parametrize("table", ["agent", "bead"])
+@pytest.mark.parametrize("way", ["build", "load", "prove", "out of core"])
+def test_a_file_whose_agents_cannot_be_read_is_not_replaced(copy, way, table):
+    if (way, table) == ("prove", "bead"):
+        pytest.skip("a strategy keeps no agents of another game, so their beads are not read")
+    train(copy, games=10, seed=1)
+    damage(copy, table)
+    before = copy.read_bytes()
+    with pytest.raises(NotAStoreError, match="nothing was changed"):
+        replacing(way, copy)
+    assert copy.read_bytes() == before
+    assert set(names(copy.parent)) <= {copy.name, "folder", f"{copy.name}.parts"}
+
+
+def test_a_file_whose_agents_cannot_be_read_is_replaced_where_they_are_dropped(copy, run):
+    train(copy, games=10, seed=1)
+    damage(copy, "agent")
+    said = error_line(run("build", "tictactoe", "--db", copy, "--force"))
+    assert "its agents cannot be read: add --drop-agents" in said
+    build("tictactoe", copy, force=True, drop_agents=True)
+    assert names(copy.parent) == [copy.name]
+    with Store.open(copy) as store:
+        assert agents.names(store) == []
+
+
+HOLD = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("BEGIN EXCLUSIVE")
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_agents_of_a_file_that_another_program_holds_locked_are_not_lost(copy):
+    train(copy, games=10, seed=1)
+    before = copy.read_bytes()
+    command = [sys.executable, "-c", HOLD, str(copy)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes) as holder:
+        assert holder.stdout.readline() == "held\n"
+        done = graphstore("build", "tictactoe", "--db", copy, "--force")
+        holder.stdin.close()
+    assert "another program is writing to it" in error_line(done)
+    assert copy.read_bytes() == before
+    assert names(copy.parent) == [copy.name]
+
+
+def test_agents_are_kept_of_a_file_whose_writer_was_killed(copy):
+    train(copy, games=10, seed=1)
+    subprocess.run([sys.executable, "-c", CRASH, copy, "delete"], check=True, timeout=60)
+    assert copy.with_name(f"{copy.name}-journal").exists()
+    assert build("tictactoe", copy, force=True).agents == ("menace",)
+
+
+@pytest.mark.parametrize("flush", [1, 2])
+@pytest.mark.parametrize("before", [(), ("a",)])
+def test_an_agent_that_is_first_trained_while_the_file_is_flushed_is_kept(
+    copy, monkeypatch, flush, before
+):
+    for name in before:
+        train(copy, name, games=10, seed=1)
+    fsync, flushed, trainers = os.fsync, [], []
+
+    def training(descriptor):
+        flushed.append(descriptor)
+        if len(flushed) == flush:
+            trainer = threading.Thread(target=train, args=(copy, "new"), kwargs={"games": 10})
+            trainer.start()
+            trainer.join(60 if flush == 1 else 0.5)  # the second flush keeps it waiting
+            trainers.append(trainer)
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", training)
+    build("tictactoe", copy, force=True)
+    for trainer in trainers:
+        trainer.join()
+    with Store.open(copy) as store:
+        assert agents.names(store) == [*before, "new"]
+        assert agents.load(store, "new").games == 10
+        assert verify(store).ok
+
+
+@pytest.mark.parametrize("moment", ["index", "flush"])
+def test_a_build_that_is_not_to_replace_leaves_a_file_that_appears_meanwhile(
+    tmp_path, monkeypatch, moment
+):
+    target, fsync = tmp_path / "t.db", os.fsync
+
+    def appear(phase, *_):
+        if phase == moment:
+            target.write_text("mine")
+
+    def flush(descriptor):
+        appear("flush")
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", flush)
+    with pytest.raises(StoreExistsError):
+        build("mnk(2,2,2)", target, progress=appear)
+    assert target.read_text() == "mine"
+    assert names(tmp_path) == ["t.db"]

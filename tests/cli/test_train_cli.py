@@ -8,7 +8,9 @@ import pytest
 from conftest import error_line, graphstore
 
 from graphstore import Store
-from graphstore.play import agents
+from graphstore.errors import StoreExistsError
+from graphstore.exports import learning_curve
+from graphstore.play import agents, standings
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -87,6 +89,20 @@ def test_the_learning_curve_is_a_picture(copy, run, tmp_path, words):
     assert "curve.png: File exists" in said
     said = error_line(run(words[0], copy, *words[1:], "--curve", tmp_path / "no" / "c.png"))
     assert "No such file" in said
+
+
+def test_a_curve_replaces_no_file_not_even_one_that_appears_meanwhile(copy, run, tmp_path):
+    (tmp_path / "curve.png.drawing").write_text("mine")
+    printed(run("train", copy, "--games", 5, "--curve", tmp_path / "curve.png"))
+    assert (tmp_path / "curve.png.drawing").read_text() == "mine"
+    target = tmp_path / "other.png"
+    with Store.open(copy) as store:
+        curve = standings.curve(store, agents.load(store, "menace"))
+    target.write_text("mine")
+    with pytest.raises(StoreExistsError):
+        learning_curve.draw(curve, "menace", "tictactoe", str(target))
+    assert target.read_text() == "mine"
+    assert len(list(tmp_path.iterdir())) == 4
 
 
 def test_the_curve_of_an_agent_without_games_can_be_drawn(copy, run, tmp_path):

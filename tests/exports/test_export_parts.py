@@ -11,7 +11,7 @@ import pytest
 from conftest import GRAPHSTORE, NASTY_TEXTS, Nasty, TableGame, error_line, for_all
 
 from graphstore import Store, build, export
-from graphstore.errors import QueryError, SelectionError, StoreError
+from graphstore.errors import QueryError, SelectionError, StoreError, StoreExistsError
 from graphstore.exports.selection import selected
 
 CYCLIC = TableGame({0: {0: 1, 5: 2}, 1: {3: 0, 1: 2}, 2: {0: 1, 1: 3}, 3: {0: 4}, 4: -1}, 0)
@@ -228,6 +228,23 @@ def test_a_target_that_is_there_stays_as_it_is(run, tictactoe_db, tmp_path):
             assert error_line(done) == f"{target} exists; remove it, or name another"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder", "link"]
     assert (tmp_path / "file").read_text() == "mine"
+
+
+@pytest.mark.parametrize("other", ["file", "folder"])
+@pytest.mark.parametrize(("name", "file_format"), [("x.csv", "csv"), ("x", "csv"), ("x", "dot")])
+def test_a_target_that_appears_meanwhile_stays_as_it_is(
+    tictactoe_db, tmp_path, name, file_format, other
+):
+    target = tmp_path / name
+
+    def appear(phase, *_):
+        if phase.startswith("export") and not target.exists():
+            target.write_text("mine") if other == "file" else target.mkdir()
+
+    with Store.open(tictactoe_db) as store, pytest.raises(StoreExistsError):
+        export(store, target, file_format, progress=appear)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert target.is_dir() or target.read_text() == "mine"
 
 
 @pytest.mark.parametrize("file_format", ["parquet", "csv", "graphml"])

@@ -594,6 +594,32 @@ def test_a_rebuild_keeps_the_agents_or_is_refused_if_it_cannot(server):
         assert agents.names(store) == []
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "REVOKE SELECT ON agent FROM owner",
+        "REVOKE SELECT ON bead FROM owner",
+        "ALTER TABLE agent ENABLE ROW LEVEL SECURITY; ALTER TABLE agent FORCE ROW LEVEL SECURITY",
+        "ALTER TABLE agent RENAME COLUMN name TO called",
+    ],
+)
+def test_a_game_whose_agents_cannot_be_read_is_not_replaced(database, change):
+    postgresql.ask(database, "DROP ROLE IF EXISTS owner; CREATE ROLE owner LOGIN")
+    name = postgresql.ask(database, "SELECT current_database()")[0][0]
+    postgresql.ask(database, f"GRANT CREATE ON DATABASE {name} TO owner")
+    place = database.replace("me@", "owner@") + "&schema=game"
+    try:
+        build("tictactoe", place)
+        train(place, games=10, seed=1)
+        postgresql.ask(database, f"SET search_path TO game; {change}")
+        with pytest.raises(StoreError, match="nothing was changed"):
+            build("tictactoe", place, force=True)
+        assert postgresql.ask(database, "SELECT count(*), max(games) FROM game.agent") == [(1, 10)]
+        assert build("tictactoe", place, force=True, drop_agents=True).agents == ()
+    finally:
+        postgresql.ask(database, "DROP OWNED BY owner CASCADE; DROP ROLE owner")
+
+
 def test_of_two_programs_that_train_one_agent_the_later_is_told(server):
     place = postgresql.place(server)
     build("tictactoe", place)

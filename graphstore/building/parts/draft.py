@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
@@ -12,11 +12,10 @@ from uuid import uuid4
 from graphstore.building.parts.work import VERSION
 from graphstore.errors import PositionError, RulesError, StoreError, StoreExistsError
 from graphstore.store.folder.layout import MANIFEST, TABLES, WORK, draft_of
-from graphstore.util.files import put
+from graphstore.util.files import clear, explained, locked_folder, name_new, put
 
 OURS: Final = {MANIFEST, *TABLES}
 PLAN: Final = "plan.json"
-LOCK: Final = "lock"
 OLD: Final = "old"  # where the old folder is while the new one takes its name
 
 
@@ -37,10 +36,12 @@ class Draft:
         """Give it the name of its target, whose old contents are removed."""
         check_free(self._target, force=self._force)  # somebody may have made it meanwhile
         shutil.rmtree(self.path / WORK, ignore_errors=True)
-        if self._target.exists():
+        with suppress(OSError):
+            self._target.rmdir()  # if it is empty
+        if self._force and self._target.exists():
             self._target.rename(self.path.parent / OLD)
-        self.path.rename(self._target)
-        shutil.rmtree(self.path.parent, ignore_errors=True)
+        name_new(self.path, self._target)
+        clear(self.path.parent)
 
 
 def target_of(folder: str | os.PathLike[str]) -> Path:
@@ -96,46 +97,18 @@ def drafting(target: Path, plan: Mapping[str, Any], *, force: bool) -> Iterator[
     place = draft_of(target)
     if not (place / OLD).is_dir():
         check_free(target, force=force)
-    lock = _locked(place, target)
-    try:
+    busy = f"another build is writing {place}; wait for it, or name another folder"
+    with ExitStack() as stack:
+        with explained(target):
+            stack.enter_context(locked_folder(place, busy))
         if (place / OLD).is_dir() and not target.exists():
             (place / OLD).rename(target)  # a build was killed just before its end
         check_free(target, force=force)
-        yield Draft(_begun(place, plan, force=force), target, force=force)
-    except (RulesError, PositionError):  # to which the same call could only come again
-        shutil.rmtree(place, ignore_errors=True)
-        raise
-    finally:
-        os.close(lock)
-
-
-def _locked(place: Path, target: Path) -> int:
-    """Return an open file descriptor that keeps other builds away."""
-    while True:
         try:
-            place.mkdir(exist_ok=True)
-            lock = os.open(place / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
-        except FileNotFoundError:  # the build that wrote it has just ended
-            continue
-        except OSError as error:
-            raise StoreError(f"{target} cannot be written: {error.strerror}") from error
-        try:
-            with suppress(ImportError):  # no fcntl on Windows
-                import fcntl
-
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            with suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(lock), (place / LOCK).stat()):
-                    return lock
-        except BlockingIOError:
-            os.close(lock)
-            raise StoreError(
-                f"another build is writing {place}; wait for it, or name another folder"
-            ) from None
-        except BaseException:
-            os.close(lock)
+            yield Draft(_begun(place, plan, force=force), target, force=force)
+        except (RulesError, PositionError):  # to which the same call could only come again
+            clear(place)
             raise
-        os.close(lock)
 
 
 def _begun(place: Path, plan: Mapping[str, Any], *, force: bool) -> Path:
@@ -163,17 +136,11 @@ def _begun(place: Path, plan: Mapping[str, Any], *, force: bool) -> Path:
             f"{place} was begun otherwise ({differ}); give the same again to go on, or add --force "
             "(force=True) to begin anew"
         )
-    for old in place.iterdir():
-        if old.is_dir() and not old.is_symlink():
-            shutil.rmtree(old)
-        elif old.name != LOCK:
-            old.unlink()
+    clear(place)
     token = uuid4().hex[:8]
     path = place / token
-    try:
+    with explained(path):
         (path / WORK).mkdir(parents=True)
-    except OSError as error:
-        raise StoreError(f"{path} cannot be written: {error.strerror}") from error
     text = json.dumps({"version": VERSION, "plan": plan, "token": token})
     put(place / PLAN, lambda out: out.write(text.encode()))
     return path

@@ -258,7 +258,7 @@ class PostgresSchema:
 
     def agents_in(self) -> tuple[str, list[str]]:
         """Return the name of the game and of its agents, whatever its version; or nothing."""
-        with self.explained(), self.session() as connection:
+        with self.explained(UNCHANGED), self.session() as connection:
             return self.agents_seen(connection)
 
     def integrity(self) -> Iterator[str]:
@@ -274,21 +274,22 @@ class PostgresSchema:
             blake2b(f"graphstore {self._schema}".encode(), digest_size=8).digest(), signed=True
         )
         with self.explained(UNCHANGED), self.session() as connection:
-            self._check_target(connection, force=force)
+            self.check_target(connection, force=force)
             if not try_lock(connection, number):
                 raise StoreError(
                     f"another build is writing {self.address}; wait for it, or name another schema"
                 )
             sweep(connection)
             connection.rollback()  # the lock stays, and no transaction idles while it is solved
-            draft = PostgresDraft(self, connection, number)
+            draft = PostgresDraft(self, connection, number, force=force)
             try:
                 yield draft
             except BaseException:
                 draft.discard()
                 raise
 
-    def _check_target(self, connection: Connection, *, force: bool) -> None:
+    def check_target(self, connection: Connection, *, force: bool) -> None:
+        """Refuse a schema that must not be replaced, or cannot be."""
         there = self.there(connection)
         right = "SELECT pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE')"
         if there is not None and there.mark != MARK:
@@ -315,6 +316,7 @@ class PostgresSchema:
         there = self.there(connection)
         if there is None or there.mark != MARK:
             return "", []
+        connection.exec_driver_sql("SET LOCAL row_security = off")  # an error, not fewer rows
         game = connection.exec_driver_sql(f"SELECT name FROM {self.name}.game").scalar()
         known = text("SELECT pg_catalog.to_regclass(:name) IS NOT NULL")
         if not connection.scalar(known, {"name": f"{quoted(self._schema)}.agent"}):

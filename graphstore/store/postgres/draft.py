@@ -9,8 +9,8 @@ that database drops the draft.
 import re
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from typing import Any, Protocol
 
 import psycopg
 from sqlalchemy import Connection, Table, text
@@ -23,9 +23,6 @@ from graphstore.store.backend import UNCHANGED, WAIT, Carry
 from graphstore.store.migrating import migrate
 from graphstore.store.postgres.server import MARK
 from graphstore.util.signals import held_back
-
-if TYPE_CHECKING:
-    from graphstore.store.postgres.backend import PostgresSchema
 
 _PATIENCE = "200ms"  # how long those who come next wait behind a build that wants the lock
 
@@ -42,21 +39,42 @@ _TRY_LOCK = text("SELECT pg_catalog.pg_try_advisory_lock(:number)")
 _UNLOCK = text("SELECT pg_catalog.pg_advisory_unlock(:number)")
 
 
+class Target(Protocol):
+    """What a draft needs to know of the schema that it replaces."""
+
+    address: str
+
+    @property
+    def name(self) -> str:
+        """The schema, as SQL names it."""
+
+    def session(self) -> AbstractContextManager[Connection]:
+        """Yield a connection of its own."""
+
+    def there(self, connection: Connection) -> Any:
+        """Return the schema of that name, None if there is none."""
+
+    def agents_seen(self, connection: Connection) -> tuple[str, list[str]]:
+        """Return the name of the game and of its agents."""
+
+
 class PostgresDraft:
     """A schema that takes the place of another."""
 
-    def __init__(self, place: "PostgresSchema", connection: Connection, number: int) -> None:
+    def __init__(self, place: Target, connection: Connection, number: int, *, force: bool) -> None:
         """Begin a draft.
 
         Args:
             place: what it will replace.
             connection: to its database; holds the lock of the place.
             number: of that lock.
+            force: whether it may replace a game.
         """
         self._place = place
         self._connection = connection
         self._run = connection.exec_driver_sql
         self._number = number
+        self._force = force
         self._name = ""
         self._others: list[Connection] = []
         self._seen = False  # by others
@@ -107,6 +125,7 @@ class PostgresDraft:
     def put(self, carry: Carry | None) -> None:
         """Give the draft the name of the old schema, which is dropped; and commit."""
         place = self._place
+        place.check_target(self._connection, force=self._force)
         if place.there(self._connection) is not None:
             self._lock()
             if carry is not None and place.agents_seen(self._connection)[1]:

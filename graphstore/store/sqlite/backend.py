@@ -21,10 +21,10 @@ from graphstore.store import schema
 from graphstore.store.backend import UNCHANGED, WAIT
 from graphstore.store.folder.layout import is_folder
 from graphstore.store.sql import Answer, Function, Statement, run
-from graphstore.store.sqlite.draft import SqliteDraft, check_target, take_over
-from graphstore.store.sqlite.opening import blame, connect, explained, refuse_traps
+from graphstore.store.sqlite.draft import SqliteDraft, agents_seen, check_target
+from graphstore.store.sqlite.opening import application_id, blame, connect, explained, refuse_traps
 from graphstore.store.sqlite.rows import Selecting
-from graphstore.util.signals import held_back
+from graphstore.util.files import locked_file
 
 CACHE = 64 * 2**20  # bytes of a file, at most, that a connection keeps in memory
 _STEPS = 100_000  # of SQLite's virtual machine between two chances to interrupt it
@@ -159,8 +159,8 @@ class SqliteFile:
             yield Selecting(connection)
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """Lend a connection in a transaction that no other writer is in; commit it at the end.
+    def writing(self, *, foreign_keys: bool = True) -> Iterator[Connection]:
+        """Yield a connection in a transaction that no other writer is in; commit it at the end.
 
         A trainer that waited for a build finds another file in its place, and opens it.
         """
@@ -176,7 +176,7 @@ class SqliteFile:
             before = self.path.stat()
             with engine.connect() as connection:
                 connection.exec_driver_sql("PRAGMA trusted_schema = OFF")
-                connection.exec_driver_sql("PRAGMA foreign_keys = ON")
+                connection.exec_driver_sql(f"PRAGMA foreign_keys = {foreign_keys:d}")
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
                 if not os.path.samestat(before, self.path.stat()):
                     continue  # a build has put another file in its place, which is the one to use
@@ -191,30 +191,19 @@ class SqliteFile:
         A write that another program was killed in is rolled back first.
         """
         _check_header(self.path)
-        with closing(sqlite3.connect(self.path)) as connection:
-            connection.execute("PRAGMA schema_version").fetchall()
-        # The driver itself would begin a transaction only at the first INSERT or the like.
-        driver = partial(sqlite3.connect, self.path, isolation_level=None)
-        engine = create_engine("sqlite://", creator=driver, poolclass=NullPool)
-        with engine.begin() as begun:
-            begun.exec_driver_sql("BEGIN IMMEDIATE")
-            yield begun
+        with self.writing(foreign_keys=False) as connection:
+            yield connection
 
     def agents_in(self) -> tuple[str, list[str]]:
-        """Return the game and the agents of a file of any version, or anything else."""
-        if not self.path.exists():
-            return "", []
-        try:
-            with closing(connect(self.path)) as connection:
-                refuse_traps(connection, self.path)
-                (game,) = connection.execute("SELECT name FROM game").fetchone()
-                there = "SELECT 1 FROM sqlite_master WHERE name = 'agent'"
-                if not connection.execute(there).fetchall():
-                    return str(game), []
-                rows = connection.execute("SELECT name FROM agent ORDER BY name").fetchall()
-                return str(game), [str(name) for (name,) in rows]
-        except (sqlite3.Error, TypeError):
-            return "", []
+        """Return the game and the agents of a file of any version, or of any other file.
+
+        A write that another program was killed in is rolled back first.
+        """
+        with self.explained(UNCHANGED):
+            if not self.path.exists() or application_id(self.path) is None:
+                return "", []
+            with closing(connect(self.path, "mode=rw")) as connection:
+                return agents_seen(connection, self.path)
 
     def integrity(self) -> Iterator[str]:
         """Yield what the database manager itself finds wrong, a line each."""
@@ -226,34 +215,16 @@ class SqliteFile:
 
     @contextmanager
     def draft(self, *, force: bool) -> Iterator[SqliteDraft]:
-        """Lend a draft that can take the place of the file; if it does not, nothing is left of it.
-
-        The draft is locked while it is written; what a killed build left is not locked, and is
-        taken over.
-        """
+        """Yield a draft that can take the place of the file; if it does not, none is left."""
         with explained(self.path, UNCHANGED):
             check_target(self.path, force=force)
             path = self.path.with_name(f".{self.path.name}.building")
-            lock = None
-            try:
-                with held_back():
-                    lock = take_over(path)
-                yield SqliteDraft(self, path, lock)
-            except BaseException:
-                if lock is not None:  # else it is another build's
-                    path.unlink(missing_ok=True)
-                raise
-            finally:
-                if lock is not None:
-                    os.close(lock)
+            with locked_file(path):
+                yield SqliteDraft(self.path, path, force=force)
 
 
 def _check_header(path: Path) -> None:
-    """Refuse a file that graphstore did not write.
-
-    SQLite reads it, since a process that closes any descriptor of a file of its own drops all its
-    locks on it; and without journals, which another program may have left.
-    """
+    """Refuse a file that graphstore did not write."""
     with explained(path):
         if not path.exists():
             raise StoreMissingError(f"there is no file {path}; graphstore build GAME --db {path}")
@@ -267,12 +238,5 @@ def _check_header(path: Path) -> None:
             raise NotAStoreError(f"{path} is a {kind}, not a graphstore database")
         if not os.access(path, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        with closing(connect(path, "&immutable=1")) as connection:
-            try:
-                (found,) = connection.execute("PRAGMA application_id").fetchone()
-            except sqlite3.DatabaseError as error:
-                if error.sqlite_errorname != "SQLITE_NOTADB":
-                    raise
-                found = None
-        if found != schema.APPLICATION_ID:
+        if application_id(path) != schema.APPLICATION_ID:
             raise NotAStoreError(f"{path} is not a graphstore database")

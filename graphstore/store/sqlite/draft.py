@@ -4,10 +4,9 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, create_engine
 from sqlalchemy.pool import NullPool
@@ -17,19 +16,17 @@ from graphstore.solver.estimate import sized
 from graphstore.store import schema
 from graphstore.store.backend import REPLACE, UNCHANGED, WAIT, Carry
 from graphstore.store.migrating import migrate
-from graphstore.store.sqlite.opening import explained
-
-if TYPE_CHECKING:
-    from graphstore.store.sqlite.backend import SqliteFile
+from graphstore.store.sqlite.opening import application_id, connect, explained, refuse_traps
+from graphstore.util.files import WINDOWS, name_new, refuse_existing, sync
 
 
 class SqliteDraft:
-    """A file beside the target, which will be renamed."""
+    """A locked file beside the target, which will be renamed."""
 
-    def __init__(self, place: "SqliteFile", path: Path, lock: int) -> None:
-        self._place = place
+    def __init__(self, target: Path, path: Path, *, force: bool) -> None:
+        self._target = target
         self._path = path
-        self._lock = lock
+        self._force = force
         self._filling: Connection
 
     def check_space(self, needed: int) -> None:
@@ -69,30 +66,52 @@ class SqliteDraft:
     def put(self, carry: Carry | None) -> None:
         """Put the draft in the place of the file.
 
-        Until then nothing can be written to the old file whose agents are carried over, so that
-        no game is lost.
+        Until then nothing can be written to the old file whose agents are kept: no game that an
+        agent learns from is lost, nor is an agent that is new.
         """
-        target = self._place.path
+        target = self._target
+        if not self._force:
+            refuse_existing(target)
         with ExitStack() as stack:
-            if carry is not None and self._place.agents_in()[1]:
-                held = stack.enter_context(closing(sqlite3.connect(target, timeout=WAIT)))
-                held.execute("PRAGMA journal_mode = DELETE").fetchall()
-                held.execute("BEGIN IMMEDIATE")
-                driver = partial(sqlite3.connect, self._path, isolation_level=None)
-                engine = create_engine("sqlite://", creator=driver, poolclass=NullPool)
-                with engine.connect() as copy:
-                    old = f"{target.absolute().as_uri()}?mode=ro"
-                    # A killed build would leave a journal, and the draft, like its first pages,
-                    # needs none.
-                    copy.exec_driver_sql("PRAGMA journal_mode = OFF")
-                    copy.exec_driver_sql("ATTACH ? AS old", (old,))
-                    copy.exec_driver_sql("BEGIN")
-                    carry(copy, "old", "main")
-                    copy.commit()
-            os.fsync(self._lock)
-            _settle(target)
-            self._path.replace(target)
-        _sync_folder(target.absolute().parent)
+            if target.exists():
+                sync(self._path)  # most of it, before others have to wait
+                with suppress(NotAStoreError) if carry is None else nullcontext():
+                    self._hold(stack, carry)
+            sync(self._path)
+            for end in ("-wal", "-shm", "-journal"):  # SQLite would apply them to the new file
+                target.with_name(target.name + end).unlink(missing_ok=True)
+            if WINDOWS:
+                stack.close()  # no open file can be replaced there
+            if self._force:
+                self._path.replace(target)
+            else:
+                name_new(self._path, target)
+        sync(target.absolute().parent)
+
+    def _hold(self, stack: ExitStack, carry: Carry | None) -> None:
+        """Keep others from writing to the old file, if it is SQLite's; copy its agents."""
+        with explained(self._target, UNCHANGED):
+            if application_id(self._target) is None:
+                return
+            old = stack.enter_context(closing(connect(self._target, "mode=rw", timeout=WAIT)))
+            old.execute("PRAGMA journal_mode = DELETE").fetchall()  # and there is no WAL
+            old.execute("BEGIN IMMEDIATE")
+            if carry is not None and agents_seen(old, self._target)[1]:
+                self._copy_agents(carry)
+
+    def _copy_agents(self, carry: Carry) -> None:
+        driver = partial(
+            sqlite3.connect, self._path.absolute().as_uri(), isolation_level=None, uri=True
+        )
+        engine = create_engine("sqlite://", creator=driver, poolclass=NullPool)
+        with engine.connect() as copy:
+            old = f"{self._target.absolute().as_uri()}?mode=ro"
+            # A killed build would leave a journal, and the draft, like its first pages, needs none.
+            copy.exec_driver_sql("PRAGMA journal_mode = OFF")
+            copy.exec_driver_sql("ATTACH ? AS old", (old,))
+            copy.exec_driver_sql("BEGIN")
+            carry(copy, "old", "main")
+            copy.commit()
 
 
 def check_target(target: Path, *, force: bool) -> None:
@@ -107,52 +126,19 @@ def check_target(target: Path, *, force: bool) -> None:
         raise StoreError(f"{target} is a pipe or device, which a database cannot replace")
 
 
-def take_over(draft: Path) -> int:
-    """Return an open file descriptor of an empty draft that no other build is writing."""
-    while True:
-        lock = os.open(draft, os.O_RDWR | os.O_CREAT, 0o666)
-        try:
-            with suppress(ImportError):  # no fcntl on Windows, where an open file cannot be taken
-                import fcntl
+def agents_seen(connection: sqlite3.Connection, path: Path) -> tuple[str, list[str]]:
+    """Return the name of the game and of its agents, as a connection to a file sees them."""
+    refuse_traps(connection, path)
+    agents, games = _names(connection, "agent"), _names(connection, "game")
+    return (games or [""])[0], agents
 
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if draft.exists() and os.path.samestat(os.fstat(lock), draft.stat()):
-                os.ftruncate(lock, 0)
-                return lock
-        except BlockingIOError:
-            os.close(lock)
-            raise StoreError(
-                f"another build is writing {draft}; wait for it, or name another file"
-            ) from None
-        except BaseException:
-            os.close(lock)
+
+def _names(connection: sqlite3.Connection, table: str) -> list[str]:
+    """Return the names in a table, and none if there is no such table."""
+    try:
+        rows = connection.execute(f"SELECT name FROM {table} NOT INDEXED").fetchall()
+    except sqlite3.OperationalError as error:
+        if not str(error).startswith("no such table"):
             raise
-        os.close(lock)  # the build that wrote it has just renamed it
-
-
-def _settle(target: Path) -> None:
-    """Let SQLite fold a journal that lies beside the old file into it, or it would hit the new."""
-    journals = [target.with_name(target.name + end) for end in ("-wal", "-shm", "-journal")]
-    if not any(journal.exists() for journal in journals):
-        return
-    if target.exists():
-        with (
-            suppress(NotAStoreError),
-            explained(target, UNCHANGED),
-            closing(sqlite3.connect(target, timeout=1)) as old,
-        ):
-            old.execute("PRAGMA journal_mode = DELETE").fetchall()
-            old.execute("SELECT count(*) FROM sqlite_master").fetchall()
-            if any(journal.exists() for journal in journals):
-                raise StoreError(f"{target} is being written by another program; close it first")
-    for journal in journals:  # of a file that is gone, or that SQLite itself cannot read
-        journal.unlink(missing_ok=True)
-
-
-def _sync_folder(folder: Path) -> None:
-    with suppress(OSError):  # not every file system has folders that can be synced
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        return []
+    return sorted(str(name) for (name,) in rows)

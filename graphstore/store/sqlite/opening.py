@@ -16,10 +16,25 @@ from graphstore.errors import GraphstoreError, NotAStoreError, StoreError, shown
 from graphstore.store.schema import metadata, state
 
 
-def connect(path: Path, how: str = "") -> sqlite3.Connection:
-    """Return a read-only connection of the standard library's driver."""
-    uri = f"{path.absolute().as_uri()}?mode=ro{how}"
-    return careful(sqlite3.connect(uri, uri=True, check_same_thread=False))
+def connect(path: Path, how: str = "mode=ro", *, timeout: float = 5) -> sqlite3.Connection:
+    """Return a connection of the standard library's driver to a file that exists, read-only."""
+    uri = f"{path.absolute().as_uri()}?{how}"
+    return careful(sqlite3.connect(uri, timeout, uri=True, check_same_thread=False))
+
+
+def application_id(path: Path) -> int | None:
+    """Return the number that tells whose file it is, or None if it is not SQLite's.
+
+    SQLite reads it, as a process that closes a descriptor of its own drops all its locks on a file;
+    `immutable` disregards the locks and journals of other programs.
+    """
+    with closing(connect(path, "mode=ro&immutable=1")) as connection:
+        try:
+            return int(connection.execute("PRAGMA application_id").fetchone()[0])
+        except sqlite3.DatabaseError as error:
+            if error.sqlite_errorname != "SQLITE_NOTADB":
+                raise
+            return None
 
 
 @contextmanager
