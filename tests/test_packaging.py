@@ -37,7 +37,7 @@ def test_the_sdist_holds_what_the_tests_need(built: Path) -> None:
     (sdist,) = built.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    assert {"README.md", "LICENSE", "migrations/env.py", "tests/test_packaging.py"} <= names
+    assert {"README.md", "LICENSE", "migrations/env.py", "tests/conftest.py"} <= names
 
 
 def test_the_wheel_alone_builds_and_shows_tictactoe(built: Path, tmp_path: Path) -> None:
