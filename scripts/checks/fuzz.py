@@ -45,7 +45,6 @@ from graphstore.play.opponents import agent_name, read_opponent
 from graphstore.play.standings import summaries
 from graphstore.rules.game import IN_PLAY, Game
 from graphstore.web import addresses
-from graphstore.web.application import application
 
 MEMORY = 200  # MB
 PAGE = 4096  # bytes of a database that are damaged together
@@ -590,6 +589,8 @@ def run(line: Sequence[str], typed: bytes = b"") -> tuple[int, str, str]:
 
 def explorer(stack: ExitStack, path: Path) -> Parser:
     """Return what answers the URLs of the explorer."""
+    from graphstore.web.application import application
+
     runner = stack.enter_context(asyncio.Runner())
     site = application([Store.open(path)])
     stack.callback(site.close)
