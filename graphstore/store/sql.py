@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from graphstore.errors import GraphstoreError, QueryError
 from graphstore.util import signals
-from graphstore.util.forks import Owned
+from graphstore.util.forks import Owned, closed_on_error
 
 _ACTIONS = {
     sqlite3.SQLITE_SELECT,
@@ -281,7 +281,7 @@ def run(
             answer, there are more rows.
     """
     watch = Watch(statement.seconds)
-    try:
+    with closed_on_error(connection.close):
         try:
             guard(connection, functions, watch)
             connection.set_progress_handler(watch.look, _STEPS)
@@ -292,9 +292,6 @@ def run(
             raise QueryError(NOTHING)
         columns = [column[0] for column in cursor.description]
         return Answer(columns, _pages(cursor, watch), connection.close, watch, statement.rows)
-    except BaseException:
-        connection.close()
-        raise
 
 
 def _pages(cursor: sqlite3.Cursor, watch: Watch) -> Iterator[list[Row]]:

@@ -2,12 +2,23 @@
 
 import ctypes
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Generic, TypeVar
 
 from graphstore.errors import GraphstoreError
 
 T = TypeVar("T")
+
+
+@contextmanager
+def closed_on_error(close: Callable[[], object]) -> Iterator[None]:
+    """Close a connection if the block raises an error; else it stays open."""
+    try:
+        yield
+    except BaseException:
+        close()
+        raise
 
 
 class Owned(Generic[T]):

@@ -25,6 +25,7 @@ from graphstore.store.functions import functions, not_a_position
 from graphstore.store.sql import MEMORY, NOTHING, SEVERAL, WRITES, Answer, Statement, Watch, paged
 from graphstore.store.tokens import numbered
 from graphstore.util import own_process
+from graphstore.util.forks import closed_on_error
 
 VIEWS: Final = ("best_move", "q_table", "census")
 """Those of a database that a folder has, too: there are no agents in it."""
@@ -79,12 +80,9 @@ def run(
         return [column[0] for column in connection.description or ()]
 
     session = Session(connection, watch, room)
-    try:
+    with closed_on_error(session.close):
         columns = session.do(begin)
         return Answer(columns, paged(session.fetch), session.close, watch, statement.rows)
-    except BaseException:
-        session.close()
-        raise
 
 
 def _furnish(connection: duckdb.DuckDBPyConnection, path: Path, contents: Contents) -> None:

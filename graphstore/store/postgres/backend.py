@@ -34,6 +34,7 @@ from graphstore.store.postgres.rows import Selecting
 from graphstore.store.postgres.server import MARK, Address, check_name, explained, quoted
 from graphstore.store.postgres.sql import run
 from graphstore.store.sql import Answer, Function, Statement
+from graphstore.util.forks import closed_on_error
 
 _OURS = text(
     "SELECT nspname FROM pg_catalog.pg_namespace "
@@ -210,11 +211,8 @@ class PostgresSchema:
     def sql(self, statement: Statement, functions: Mapping[str, Function], digest: str) -> Answer:
         """Return the rows of a user's statement, which can only read."""
         connection = server.connect(self._at, reads=True)
-        try:
+        with closed_on_error(connection.close):
             self._check_same(connection, digest)
-        except BaseException:
-            connection.close()
-            raise
         return run(connection, statement, functions)
 
     @contextmanager

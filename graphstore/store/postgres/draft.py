@@ -54,6 +54,9 @@ class Target(Protocol):
     def there(self, connection: Connection) -> Any:
         """Return the schema of that name, None if there is none."""
 
+    def check_target(self, connection: Connection, *, force: bool) -> None:
+        """Refuse a schema that cannot be replaced, or must not be."""
+
     def agents_seen(self, connection: Connection) -> tuple[str, list[str]]:
         """Return the name of the game and of its agents."""
 

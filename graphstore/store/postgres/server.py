@@ -15,6 +15,7 @@ from psycopg.types.string import StrDumper, TextLoader
 from sqlalchemy.exc import DBAPIError
 
 from graphstore.errors import NotAStoreError, StoreError
+from graphstore.util.forks import closed_on_error
 
 MARK: Final = "graphstore: a solved game"
 """The comment on a schema that this package made; it replaces no other."""
@@ -100,19 +101,17 @@ def connect(address: Address, *, reads: bool, autocommit: bool = False) -> psyco
         autocommit: whether every statement is a transaction.
     """
     connection = psycopg.connect(address.conninfo, context=_VALUES, autocommit=True)
-    try:
+    with closed_on_error(connection.close):
         if address.schema is not None:
             connection.execute(
                 sql.SQL("SET search_path TO {}").format(sql.Identifier(address.schema))
             )
-        connection.execute("SET quote_all_identifiers = off")  # else views read otherwise
+        # Else views, and texts with a backslash, would read otherwise.
+        connection.execute("SET quote_all_identifiers = off; SET standard_conforming_strings = on")
         if reads:
             connection.read_only = True
             connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.autocommit = autocommit
-    except BaseException:
-        connection.close()
-        raise
     return connection
 
 

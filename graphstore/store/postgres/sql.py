@@ -15,6 +15,7 @@ from graphstore.errors import QueryError
 from graphstore.store.postgres.server import begin, said
 from graphstore.store.sql import NOTHING, SEVERAL, WRITES, Answer, Row, Statement, Watch, paged
 from graphstore.store.tokens import is_empty, numbered
+from graphstore.util.forks import closed_on_error
 
 _DIALECT = "postgresql"
 _LONGEST_S = 2_000_000  # seconds: the server takes no more
@@ -47,7 +48,7 @@ def run(
         except (psycopg.Error, UnicodeError) as error:
             raise wrong(error, functions, watch) from error
 
-    try:
+    with closed_on_error(close):
         if is_empty(statement.text, _DIALECT):
             raise QueryError(NOTHING)
         typed, bound = numbered(statement.text, statement.parameters, _DIALECT)
@@ -61,9 +62,6 @@ def run(
             raise QueryError("the statement gives no columns; name some")
         columns = [column.name for column in cursor.description]
         return Answer(columns, paged(fetch), close, watch, statement.rows)
-    except BaseException:
-        close()
-        raise
 
 
 def limit(connection: psycopg.Connection[Any], watch: Watch) -> None:

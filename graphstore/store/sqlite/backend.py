@@ -25,6 +25,7 @@ from graphstore.store.sqlite.draft import SqliteDraft, agents_seen, check_target
 from graphstore.store.sqlite.opening import application_id, blame, connect, explained, refuse_traps
 from graphstore.store.sqlite.rows import Selecting
 from graphstore.util.files import locked_file
+from graphstore.util.forks import closed_on_error
 
 CACHE = 64 * 2**20  # bytes of a file, at most, that a connection keeps in memory
 _STEPS = 100_000  # of SQLite's virtual machine between two chances to interrupt it
@@ -112,19 +113,20 @@ class SqliteFile:
             StoreReplacedError: another file has taken the place of the one that was opened.
         """
         connection = connect(self.path)
-        if self._file is None or os.path.samestat(self.path.stat(), self._file):
-            return connection
-        connection.close()
-        raise StoreReplacedError(
-            f"{self.path} was replaced by another build meanwhile; open it anew"
-        )
+        with closed_on_error(connection.close):
+            if self._file is not None and not os.path.samestat(self.path.stat(), self._file):
+                raise StoreReplacedError(
+                    f"{self.path} was replaced by another build meanwhile; open it again"
+                )
+        return connection
 
     def engine(self) -> Engine:
         """Return an engine whose connections only read, and keep in memory what they have read."""
 
         def remembering() -> sqlite3.Connection:
             connection = self.connect()
-            connection.execute(f"PRAGMA cache_size = -{CACHE // 1024}")
+            with closed_on_error(connection.close):
+                connection.execute(f"PRAGMA cache_size = -{CACHE // 1024}")
             return connection
 
         return create_engine(

@@ -14,6 +14,7 @@ from sqlalchemy.exc import DBAPIError
 
 from graphstore.errors import GraphstoreError, NotAStoreError, StoreError, shown
 from graphstore.store.schema import metadata, state
+from graphstore.util.forks import closed_on_error
 
 
 def connect(path: Path, how: str = "mode=ro", *, timeout: float = 5) -> sqlite3.Connection:
@@ -74,9 +75,10 @@ _PLAIN: Final = re.compile(r"create table\s(?!.*\bas\b)", re.IGNORECASE | re.DOT
 
 def careful(connection: sqlite3.Connection) -> sqlite3.Connection:
     """Return a connection to which the SQL in its file is no more than data."""
-    connection.execute("PRAGMA trusted_schema = OFF")  # views call SQLite's harmless functions only
-    connection.execute("PRAGMA cell_size_check = ON")
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
+    with closed_on_error(connection.close):
+        connection.execute("PRAGMA trusted_schema = OFF")  # views call harmless functions only
+        connection.execute("PRAGMA cell_size_check = ON")
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
     return connection
 
 
