@@ -127,12 +127,21 @@ def server() -> Iterator[str]:
         yield address
 
 
+@pytest.fixture(scope="session")
+def tictactoe_schema(server) -> str:
+    """The address of tic-tac-toe on the server; no test may change it."""
+    return build("tictactoe", server).file
+
+
 @pytest.fixture(scope="session", params=DATABASES)
 def built(request, tictactoe_db) -> str:
-    """The address of tic-tac-toe in a database of either kind; no test may change it."""
+    """The address of tic-tac-toe in a database of either kind; no test may change it.
+
+    Where tests of both kinds take turns, this is asked for each kind more than once.
+    """
     if request.param == "sqlite":
         return str(tictactoe_db)
-    return build("tictactoe", request.getfixturevalue("server")).file
+    return request.getfixturevalue("tictactoe_schema")
 
 
 @pytest.fixture(params=DATABASES)

@@ -11,7 +11,7 @@ from graphstore.building.parts import build
 from graphstore.building.parts.crew import Alone, Crew
 from graphstore.building.saving import Clock, Report
 from graphstore.errors import StoreError, StoreExistsError
-from graphstore.games import find_game
+from graphstore.games import are_those_of, find_game
 from graphstore.rules.game import Game, Progress, quiet
 from graphstore.solver.estimate import sized
 from graphstore.store.backend import REPLACE
@@ -155,8 +155,9 @@ def _beside(place: Any, game: Game) -> Path:
 def _is_same(folder: Path, game: Game, below: tuple[str, ...]) -> bool:
     """Return whether a folder, which an earlier build has left, is of this game."""
     contents = Folder.open(folder).contents
-    found = (contents.info["name"], contents.info["rules"], contents.below)
-    return found == (game.name, game.rules, below)
+    name, rules = contents.info["name"], contents.info["rules"]
+    same = name == game.name and are_those_of(game, name, rules)
+    return same and contents.below == below
 
 
 def _crew(where: str | None, memory: int | None) -> AbstractContextManager[Crew]:

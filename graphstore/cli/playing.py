@@ -73,7 +73,7 @@ def play(
     """
     from graphstore.cli import console, terminal
     from graphstore.play.match import PERSON, Match
-    from graphstore.play.training import learn_from
+    from graphstore.play.training import check_size, learn_from
 
     if moves is not None and PERSON not in (you, against):
         raise click.UsageError("--moves are a person's, and nobody here is one")
@@ -87,6 +87,8 @@ def play(
             first = "machine" if forced else "you"
         seats = (you, against) if first == "you" else (against, you)
         match = Match(store, *seats, start=position, seed=seed)
+        if learn and match.agents:
+            check_size(store)  # before the game, not after it
         screen = console.out(talk=as_json)
         interrupted = False
         try:

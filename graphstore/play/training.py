@@ -102,11 +102,7 @@ def train(
                 f"{store.address} holds a strategy for {store.info['name']}, in which one player "
                 "has no choice; agents learn whole games"
             )
-        if store.info["moves"] > LARGEST:
-            raise TooLargeError(
-                f"{store.address} has {store.info['moves']:,} moves; agents take {LARGEST:,} at "
-                "most"
-            )
+        check_size(store)
         known = agents.find(store, agent)
         _check(known, agent, seed, {name: getattr(given, name) for name in settings})
         wanted = given if known is None else known.settings
@@ -139,6 +135,17 @@ def train(
     )
 
 
+def check_size(store: Store) -> None:
+    """Refuse a database whose graph is too large for agents to learn.
+
+    Raises:
+        TooLargeError: it has more than `LARGEST` moves.
+    """
+    moves = store.info["moves"]
+    if moves > LARGEST:
+        raise TooLargeError(f"{store.address} has {moves:,} moves; agents take {LARGEST:,} at most")
+
+
 def learn_from(match: Match) -> list[str]:
     """Let the agents that played a match learn from it, and save them; return their names.
 
@@ -146,10 +153,12 @@ def learn_from(match: Match) -> list[str]:
 
     Raises:
         StoreError: the file cannot be written.
+        TooLargeError: see `check_size`.
     """
-    if not match.over:
+    if not match.over or not match.agents:
         return []
     store = match.store
+    check_size(store)
     arena = Arena.of(store.graph())
     rows = {state: row for row, state in enumerate(arena.state.tolist())}
     winner = match.result.winner or 0

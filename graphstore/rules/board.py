@@ -4,7 +4,7 @@ A board is read off the text of a position, so it needs no rules.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -78,30 +78,6 @@ def depth_after(value: int, win_depth: int | None, lose_depth: int | None) -> in
     return {LOSS: win_depth, DRAW: None, WIN: lose_depth}[value]
 
 
-class LooksLikeMove(Protocol):
-    """What is needed of a `graphstore.store.probe.Move`."""
-
-    @property
-    def move(self) -> int:
-        """See `graphstore.store.probe.Move`."""
-
-    @property
-    def position(self) -> str:
-        """See `graphstore.store.probe.Move`."""
-
-    @property
-    def value(self) -> int:
-        """See `graphstore.store.probe.Move`: the child's."""
-
-    @property
-    def win_depth(self) -> int | None:
-        """See `graphstore.store.probe.Move`."""
-
-    @property
-    def lose_depth(self) -> int | None:
-        """See `graphstore.store.probe.Move`."""
-
-
 def board_of(text: str, game: Game | None = None) -> Board | None:
     """Return the cells of a position's text; None if it shows none.
 
@@ -125,14 +101,14 @@ def board_of(text: str, game: Game | None = None) -> Board | None:
 
 
 def choices(
-    game: Game | None, text: str, moves: Sequence[LooksLikeMove], name: Callable[[int], str] = str
+    game: Game | None, text: str, moves: Sequence[Any], name: Callable[[int], str] = str
 ) -> list[Choice]:
     """Return the moves of a position, in the order given, with the cells that they concern.
 
     Args:
         game: its rules, if they are known.
         text: the position.
-        moves: what a probe says of them, in the orientation of the text.
+        moves: `graphstore.store.probe.Move` of each, in the orientation of the text.
         name: what people call a move.
     """
     before = board_of(text, game)
@@ -246,9 +222,7 @@ def _drawn(picture: str) -> Board | None:
     return Board(tuple(rows), " ".join(beside), (height, width))
 
 
-def _concerned(
-    game: Game | None, before: Board | None, move: LooksLikeMove
-) -> tuple[int | None, int | None]:
+def _concerned(game: Game | None, before: Board | None, move: Any) -> tuple[int | None, int | None]:
     """Return the cell where a move puts a mark, and the one that it comes from."""
     if game is not None and game.shape is not None:
         return move.move, None

@@ -32,7 +32,6 @@ def _read(*names: str) -> Select[Any]:
 
 
 _STATE = _read(*(column.name for column in schema.state.c if column.name != "winner"))
-_UNSOLVED = _read("id", "position", "ply", "to_move", "ended", "value", "orbit")
 _EDGE = select(schema.edge)
 
 
@@ -58,13 +57,6 @@ def load(connection: Connection, name: str, *, below: int | None = None) -> Game
     graph = _graph(name, states, edges)
     graph.solution = _solution(states)
     return graph
-
-
-def load_unsolved(connection: Connection, name: str) -> GameGraph:
-    """Return the graph alone, of which every schema has the columns: for upgrades to solve."""
-    states = columns(connection, [_UNSOLVED.order_by(schema.state.c.id)])
-    edges = columns(connection, [_EDGE.order_by(schema.edge.c.parent, schema.edge.c.move)])
-    return _graph(name, states, edges)
 
 
 def _graph(name: str, states: dict[str, Any], edges: dict[str, Any]) -> GameGraph:

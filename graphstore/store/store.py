@@ -27,7 +27,7 @@ from graphstore.errors import (
     StoreReplacedError,
 )
 from graphstore.games import are_those_of, find_builtin
-from graphstore.rules.game import Game
+from graphstore.rules.game import Game, one_thread_at_a_time
 from graphstore.rules.notebook import facts, or_none
 from graphstore.store import probe as query
 from graphstore.store import schema
@@ -67,6 +67,8 @@ class Store:
         except BaseException:
             self.close()
             raise
+        if rules is not None:
+            one_thread_at_a_time(rules)
         built_by = (self.info["name"], self.info["rules"])
         if rules is not None and not are_those_of(rules, *built_by):
             warnings.warn(
