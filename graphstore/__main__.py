@@ -14,7 +14,7 @@ SOON = 0.001  # seconds
 
 
 def run() -> None:
-    """Run `graphstore.cli.main.main`; Ctrl-C is one line also while it is imported, or when it ends."""
+    """Run `cli.main.main`; Ctrl-C is one line also while it is imported, or when it ends."""
     done = False
 
     def interrupt(*_: Any) -> None:

@@ -1,20 +1,34 @@
 """What alembic runs to bring a database up to date.
 
-graphstore hands over the connection. By hand, from a checkout: alembic -x db=FILE upgrade head.
+graphstore hands over the connection. By hand, from a checkout: alembic -x db=ADDRESS upgrade head,
+where ADDRESS is a file or postgresql://USER@HOST/DATABASE?schema=NAME.
 """
 
-from alembic import context
-from sqlalchemy import Connection, create_engine
+from typing import Any
 
+from alembic import context
+from alembic.util import CommandError
+from sqlalchemy import Connection
+
+from graphstore.errors import GraphstoreError
 from graphstore.store.digests import of_row
 from graphstore.store.schema import create_views, digest, metadata, objects
+from graphstore.store.store import find_place
 
 
 def migrate(connection: Connection) -> None:
-    """Run the revisions, then renew the views, and the digests of all that was made."""
-    context.configure(connection=connection, target_metadata=metadata, render_as_batch=True)
+    """Run the revisions; after any, renew the views and the digests of all that was made."""
+    applied: list[Any] = []
+    context.configure(
+        connection=connection,
+        target_metadata=metadata,
+        render_as_batch=True,
+        on_version_apply=lambda step, **_: applied.append(step),
+    )
     with context.begin_transaction():
         context.run_migrations()
+        if not applied:
+            return
         create_views(connection)
         connection.execute(digest.delete().where(digest.c.name.startswith("schema.")))
         made = of_row("schema", objects(connection))
@@ -22,11 +36,24 @@ def migrate(connection: Connection) -> None:
         connection.execute(digest.insert(), rows)
 
 
+def by_hand(address: str | None) -> None:
+    """Migrate the database that was named on alembic's command line."""
+    if not address:
+        raise CommandError(
+            "which database? alembic -x db=FILE ..., or "
+            "alembic -x db=postgresql://USER@HOST/DATABASE?schema=NAME ..."
+        )
+    try:
+        place = find_place(address).located()
+        place.revision()  # refuses what graphstore did not write
+        with place.explained("nothing was changed"), place.upgrading() as connection:
+            migrate(connection)
+    except GraphstoreError as error:
+        raise CommandError(str(error)) from error
+
+
 handed_over: Connection | None = context.config.attributes.get("connection")
 if handed_over is not None:
     migrate(handed_over)
 else:
-    file = context.get_x_argument(as_dictionary=True)["db"]
-    with create_engine(f"sqlite:///{file}").connect() as opened:
-        migrate(opened)
-        opened.commit()
+    by_hand(context.get_x_argument(as_dictionary=True).get("db"))

@@ -174,7 +174,10 @@ def server() -> Iterator[str]:
 
 @pytest.fixture(scope="session", params=DATABASES)
 def built(request, tictactoe_db) -> str:
-    """The address of tic-tac-toe in a database of either kind; no test may change it."""
+    """The address of tic-tac-toe in a database of either kind; no test may change it.
+
+    Where tests of both kinds take turns, this is asked for each kind more than once.
+    """
     if request.param == "sqlite":
         return str(tictactoe_db)
     return build("tictactoe", postgresql.database(request.getfixturevalue("server"))).file

@@ -7,7 +7,7 @@ import numpy as np
 
 from graphstore.building.saving import Clock, Report, save
 from graphstore.errors import StoreExistsError
-from graphstore.games import rules_of
+from graphstore.games import are_those_of, rules_of
 from graphstore.rules.game import Game, Ints, Progress, quiet
 from graphstore.solver.exploration import explore
 from graphstore.solver.solution import solve
@@ -84,7 +84,7 @@ def _starts_in(place: Place, game: Game, new: Ints) -> Ints:
     """
     with Store.at(place) as store:
         info = store.info
-        if (info["name"], info["rules"]) != (game.name, game.rules):
+        if info["name"] != game.name or not are_those_of(game, info["name"], info["rules"]):
             raise StoreExistsError(
                 f"{place.address} has {info['name']} {info['rules']}, to which positions of "
                 f"{game.name} {game.rules} cannot be added; {REPLACE}"

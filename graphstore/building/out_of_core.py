@@ -12,7 +12,7 @@ from graphstore.building.parts import build
 from graphstore.building.parts.crew import Alone, Crew
 from graphstore.building.saving import Clock, Report, save
 from graphstore.errors import StoreError, StoreExistsError
-from graphstore.games import rules_of
+from graphstore.games import are_those_of, rules_of
 from graphstore.rules.game import Game, Progress, quiet
 from graphstore.solver.estimate import machine_memory, sized
 from graphstore.store.backend import REPLACE, Place
@@ -108,8 +108,9 @@ def build_out_of_core(
     path, clock = _beside(place, rules), Clock()
     made = Folder.open(path) if path.exists() else None
     if made is not None:  # an earlier call has built it, and could not load it
-        found = made.info["name"], made.info["rules"], made.contents.below
-        if found != (rules.name, rules.rules, _texts(options.get("below"))):
+        name, version = made.info["name"], made.info["rules"]
+        same = name == rules.name and are_those_of(rules, name, version)
+        if not same or made.contents.below != _texts(options.get("below")):
             if not force:
                 raise StoreError(
                     f"{path} is there from another build; load it, or add --force (force=True) to "

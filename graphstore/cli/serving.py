@@ -96,11 +96,8 @@ def all_opened(files: tuple[str, ...], rules: tuple[str, ...]) -> Iterator[Any]:
 
 
 def built(store: Any, game: Any) -> bool:
-    """Return whether rules, or another version of them, have built a database.
+    """Return whether rules, or another version of them, have built a database."""
+    from graphstore.games import are_those_of
 
-    A digest tells which rules they are; a built-in game's is a version, and needs the name.
-    """
-    from graphstore.games import find_builtin
-
-    same = find_builtin(game.name) is None and game.rules == store.info["rules"]
-    return bool(same or game.name == store.info["name"])
+    name, rules = store.info["name"], store.info["rules"]
+    return game.name == name or are_those_of(game, name, rules)

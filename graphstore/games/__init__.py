@@ -27,7 +27,6 @@ class Family(NamedTuple):
     """Games that share their rules and differ in parameters.
 
     Attributes:
-        name: what stands before the parameters.
         usage: the name with its parameters, as help shows it.
         about: one line on the rules.
         examples: names that build in seconds.
@@ -36,31 +35,32 @@ class Family(NamedTuple):
             a late position.
     """
 
-    name: str
     usage: str
     about: str
     examples: tuple[str, ...]
     make: Callable[..., Game]
     large: tuple[str, ...] = ()
 
+    @property
+    def name(self) -> str:
+        """What stands before the parameters."""
+        return self.usage.partition("(")[0]
+
 
 FAMILIES = (
     Family(
-        "tictactoe",
         "tictactoe",
         "three in a row on a board of three by three: mnk(3,3,3)",
         ("tictactoe",),
         grid.tictactoe,
     ),
     Family(
-        "mnk",
         "mnk(m,n,k[,misere])",
         "k in a row on m columns by n rows, at most 31 cells; misere: making a line loses",
         ("mnk(4,3,3)", "mnk(4,4,4)", "mnk(3,3,3,misere)"),
         grid.mnk,
     ),
     Family(
-        "connect",
         "connect(w,h[,k])",
         "stones fall down w columns of h cells, k in a row win, by default 4; w * (h + 1) <= 63",
         ("connect(4,4)", "connect(5,3,3)", "connect(6,2)"),
@@ -68,13 +68,11 @@ FAMILIES = (
     ),
     Family(
         "vanishing",
-        "vanishing",
         "three in a row on three by three with three marks each: a fourth makes the oldest vanish",
         ("vanishing",),
         vanishing.vanishing,
     ),
     Family(
-        "morris",
         "morris(variant[,stuck][,straight])",
         "three men's morris: place three men, then move them; variant: orthogonal, diagonals, "
         "king or flying; stuck: loss, draw or pass; straight: diagonal lines do not win",
@@ -82,21 +80,18 @@ FAMILIES = (
         morris.morris,
     ),
     Family(
-        "nim",
         "nim(heap,...[,misere])",
         "take any number from one heap; who takes the last wins; misere: loses",
         ("nim(3,4,5)", "nim(1,3,5,7,misere)", "nim(2,2,12)"),
         nim.nim,
     ),
     Family(
-        "subtraction",
         "subtraction(n,take,...[,misere])",
         "take one of the given numbers from a heap of n; who cannot loses; misere: wins",
         ("subtraction(21,1,2,3)", "subtraction(30,2,5,6,misere)"),
         subtraction.subtraction,
     ),
     Family(
-        "hexapawn",
         "hexapawn(w,h)",
         "pawns on w columns by h rows, at most 31 cells; who reaches the far side or leaves the "
         "opponent without a move wins",
@@ -104,7 +99,6 @@ FAMILIES = (
         hexapawn.hexapawn,
     ),
     Family(
-        "ultimate",
         "ultimate(rules[,count])",
         "nine fields of tic-tac-toe, the spot played is the field to go to; rules: open or closed, "
         "with count most fields decide; too large to build from the start",
@@ -178,9 +172,10 @@ def find_builtin(name: str) -> Game | None:
 
 def are_those_of(rules: Game, name: str, version: str) -> bool:
     """Return whether rules are those that a game of this name and version was built by."""
-    # A digest of a file tells its rules, wherever it lies; a built-in version needs the name.
-    built_in = find_builtin(rules.name) is not None
-    return rules.rules == version and (rules.name == name or not built_in)
+    # A digest of files tells their rules, wherever they lie; a built-in version needs the name.
+    if find_builtin(rules.name) is not None:
+        return (rules.name, rules.rules) == (name, version)
+    return version in (rules.rules, getattr(rules, "rules_alone", rules.rules))
 
 
 def warn_of_other_rules(rules: Game, where: str, name: str, version: str, hint: str = "") -> None:

@@ -14,11 +14,13 @@ A text that could as well be another board is refused, not guessed.
 
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphstore.errors import UnknownCharacterError, WrongSizeError, shown
-from graphstore.rules.game import Codes
+from graphstore.rules.game import Codes, Ints
 
 SIGNS = "._-"  # of an empty cell, besides a space
 LONGEST = 10_000  # characters: the largest picture of a board here takes a fifth
@@ -67,7 +69,15 @@ def read_cells(text: str, *, rows: int, columns: int, marks: str, game: str) -> 
     return cells.translate(_DOTS)
 
 
-def write_cells(cells: Codes, *, rows: int, columns: int, marks: str) -> list[str]:
+def write_cells(
+    cells: Codes,
+    *,
+    rows: int,
+    columns: int,
+    marks: str,
+    tails: Sequence[str] = ("",),
+    which: Codes | None = None,
+) -> list[str]:
     """Return the text of every board.
 
     Args:
@@ -75,15 +85,96 @@ def write_cells(cells: Codes, *, rows: int, columns: int, marks: str) -> list[st
         rows: of the board.
         columns: of the board.
         marks: the characters, first the empty cell's.
+        tails: texts of one length that may stand after a board.
+        which: the number of each board's tail, int8[n]; if they are empty, None will do.
     """
     letters = np.frombuffer(marks.encode(), dtype=np.uint8)
-    width = rows * (columns + 1) - 1
-    text = np.full((len(cells), width + 1), ord("/"), dtype=np.uint8)
-    text.reshape(len(cells), rows, columns + 1)[:, :, :columns] = letters[cells].reshape(
-        len(cells), rows, columns
-    )
+    board = np.full((len(cells), rows, columns + 1), ord("/"), dtype=np.uint8)
+    board[:, :, :columns] = letters.take(cells, mode="clip").reshape(len(cells), rows, columns)
+    text, length = board.reshape(len(cells), rows * (columns + 1)), rows * (columns + 1) - 1
+    if tails[0]:
+        text = np.concatenate((text[:, :-1], _letters(tails)[which]), axis=1)
+        length = text.shape[1]
     joined = text.tobytes().decode("ascii")
-    return [joined[begin : begin + width] for begin in range(0, len(joined), width + 1)]
+    return [joined[begin : begin + length] for begin in range(0, len(joined), text.shape[1])]
+
+
+def plain_cells(
+    texts: Sequence[str], *, rows: int, columns: int, marks: str, tails: Sequence[str] = ("",)
+) -> tuple[Codes, Codes, NDArray[np.bool_]] | None:
+    """Return cells and tails, as `write_cells` takes them, and which texts it would write so.
+
+    None if a text has another length, or there are none.
+    """
+    width = rows * (columns + 1) - 1
+    joined = "".join(texts)
+    if not joined.isascii() or {*map(len, texts)} != {width + len(tails[0])}:
+        return None
+    letters = np.frombuffer(joined.encode(), dtype=np.uint8).reshape(len(texts), -1)
+    known = np.full(128, -1, dtype=np.int8)
+    known[[*marks.encode()]] = np.arange(len(marks))
+    bars = np.arange(columns, width, columns + 1)
+    cells = known.take(letters[:, np.delete(np.arange(width), bars)], mode="clip")
+    ends = (letters[:, np.newaxis, width:] == _letters(tails)).all(axis=2)
+    plain = ends.any(axis=1)
+    for wrong in (cells < 0, letters[:, bars] != ord("/")):
+        plain[np.nonzero(wrong)[0]] = False
+    return cells, ends.argmax(axis=1).astype(np.int8), plain
+
+
+class TwoMasks:
+    """The text of a board whose cells have the marks of two players, each a mask.
+
+    Args:
+        rows: of the board.
+        columns: of the board.
+        bits: int64[cells], of every cell in a mask.
+        marks: the players'.
+        tails: see `write_cells`.
+    """
+
+    def __init__(
+        self,
+        *,
+        rows: int,
+        columns: int,
+        bits: Ints,
+        marks: str = "XO",
+        tails: Sequence[str] = ("",),
+    ) -> None:
+        self._bits, self._cells = bits, bits.tolist()
+        self._marks = marks
+        self._size = {"rows": rows, "columns": columns}
+        self._form: dict[str, Any] = self._size | {"marks": f".{marks}", "tails": tails}
+
+    def read(self, text: str, *, game: str) -> tuple[int, int]:
+        """Return the masks of a board that was typed; see `read_cells`."""
+        cells = read_cells(text, **self._size, marks=self._marks, game=game)
+        first, second = (
+            sum([bit for cell, bit in zip(cells, self._cells, strict=True) if cell == mark])
+            for mark in self._marks
+        )
+        return first, second
+
+    def write(self, first: Ints, second: Ints, which: Codes | None = None) -> list[str]:
+        """Return the texts of masks with the tails of some numbers."""
+        cells = np.empty((len(first), len(self._cells)), dtype=np.int8)
+        for cell, bit in enumerate(self._cells):
+            cells[:, cell] = ((first & bit) != 0) + 2 * ((second & bit) != 0).view(np.int8)
+        return write_cells(cells, **self._form, which=which)
+
+    def plain(self, texts: Sequence[str]) -> tuple[Ints, Ints, Codes, NDArray[np.bool_]] | None:
+        """Return the masks, the tails, and which texts are plain; see `plain_cells`."""
+        found = plain_cells(texts, **self._form)
+        if found is None:
+            return None
+        first, second = ((found[0] == number) @ self._bits for number in (1, 2))
+        return first, second, *found[1:]
+
+
+def _letters(texts: Sequence[str]) -> NDArray[np.uint8]:
+    """Return uint8[texts, characters]."""
+    return np.array([[*text.encode()] for text in texts], dtype=np.uint8)
 
 
 _DOTS = str.maketrans(dict.fromkeys(" " + SIGNS, "."))

@@ -12,19 +12,14 @@ from functools import cached_property, wraps
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from graphstore.errors import (
-    BothSidesWonError,
-    GameNameError,
-    ImpossibleCountsError,
-    PlayAfterWinError,
-    PositionError,
-)
-from graphstore.games.boardtext import read_cells, write_cells
+from graphstore.errors import GameNameError, ImpossibleCountsError, PlayAfterWinError, PositionError
+from graphstore.games.base import ArrayGame, check_counts, check_whole, line_fault
+from graphstore.games.boardtext import TwoMasks
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, Codes, Ints, Moves
 
 MAX_BITS = 63  # of a position: a signed 64-bit integer that is not negative
-MARKS = "XO"
 BLOCK = 1 << 14  # positions whose temporary arrays stay in a processor's second-level cache
 ArrayT = TypeVar("ArrayT", Ints, Codes)
 MaskT = TypeVar("MaskT", int, Ints)
@@ -47,11 +42,9 @@ def in_blocks(verb: Callable[[Any, Ints], ArrayT]) -> Callable[[Any, Ints], Arra
     return blockwise
 
 
-class Connect:
-    """A game of stones that fall; a `graphstore.rules.game.Game`. Make one with `connect`."""
+class Connect(ArrayGame):
+    """A game of stones that fall; a move is a column. Make one with `connect`."""
 
-    rules = "1"
-    shape = None  # a move is a column
     players = ("X", "O")
 
     def __init__(self, name: str, *, columns: int, rows: int, in_a_row: int) -> None:
@@ -72,15 +65,11 @@ class Connect:
         }
         self.steps = [step for step in fits if fits[step]]  # from a cell of a line to the next
 
-    def __repr__(self) -> str:
-        return f"<game {self.name}>"
-
     def start_states(self) -> Ints:
-        """See `graphstore.rules.game.Game.start_states`: the empty board."""
         return np.array([self.bottom], dtype=np.int64)
 
     def expand(self, positions: Ints) -> Moves:
-        """See `graphstore.rules.game.Game.expand`: move m drops a stone into column m."""
+        """Move m drops a stone into column m."""
         filled = self._filled(positions)
         added = (filled + self.bottom) & self.full  # the markers of columns that are not full
         added <<= 1 - _odd(filled)
@@ -97,7 +86,6 @@ class Connect:
 
     @in_blocks
     def outcomes(self, positions: Ints) -> Codes:
-        """See `graphstore.rules.game.Game.outcomes`."""
         filled = self._filled(positions)
         o_moved = _odd(filled) - 1  # -1 or 0, a mask of all bits or none
         last = (positions ^ o_moved) & filled
@@ -107,18 +95,15 @@ class Connect:
 
     @in_blocks
     def turns(self, positions: Ints) -> Codes:
-        """See `graphstore.rules.game.Game.turns`."""
         return 1 + _odd(self._filled(positions)).astype(np.int8)
 
     @in_blocks
     def canonical(self, positions: Ints) -> Ints:
-        """See `graphstore.rules.game.Game.canonical`: the smaller of the position and its mirror."""
         least: Ints = np.minimum(positions, self.mirror(positions))
         return least
 
     @in_blocks
     def orbits(self, positions: Ints) -> Ints:
-        """See `graphstore.rules.game.Game.orbits`."""
         orbits: Ints = np.where(self.mirror(positions) == positions, 1, 2)
         return orbits
 
@@ -130,59 +115,38 @@ class Connect:
         return positions
 
     def texts(self, positions: Ints) -> list[str]:
-        """See `graphstore.rules.game.Game.texts`: rows from the top, ``/`` between them."""
         filled = self._filled(positions)
-        o = filled & ~positions
-        cells = np.empty((len(positions), len(self._cells)), dtype=np.int8)
-        for cell, bit in enumerate(self._cells.tolist()):
-            cells[:, cell] = ((filled & bit) != 0).astype(np.int8) + ((o & bit) != 0)
-        return write_cells(cells, rows=self.rows, columns=self.columns, marks="." + MARKS)
+        return self._text.write(filled & positions, filled & ~positions)
 
     def read(self, text: str) -> int:
-        """See `graphstore.rules.game.Game.read`; the board must look as if it came about by play.
+        """Return the position of a text; the board must look as if it came about by play.
 
         The numbers of stones, lines and a last stone are checked, not in which order stones fell.
         So a board can be read that play does not reach: of connect(3,3,3) 724 are read and 694
         reached. No database holds the others.
         """
-        cells = read_cells(text, rows=self.rows, columns=self.columns, marks=MARKS, game=self.name)
-        bits: list[int] = self._cells.tolist()
-        x, o = (sum(bits[at] for at, cell in enumerate(cells) if cell == mark) for mark in MARKS)
-        fault = self._fault(x, o)
-        if fault is not None:
-            raise fault
+        x, o = self._text.read(text, game=self.name)
+        self._check(x, o)
         return x | ((x | o) + self.bottom)
 
-    def read_many(self, texts: Sequence[str]) -> Ints:
-        """See `graphstore.rules.game.Game.read_many`."""
-        width = len(self._cells) + self.rows - 1
-        joined = "".join(texts)
-        if not joined.isascii() or {*map(len, texts)} != {width}:
-            return np.array([self.read(text) for text in texts], dtype=np.int64)
-        letters = np.frombuffer(joined.encode(), dtype=np.uint8).reshape(-1, width)
-        between = np.arange(self.columns, width, self.columns + 1)  # the rows
-        bits = np.insert(self._cells, between - np.arange(len(between)), 0)
-        x, o = ((letters == ord(mark)) @ bits for mark in MARKS)
+    def _plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]] | None:
+        found = self._text.plain(texts)
+        if found is None:
+            return None
+        x, o, _, right = found
         filled: Ints = x | o
         n_x, n_o = np.bitwise_count(x), np.bitwise_count(o)
-        dots = (letters == ord(".")).sum(axis=1)
-        right = (letters[:, between] == ord("/")).all(axis=1) & (
-            n_x + n_o + dots == self._cells.size
-        )
         x_last = n_x == n_o + 1
         last, other = np.where(x_last, (x, o), (o, x))
         right &= (n_x == n_o) | x_last
         right &= (filled & (filled + self.bottom)) == 0
         right &= (self._runs(other) == 0) & (self._has_last(last, filled) | (filled == 0))
-        positions: Ints = x | (filled + self.bottom)
-        for row in np.flatnonzero(~right).tolist():
-            positions[row] = self.read(texts[row])  # another spelling, or no position
-        return positions
+        return x | (filled + self.bottom), right
 
     def board(self, position: int) -> str:
-        """See `graphstore.rules.game.Game.board`; the last line numbers the columns."""
+        """Draw the board; the last line numbers the columns."""
         numbers = "".join(str(column % 10) for column in range(self.columns))
-        return self.texts(np.array([position]))[0].replace("/", "\n") + "\n" + numbers
+        return f"{super().board(position)}\n{numbers}"
 
     @cached_property
     def _cells(self) -> Ints:
@@ -190,6 +154,10 @@ class Connect:
         row, column = np.divmod(np.arange(self.rows * self.columns), self.columns)
         bits: Ints = 1 << (self.bits * (self.columns - 1 - column) + self.rows - 1 - row)
         return bits
+
+    @cached_property
+    def _text(self) -> TwoMasks:
+        return TwoMasks(rows=self.rows, columns=self.columns, bits=self._cells)
 
     @cached_property
     def _fields(self) -> tuple[int, ...]:
@@ -243,36 +211,29 @@ class Connect:
             found = found | (last != 0) & (self._runs(stones & ~last) == 0)
         return found
 
-    def _fault(self, x: int, o: int) -> PositionError | None:
-        """Return why no play leads to these masks, or None."""
+    def _check(self, x: int, o: int) -> None:
+        """Refuse masks that no play leads to."""
+        check_counts(x, o)
         filled, n_x, n_o = x | o, x.bit_count(), o.bit_count()
-        if n_x - n_o not in (0, 1):
-            return ImpossibleCountsError(
-                f"{n_x} X and {n_o} O cannot be: X begins and turns alternate, "
-                "so X has as many as O or one more"
-            )
         for column, field in enumerate(self._fields):
             if filled & (filled + self.bottom) & field:
-                return FloatingStoneError(
+                raise FloatingStoneError(
                     f"a stone floats in column {column} (the left one is 0): "
                     "it must lie on the ground or on another stone"
                 )
-        last, other, mover, waiting = (x, o, *MARKS) if n_x > n_o else (o, x, *MARKS[::-1])
+        last, other, mover, waiting = (x, o, "X", "O") if n_x > n_o else (o, x, "O", "X")
         if self._runs(other):
-            if self._runs(last):
-                return BothSidesWonError("X and O both have a line; the first one ends the game")
-            return PlayAfterWinError(f"{waiting} has a line, yet {mover} played on after it")
+            raise line_fault(waiting, lasts=bool(self._runs(last)))
         if filled and not self._has_last(last, filled):
             if self._runs(last):
-                return PlayAfterWinError(
+                raise PlayAfterWinError(
                     f"{mover} has a line, but no stone on top of a column that is in all of its "
                     "lines, so play went on after the first"
                 )
-            return ImpossibleCountsError(
+            raise ImpossibleCountsError(
                 f"{n_x} X and {n_o} O say that {mover} moved last, "
                 f"yet no {mover} is on top of a column"
             )
-        return None
 
 
 def _odd(masks: Ints) -> Ints:
@@ -289,9 +250,7 @@ def connect(w: int, h: int, k: int = 4) -> Connect:
     Raises:
         GameNameError: a parameter is out of range.
     """
-    for letter, value in (("w", w), ("h", h), ("k", k)):
-        if not isinstance(value, int) or value < 1:
-            raise GameNameError(f"connect: {letter} is {value!r}; it must be a whole number from 1")
+    check_whole("connect", w=w, h=h, k=k)
     if w * (h + 1) > MAX_BITS:
         raise GameNameError(
             f"connect: {w} columns by {h} rows are too many; a position packs a bit a cell and one "

@@ -13,19 +13,13 @@ from typing import Literal, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from graphstore.errors import (
-    BothSidesWonError,
-    GameNameError,
-    ImpossibleCountsError,
-    PlayAfterWinError,
-    PositionError,
-)
-from graphstore.games.boardtext import read_cells, write_cells
+from graphstore.errors import GameNameError, PlayAfterWinError, PositionError
+from graphstore.games.base import SymmetricGame, check_counts, check_whole, line_fault
+from graphstore.games.boardtext import TwoMasks
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Codes, Ints, Moves
 from graphstore.rules.symmetry import BoardSymmetry
 
 MAX_CELLS = 31  # two masks must fit into a signed 64-bit integer
-MARKS = "XO"
 FEW = 64  # masks for which one comparison with all lines is faster than a loop over the lines
 BitT = TypeVar("BitT", int, Ints)
 
@@ -44,10 +38,9 @@ class Classification(NamedTuple):
     reason: str | None = None
 
 
-class Grid:
+class Grid(SymmetricGame):
     """An m,n,k game; a `graphstore.rules.game.Game`. Make one with `mnk` or `tictactoe`."""
 
-    rules = "1"
     players = ("X", "O")
 
     def __init__(self, name: str, *, columns: int, rows: int, in_a_row: int, misere: bool) -> None:
@@ -59,19 +52,8 @@ class Grid:
         self.cells = columns * rows
         self.full = 2**self.cells - 1
         self.max_plies = self.cells
-
-    def __repr__(self) -> str:
-        return f"<game {self.name}>"
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """See `graphstore.rules.game.Game.shape`."""
-        return self.rows, self.columns
-
-    @cached_property
-    def symmetry(self) -> BoardSymmetry:
-        """The symmetries of the board."""
-        return BoardSymmetry(rows=self.rows, columns=self.columns)
+        self.shape = (rows, columns)
+        self.symmetry = BoardSymmetry(rows=rows, columns=columns)
 
     @cached_property
     def lines(self) -> tuple[int, ...]:
@@ -85,12 +67,8 @@ class Grid:
                     lines.add(sum({self._bit(cell) for cell in cells}))
         return tuple(sorted(lines))
 
-    def start_states(self) -> Ints:
-        """See `graphstore.rules.game.Game.start_states`: the empty board."""
-        return np.zeros(1, dtype=np.int64)
-
     def expand(self, positions: Ints) -> Moves:
-        """See `graphstore.rules.game.Game.expand`: move m marks cell m."""
+        """Move m marks cell m."""
         x, o = self.symmetry.split(positions)
         parent, move = np.nonzero(((x | o)[:, np.newaxis] & self._bits) == 0)
         shift = np.where(np.bitwise_count(x) == np.bitwise_count(o), self.cells, 0)
@@ -98,7 +76,6 @@ class Grid:
         return Moves(parent, move.astype(np.int32), child)
 
     def outcomes(self, positions: Ints) -> Codes:
-        """See `graphstore.rules.game.Game.outcomes`."""
         x, o = self.symmetry.split(positions)
         opponent = np.where(np.bitwise_count(x) == np.bitwise_count(o), o, x)
         codes = np.where(x | o == self.full, DRAW, IN_PLAY).astype(np.int8)
@@ -106,59 +83,29 @@ class Grid:
         return codes
 
     def turns(self, positions: Ints) -> Codes:
-        """See `graphstore.rules.game.Game.turns`."""
         x, o = self.symmetry.split(positions)
         return np.where(np.bitwise_count(x) == np.bitwise_count(o), 1, 2).astype(np.int8)
 
-    def canonical(self, positions: Ints) -> Ints:
-        """See `graphstore.rules.game.Game.canonical`: the smallest packed image."""
-        return self.symmetry.canonical(positions)
-
-    def orbits(self, positions: Ints) -> Ints:
-        """See `graphstore.rules.game.Game.orbits`."""
-        return self.symmetry.orbits(positions)
-
     def texts(self, positions: Ints) -> list[str]:
-        """See `graphstore.rules.game.Game.texts`: rows from the top, ``/`` between them."""
-        x, o = self.symmetry.split(positions[:, np.newaxis])
-        cells = ((x & self._bits) != 0).view(np.int8) + 2 * ((o & self._bits) != 0).view(np.int8)
-        return write_cells(cells, rows=self.rows, columns=self.columns, marks="." + MARKS)
+        return self._text.write(*self.symmetry.split(positions))
 
     def read(self, text: str) -> int:
-        """See `graphstore.rules.game.Game.read`; a position must be reachable from the empty board."""
-        cells = read_cells(text, rows=self.rows, columns=self.columns, marks=MARKS, game=self.name)
-        marks = cells.replace(".", "0")
-        x, o = (int(marks.replace(a, "1").replace(b, "0"), base=2) for a, b in ("XO", "OX"))
-        fault = self._fault(x, o)
-        if fault is not None:
-            raise fault
+        """Return the position of a text; it must be reachable from the empty board."""
+        x, o = self._text.read(text, game=self.name)
+        self._check(x, o)
         return x << self.cells | o
 
-    def read_many(self, texts: Sequence[str]) -> Ints:
-        """See `graphstore.rules.game.Game.read_many`."""
-        width = self.cells + self.rows - 1
-        joined = "".join(texts)
-        if not joined.isascii() or {*map(len, texts)} != {width}:
-            return np.array([self.read(text) for text in texts], dtype=np.int64)
-        letters = np.frombuffer(joined.encode(), dtype=np.uint8).reshape(-1, width)
-        edges = letters[:, self.columns :: self.columns + 1]
-        cells = np.delete(letters, np.s_[self.columns :: self.columns + 1], axis=1)
-        x, o = ((cells == ord(mark)) @ self._bits for mark in MARKS)
+    def _plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]] | None:
+        found = self._text.plain(texts)
+        if found is None:
+            return None
+        x, o, _, right = found
         n_x, n_o = np.bitwise_count(x), np.bitwise_count(o)
-        plain = (edges == ord("/")).all(axis=1) & (
-            n_x + n_o + (cells == ord(".")).sum(axis=1) == self.cells
-        )
         x_last = n_x == n_o + 1
-        legal = ((n_x == n_o) | x_last) & np.where(x_last, ~self.has_line(o), ~self.has_line(x))
-        legal &= self._common_cell(np.where(x_last, x, o))
-        positions: Ints = x << self.cells | o
-        for row in np.flatnonzero(~(plain & legal)).tolist():
-            positions[row] = self.read(texts[row])  # another spelling, or no position
-        return positions
-
-    def board(self, position: int) -> str:
-        """See `graphstore.rules.game.Game.board`."""
-        return self.texts(np.array([position]))[0].replace("/", "\n")
+        right &= (n_x == n_o) | x_last
+        right &= np.where(x_last, ~self.has_line(o), ~self.has_line(x))
+        right &= self._common_cell(np.where(x_last, x, o))
+        return x << self.cells | o, right
 
     def classify(self, text: str) -> Classification:
         """Return whether a board is invalid, in play, or over, and who has won.
@@ -195,31 +142,27 @@ class Grid:
             common &= np.where((masks & line) == line, line, self.full)
         return np.not_equal(common, 0)
 
-    def _fault(self, x: int, o: int) -> PositionError | None:
-        """Return why no play leads to these masks, or None."""
-        n_x, n_o = x.bit_count(), o.bit_count()
-        if n_x - n_o not in (0, 1):
-            return ImpossibleCountsError(
-                f"{n_x} X and {n_o} O cannot be: X begins and turns alternate, "
-                "so X has as many as O or one more"
-            )
+    def _check(self, x: int, o: int) -> None:
+        """Refuse masks that no play leads to."""
+        check_counts(x, o)
         x_lines, o_lines = ([line for line in self.lines if line & mask == line] for mask in (x, o))
-        if x_lines and o_lines:
-            return BothSidesWonError("X and O both have a line; the first one ends the game")
-        if (x_lines and n_x == n_o) or (o_lines and n_x > n_o):
-            mark, other = ("X", "O") if x_lines else ("O", "X")
-            return PlayAfterWinError(f"{mark} has a line, yet {other} played on after it")
-        if reduce(and_, x_lines or o_lines, self.full) == 0:
-            mark = "X" if x_lines else "O"
-            return PlayAfterWinError(
-                f"{mark} has lines without a common cell, so play went on after the first"
+        last, other = ("X", "O") if x.bit_count() > o.bit_count() else ("O", "X")
+        lines, others = (x_lines, o_lines) if last == "X" else (o_lines, x_lines)
+        if others:
+            raise line_fault(other, lasts=bool(lines))
+        if reduce(and_, lines, self.full) == 0:
+            raise PlayAfterWinError(
+                f"{last} has lines without a common cell, so play went on after the first"
             )
-        return None
 
     @cached_property
     def _bits(self) -> Ints:
         """The mask of every cell."""
         return self._bit(np.arange(self.cells, dtype=np.int64))
+
+    @cached_property
+    def _text(self) -> TwoMasks:
+        return TwoMasks(rows=self.rows, columns=self.columns, bits=self._bits)
 
     @cached_property
     def _lines(self) -> Ints:
@@ -238,9 +181,7 @@ def mnk(m: int, n: int, k: int, variant: str = "") -> Grid:
     Raises:
         GameNameError: a parameter is out of range.
     """
-    for letter, value in (("m", m), ("n", n), ("k", k)):
-        if not isinstance(value, int) or value < 1:
-            raise GameNameError(f"mnk: {letter} is {value!r}; it must be a whole number from 1")
+    check_whole("mnk", m=m, n=n, k=k)
     if variant not in ("", "misere"):
         raise GameNameError(f"mnk: {variant!r} is no variant; the one there is is misere")
     if m * n > MAX_CELLS:

@@ -13,10 +13,9 @@ from graphstore.errors import (
     BothSidesWonError,
     GameNameError,
     ImpossibleCountsError,
-    MoveError,
     PlayAfterWinError,
 )
-from graphstore.games.movetext import read_pair
+from graphstore.games.base import check_whole, read_pair
 from graphstore.games.sided import (
     MAX_CELLS,
     SidedBoard,
@@ -30,15 +29,13 @@ _COUNTS, _BOTH, _AFTER, _MOVES = 1, 2, 3, 4  # why a position is none
 
 
 class Hexapawn(SidedGame):
-    """Hexapawn; a `graphstore.rules.game.Game`. Make one with `hexapawn`.
+    """Hexapawn. Make one with `hexapawn`.
 
     Move m takes the pawn on cell ``m // cells`` to cell ``m % cells``, cells numbered from the top
     left, row by row.
     """
 
-    rules = "1"
     players = ("white", "black")
-    shape = None
 
     def __init__(self, name: str, *, columns: int, rows: int) -> None:
         self.name = name
@@ -59,12 +56,10 @@ class Hexapawn(SidedGame):
         self._left, self._right = (int(bits[cells[:, c]].sum()) for c in (0, -1))
 
     def start_states(self) -> Ints:
-        """See `graphstore.rules.game.Game.start_states`: both sides' pawns on their first rows."""
         white, black = np.array([self._homes], dtype=np.int64).T
         return self.symmetry.join(white, black, np.ones(1, dtype=np.int8))
 
     def expand(self, positions: Ints) -> Moves:
-        """See `graphstore.rules.game.Game.expand`."""
         turns = self.turns(positions)
         parts = [self._moves(np.flatnonzero(turns == turn), positions, turn) for turn in (1, 2)]
         parent, move, child = (np.concatenate(columns) for columns in zip(*parts, strict=True))
@@ -72,7 +67,6 @@ class Hexapawn(SidedGame):
         return Moves(parent[order], move[order], child[order])
 
     def outcomes(self, positions: Ints) -> Codes:
-        """See `graphstore.rules.game.Game.outcomes`."""
         codes = np.full(len(positions), IN_PLAY, dtype=np.int8)
         turns, (own, other) = self.turns(positions), self.symmetry.sides(positions)
         for turn in (1, 2):
@@ -83,7 +77,7 @@ class Hexapawn(SidedGame):
         return codes
 
     def read(self, text: str) -> int:
-        """See `graphstore.rules.game.Game.read`.
+        """Return the position of a text.
 
         The board must look as if it came about by play: the numbers of pawns and of their moves
         and the rows they reached are checked, no more. So a board can be read that play does not
@@ -118,18 +112,14 @@ class Hexapawn(SidedGame):
         return int(position[0])
 
     def write_move(self, move: int) -> str:
-        """See `graphstore.rules.game.NamesMoves`: ``6-3`` moves the pawn on cell 6 to cell 3."""
+        """Return ``6-3`` for the move of the pawn on cell 6 to cell 3."""
         begin, end = divmod(move, self.symmetry.cells)
         return f"{begin}-{end}"
 
     def read_move(self, text: str) -> int:
-        """See `graphstore.rules.game.NamesMoves`."""
         cells = self.symmetry.cells
-        begin, end = read_pair(
-            text, how=f"write FROM-TO, such as {cells - 1}-{cells - 1 - self.columns}"
-        )
-        if max(begin, end) >= cells:
-            raise MoveError(f"there is no cell {max(begin, end)}: 0 to {cells - 1}")
+        how = f"write FROM-TO, such as {cells - 1}-{cells - 1 - self.columns}"
+        begin, end = read_pair(text, how=how, cells=cells)
         return cells * begin + end
 
     def _ends(self, own: Ints, other: Ints, turn: int) -> Ints:
@@ -197,11 +187,8 @@ def hexapawn(w: int, h: int) -> Hexapawn:
     Raises:
         GameNameError: a parameter is out of range.
     """
-    for letter, value, least in (("w", w, 1), ("h", h, 3)):
-        if not isinstance(value, int) or value < least:
-            raise GameNameError(
-                f"hexapawn: {letter} is {value!r}; it must be a whole number from {least}"
-            )
+    check_whole("hexapawn", w=w)
+    check_whole("hexapawn", least=3, h=h)
     if w * h > MAX_CELLS:
         raise GameNameError(
             f"hexapawn: {w} columns by {h} rows are {w * h} cells, too many; a position packs "

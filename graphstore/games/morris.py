@@ -8,14 +8,8 @@ lines nobody is ever stuck: all reachable positions were looked at.
 import numpy as np
 from numpy.typing import NDArray
 
-from graphstore.errors import (
-    BothSidesWonError,
-    GameNameError,
-    ImpossibleCountsError,
-    MoveError,
-    PlayAfterWinError,
-)
-from graphstore.games.movetext import read_pair
+from graphstore.errors import GameNameError, ImpossibleCountsError
+from graphstore.games.base import line_fault, read_pair
 from graphstore.games.sided import SidedBoard, SidedGame, TurnMissingError, UnreachableError
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, Codes, Ints, Moves
 
@@ -28,15 +22,12 @@ _COUNTS, _BOTH, _AFTER, _ORIGIN = 1, 2, 3, 4  # why a position is none
 
 
 class Morris(SidedGame):
-    """Three men's morris; a `graphstore.rules.game.Game`. Make one with `morris`.
+    """Three men's morris. Make one with `morris`.
 
     Move c places a man on cell c, 9 + 9 * a + b moves one from cell a to cell b, 90 passes.
     """
 
-    rules = "1"
     players = ("X", "O")
-    shape = None  # men move too
-    max_plies = None  # play can go in circles
 
     def __init__(self, name: str, *, variant: str, stuck: str, straight: bool) -> None:
         self.name = name
@@ -57,12 +48,7 @@ class Morris(SidedGame):
             [(masks & bits[line].sum()) == bits[line].sum() for line in lines]
         )
 
-    def start_states(self) -> Ints:
-        """See `graphstore.rules.game.Game.start_states`: the empty board."""
-        return np.zeros(1, dtype=np.int64)
-
     def expand(self, positions: Ints) -> Moves:
-        """See `graphstore.rules.game.Game.expand`."""
         own, other = self.symmetry.sides(positions)
         legal = self._legal(own, other)
         legal[:, -1] = ~legal.any(axis=1)
@@ -72,7 +58,6 @@ class Morris(SidedGame):
         return Moves(parent, self._move[action].astype(np.int32), child)
 
     def outcomes(self, positions: Ints) -> Codes:
-        """See `graphstore.rules.game.Game.outcomes`."""
         own, other = self.symmetry.sides(positions)
         codes = np.full(len(positions), IN_PLAY, dtype=np.int8)
         if self.stuck != "pass":
@@ -81,7 +66,7 @@ class Morris(SidedGame):
         return codes
 
     def read(self, text: str) -> int:
-        """See `graphstore.rules.game.Game.read`; a position must be reachable from the empty board.
+        """Return the position of a text; it must be reachable from the empty board.
 
         The side to move may be left out while men are still placed.
         """
@@ -102,10 +87,8 @@ class Morris(SidedGame):
                 f"{n_x} X and {n_o} O cannot be{to_move}: X begins and turns alternate, "
                 f"and each side has {MEN} men"
             )
-        if fault == _BOTH:
-            raise BothSidesWonError("X and O both have a line; the first one ends the game")
-        if fault == _AFTER:
-            raise PlayAfterWinError(f"{mover} has a line, yet {last} played on after it")
+        if fault in (_BOTH, _AFTER):
+            raise line_fault(mover, lasts=fault == _BOTH)
         if fault == _ORIGIN:
             raise UnreachableError(
                 f"{last} cannot have moved last: no man of {last} can have come from anywhere"
@@ -113,21 +96,17 @@ class Morris(SidedGame):
         return int(position[0])
 
     def write_move(self, move: int) -> str:
-        """See `graphstore.rules.game.NamesMoves`: ``4`` places a man, ``1-5`` moves one, ``pass``."""
+        """Return ``4`` where a man is placed, ``1-5`` where one is moved, or ``pass``."""
         if move < CELLS or move >= PASS:
             return "pass" if move == PASS else str(move)
         begin, end = divmod(move - CELLS, CELLS)
         return f"{begin}-{end}"
 
     def read_move(self, text: str) -> int:
-        """See `graphstore.rules.game.NamesMoves`."""
         if text.lower() == "pass":
             return PASS
-        begin, end = read_pair(
-            text, how="write a cell to place a man, FROM-TO to move one, such as 1-4, or pass"
-        )
-        if max(begin, end) >= CELLS:
-            raise MoveError(f"there is no cell {max(begin, end)}: 0 to {CELLS - 1}")
+        how = "write a cell to place a man, FROM-TO to move one, such as 1-4, or pass"
+        begin, end = read_pair(text, how=how, cells=CELLS)
         return CELLS + CELLS * begin + end
 
     def _legal(self, own: Ints, other: Ints) -> NDArray[np.bool_]:

@@ -10,26 +10,23 @@ Whose turn it is is no part of a position.
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphstore.errors import GameNameError, MoveError
+from graphstore.games.base import ArrayGame, read_pair
 from graphstore.games.heaps import read_heaps
-from graphstore.games.movetext import read_pair
 from graphstore.rules.game import IN_PLAY, LOSS, WIN, Codes, Ints, Moves
 
 MAX_BITS = 63  # of a position
 MAX_HEAP = 999_999  # so that a move fits into 32 bits
 
 
-class Nim:
-    """A game of nim; a `graphstore.rules.game.Game`. Make one with `nim`.
+class Nim(ArrayGame):
+    """A game of nim. Make one with `nim`.
 
     A move is the number of the heap, from 1, and then what is taken, in as many digits as the
     highest heap has: 23 takes 3 from heap 2 in nim(3,4,5), 203 does so in nim(3,4,15).
     """
-
-    players = ("player 1", "player 2")
-    rules = "1"
-    shape = None
 
     def __init__(self, name: str, *, heaps: Sequence[int], misere: bool) -> None:
         self.name = name
@@ -41,15 +38,10 @@ class Nim:
         self.max_plies = int(self.heaps.sum())
         self._digits = len(str(self.heaps[-1]))
 
-    def __repr__(self) -> str:
-        return f"<game {self.name}>"
-
     def start_states(self) -> Ints:
-        """See `graphstore.rules.game.Game.start_states`."""
         return self._pack(self.heaps[np.newaxis])
 
     def expand(self, positions: Ints) -> Moves:
-        """See `graphstore.rules.game.Game.expand`."""
         n, k = len(positions), len(self.heaps)
         sizes = self._unpack(positions).ravel()
         which = np.repeat(np.arange(n * k), sizes)
@@ -59,19 +51,13 @@ class Nim:
         return Moves(parent, move.astype(np.int32), positions[parent] - (take << self._shift[heap]))
 
     def outcomes(self, positions: Ints) -> Codes:
-        """See `graphstore.rules.game.Game.outcomes`: it is over when nothing is left."""
         return np.where(positions == 0, WIN if self.misere else LOSS, IN_PLAY).astype(np.int8)
 
-    def turns(self, positions: Ints) -> Codes:
-        """See `graphstore.rules.game.Game.turns`: heaps do not tell."""
-        return np.zeros(len(positions), dtype=np.int8)
-
     def canonical(self, positions: Ints) -> Ints:
-        """See `graphstore.rules.game.Game.canonical`: the heaps in ascending order."""
         return self._pack(np.sort(self._unpack(positions), axis=1))
 
     def orbits(self, positions: Ints) -> Ints:
-        """See `graphstore.rules.game.Game.orbits`: arrangements with no heap higher than it started."""
+        """Count the arrangements with no heap higher than it started."""
         falling = np.sort(self._unpack(positions), axis=1)[:, ::-1]
         orbits, of_run, run = np.ones((3, len(positions)), dtype=np.int64)
         for rank in range(len(self.heaps)):  # a heap takes any free place that is high enough
@@ -87,7 +73,6 @@ class Nim:
         return orbits * of_run
 
     def texts(self, positions: Ints) -> list[str]:
-        """See `graphstore.rules.game.Game.texts`: the heaps, with commas between them."""
         first, *others = self._unpack(positions).astype(f"U{self._digits}").T
         for sizes in others:
             first = np.strings.add(np.strings.add(first, ","), sizes)
@@ -95,36 +80,30 @@ class Nim:
         return joined
 
     def read(self, text: str) -> int:
-        """See `graphstore.rules.game.Game.read` and `graphstore.games.heaps.read_heaps`."""
         sizes = read_heaps(text, starts=self.heaps.tolist(), game=self.name)
         return int(self._pack(np.array([sizes]))[0])
 
-    def read_many(self, texts: Sequence[str]) -> Ints:
-        """See `graphstore.rules.game.Game.read_many`."""
+    def _plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]] | None:
         try:
             sizes = np.array(",".join(texts).split(","), dtype=np.int64)
             sizes = sizes.reshape(len(texts), len(self.heaps))
         except (ValueError, OverflowError):
-            return np.array([self.read(text) for text in texts], dtype=np.int64)
+            return None
         positions = self._pack(sizes)
-        too_high: list[bool] = np.asarray((sizes > self.heaps).any(axis=1)).tolist()
-        for row, same in enumerate(self.texts(positions)):
-            if texts[row] != same or too_high[row]:
-                positions[row] = self.read(texts[row])  # another spelling, or no position
-        return positions
+        same = np.array(self.texts(positions), dtype=object) == np.array(texts, dtype=object)
+        return positions, same & (sizes <= self.heaps).all(axis=1)
 
     def board(self, position: int) -> str:
-        """See `graphstore.rules.game.Game.board`: a line for each heap, a stroke for each thing in it."""
+        """Draw a line for each heap, a stroke for each thing in it."""
         sizes = self._unpack(np.array([position]))[0].tolist()
         return "\n".join(f"{size:>{self._digits}} {'|' * min(size, 60)}".rstrip() for size in sizes)
 
     def write_move(self, move: int) -> str:
-        """See `graphstore.rules.game.NamesMoves`: ``2-3`` takes 3 from heap 2."""
+        """Return ``2-3`` for taking 3 from heap 2."""
         heap, take = divmod(move, 10**self._digits)
         return f"{heap}-{take}"
 
     def read_move(self, text: str) -> int:
-        """See `graphstore.rules.game.NamesMoves`."""
         heap, take = read_pair(text, how="write HEAP-TAKE: 2-3 takes 3 from heap 2")
         if not 1 <= heap <= len(self.heaps):
             raise MoveError(f"there is no heap {heap}: 1 to {len(self.heaps)}")

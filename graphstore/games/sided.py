@@ -5,13 +5,14 @@ A position packs the side to move (0 for player 1) above player 1's mask, and th
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphstore.errors import PositionError, WrongSizeError, shown
-from graphstore.games.boardtext import read_cells
+from graphstore.games.base import SymmetricGame
+from graphstore.games.boardtext import TwoMasks
 from graphstore.rules.game import Codes, Ints
 from graphstore.rules.symmetry import BoardSymmetry
 
@@ -45,19 +46,20 @@ class SidedBoard(BoardSymmetry):
         players: tuple[str, str],
         permutations: list[tuple[int, ...]] | None = None,
     ) -> None:
-        super().__init__(rows=rows, columns=columns)
-        if permutations is not None:
-            self.permutations = permutations
-            self.order = len(permutations)
+        super().__init__(rows=rows, columns=columns, permutations=permutations)
         self.rows = rows
         self.columns = columns
         self.players = players
         self.marks = "".join(player[0].upper() for player in players)
         self.full = 2**self.cells - 1
         self.bits: Ints = 1 << np.arange(self.cells - 1, -1, -1, dtype=np.int64)
-        self._places = [  # of every cell in a text, and its bit
-            (cell + cell // columns, bit) for cell, bit in enumerate(self.bits.tolist())
-        ]
+        self._text = TwoMasks(
+            rows=rows,
+            columns=columns,
+            bits=self.bits,
+            marks=self.marks,
+            tails=[f" {mark}" for mark in self.marks],
+        )
         self._said = re.compile(
             rf"(?P<comma>[,;:]\s*|\s)(?P<side>{'|'.join((*players, *self.marks))})"
             r"(?P<words>\s+to\s+(?:move|play)|\s+moves)?\Z",
@@ -99,14 +101,7 @@ class SidedBoard(BoardSymmetry):
 
     def texts(self, positions: Ints) -> list[str]:
         """Return the text of every position."""
-        letters = self._letters(positions)
-        lines = letters.view(f"S{letters.shape[1]}").ravel()
-        joined: list[str] = lines.astype(f"U{letters.shape[1]}").tolist()
-        return joined
-
-    def board(self, position: int) -> str:
-        """Return the rows one below another, after the last one whose turn it is."""
-        return self.texts(np.array([position]))[0].replace("/", "\n")
+        return self._text.write(*self.split(positions), self.turns(positions) - 1)
 
     def read(self, text: str, *, game: str) -> tuple[int, int, int]:
         """Return the masks, and the player to move: 0 where the text does not say.
@@ -121,7 +116,7 @@ class SidedBoard(BoardSymmetry):
         end = text.rstrip()[-LONGEST_TURN:]
         said = self._said.search(end)
         if said is None:
-            return *self._masks(text, game), 0
+            return *self._text.read(text, game=game), 0
         before = text.rstrip()[: said.start() - len(end)]
         only_space = said["comma"] == " " and " " not in before
         plainly = said["words"] or said["comma"].strip() or only_space
@@ -138,103 +133,39 @@ class SidedBoard(BoardSymmetry):
             raise told
         return *told, 1 + self.marks.index(said["side"][0].upper())
 
-    def read_many(
-        self,
-        texts: Sequence[str],
-        *,
-        read: Callable[[str], int],
-        legal: Callable[[Ints], NDArray[np.bool_]],
-    ) -> Ints:
-        """Return int64[n], the position of every text.
-
-        Args:
-            texts: what to read.
-            read: reads one text, or raises.
-            legal: whether `read` would take each position as `texts` writes it.
-        """
-        width = self.rows * (self.columns + 1) + 1
-        if not texts or any(len(text) != width or not text.isascii() for text in texts):
-            return np.array([read(text) for text in texts], dtype=np.int64)
-        letters = np.frombuffer("".join(texts).encode(), dtype=np.uint8).reshape(-1, width)
-        first, second = np.zeros((2, len(texts)), dtype=np.int64)
-        for at, bit in self._places:
-            first |= np.where(letters[:, at] == ord(self.marks[0]), bit, 0)
-            second |= np.where(letters[:, at] == ord(self.marks[1]), bit, 0)
-        turns = 1 + (letters[:, -1] == ord(self.marks[1])).astype(np.int8)
-        positions = self.join(first, second, turns)
-        plain = (self._letters(positions) == letters).all(axis=1)
-        for row in np.flatnonzero(~(plain & legal(positions))).tolist():
-            positions[row] = read(texts[row])  # another spelling, or no position
-        return positions
-
-    def _masks(self, text: str, game: str) -> tuple[int, int]:
-        cells = read_cells(text, rows=self.rows, columns=self.columns, marks=self.marks, game=game)
-        first, second = (
-            int("".join("01"[cell == mark] for cell in cells), base=2) for mark in self.marks
-        )
-        return first, second
+    def plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]] | None:
+        """Return positions, and which texts are written as `texts` does; see `TwoMasks.plain`."""
+        found = self._text.plain(texts)
+        if found is None:
+            return None
+        first, second, side, right = found
+        return self.join(first, second, side + np.int8(1)), right
 
     def _attempt(self, text: str, game: str) -> tuple[int, int] | PositionError:
         try:
-            return self._masks(text, game)
+            return self._text.read(text, game=game)
         except PositionError as error:
             return error
 
     def _turn_bit(self, positions: Ints) -> Ints:
         return positions & (1 << 2 * self.cells)
 
-    def _letters(self, positions: Ints) -> NDArray[np.uint8]:
-        """Return uint8[n, characters]: the text of every position, in ASCII."""
-        first, second = self.split(positions)
-        marks = np.frombuffer(("." + self.marks).encode(), dtype=np.uint8)
-        width = self.rows * (self.columns + 1) + 1
-        letters = np.full((len(positions), width), ord("/"), dtype=np.uint8)
-        for at, bit in self._places:
-            letters[:, at] = marks[((first & bit) != 0) + 2 * ((second & bit) != 0)]
-        letters[:, -2] = ord(" ")
-        letters[:, -1] = marks[self.turns(positions)]
-        return letters
 
-
-class SidedGame:
-    """The verbs that games on a `SidedBoard` share; `faults` is 0 where `read` takes a position."""
+class SidedGame(SymmetricGame):
+    """The verbs that games on a `SidedBoard` share."""
 
     symmetry: SidedBoard
-    name: str
-
-    def __repr__(self) -> str:
-        return f"<game {self.name}>"
 
     def faults(self, positions: Ints) -> Codes:
-        """Return int8[n]: why each position cannot be, or 0."""
-        raise NotImplementedError
-
-    def read(self, text: str) -> int:
-        """See `graphstore.rules.game.Game.read`."""
+        """Return int8[n]: why each position cannot be, or 0 where `read` takes it."""
         raise NotImplementedError
 
     def turns(self, positions: Ints) -> Codes:
-        """See `graphstore.rules.game.Game.turns`."""
         return self.symmetry.turns(positions)
 
-    def canonical(self, positions: Ints) -> Ints:
-        """See `graphstore.rules.game.Game.canonical`: the smallest packed image."""
-        return self.symmetry.canonical(positions)
-
-    def orbits(self, positions: Ints) -> Ints:
-        """See `graphstore.rules.game.Game.orbits`."""
-        return self.symmetry.orbits(positions)
-
     def texts(self, positions: Ints) -> list[str]:
-        """See `graphstore.rules.game.Game.texts`: the rows, then whose turn it is."""
         return self.symmetry.texts(positions)
 
-    def read_many(self, texts: Sequence[str]) -> Ints:
-        """See `graphstore.rules.game.Game.read_many`."""
-        return self.symmetry.read_many(
-            texts, read=self.read, legal=lambda positions: self.faults(positions) == 0
-        )
-
-    def board(self, position: int) -> str:
-        """See `graphstore.rules.game.Game.board`: a line for each row, then whose turn it is."""
-        return self.symmetry.board(position)
+    def _plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]] | None:
+        found = self.symmetry.plain(texts)
+        return None if found is None else (found[0], found[1] & (self.faults(found[0]) == 0))

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphstore.errors import BothSidesWonError, PlayAfterWinError, PositionError
-from graphstore.games.boardtext import read_cells, write_cells
+from graphstore.games.base import ArrayGame
+from graphstore.games.boardtext import plain_cells, read_cells, write_cells
 from graphstore.games.grid import tictactoe
 from graphstore.rules.game import IN_PLAY, LOSS, Codes, Ints, Moves
 from graphstore.rules.symmetry import board_permutations
@@ -26,46 +27,29 @@ SHIFTS = np.arange(0, 4 * KEPT, 4)  # of the moves in a position, the newest fir
 MARKS = "AbCdEf"  # by age, the oldest A; of one player all are capital, of the other all small
 LETTERS = MARKS.upper()  # as they are read, in either case
 BOARD = tictactoe()
-_AGE = np.zeros(128, dtype=np.int64)  # of a mark, 1 the oldest; 0 of what is no mark
-_AGE[[*MARKS.encode()]] = np.arange(1, KEPT + 1)
 
 
 class MarkOrderError(PositionError):
     """Marks whose letters do not tell in which order they were placed."""
 
 
-class Vanishing:
-    """Tic-tac-toe with marks that vanish; a `graphstore.rules.game.Game`. Make it with `vanishing`."""
+class Vanishing(ArrayGame):
+    """Tic-tac-toe with marks that vanish. Make it with `vanishing`."""
 
     name = "vanishing"
-    rules = "1"
     shape = (ROWS, COLUMNS)
-    max_plies = None
-    players = ("player 1", "player 2")
-
-    def __repr__(self) -> str:
-        return f"<game {self.name}>"
-
-    def start_states(self) -> Ints:
-        """See `graphstore.rules.game.Game.start_states`: the empty board."""
-        return np.zeros(1, dtype=np.int64)
 
     def expand(self, positions: Ints) -> Moves:
-        """See `graphstore.rules.game.Game.expand`: move m marks cell m."""
+        """Move m marks cell m."""
         taken = np.bitwise_or.reduce(1 << _moves(positions), axis=1)  # bit 0 stands for no cell
         parent, cell = np.nonzero((taken[:, np.newaxis] >> np.arange(1, CELLS + 1)) & 1 == 0)
         child = ((positions[parent] << 4) & (2 ** (4 * KEPT) - 1)) | (cell + 1)
         return Moves(parent, cell.astype(np.int32), child)
 
     def outcomes(self, positions: Ints) -> Codes:
-        """See `graphstore.rules.game.Game.outcomes`."""
         codes = np.full(len(positions), IN_PLAY, dtype=np.int8)
         codes[_has_line(_moves(positions)[:, ::2])] = LOSS
         return codes
-
-    def turns(self, positions: Ints) -> Codes:
-        """See `graphstore.rules.game.Game.turns`: not told."""
-        return np.zeros(len(positions), dtype=np.int8)
 
     def images(self, positions: Ints) -> Ints:
         """Return int64[8, n]: every position under every symmetry, the identity first."""
@@ -74,18 +58,16 @@ class Vanishing:
         return images
 
     def canonical(self, positions: Ints) -> Ints:
-        """See `graphstore.rules.game.Game.canonical`: the smallest packed image."""
         least: Ints = self.images(positions).min(axis=0)
         return least
 
     def orbits(self, positions: Ints) -> Ints:
-        """See `graphstore.rules.game.Game.orbits`."""
         images = self.images(positions)
         orbits: Ints = len(images) // (images == positions).sum(axis=0)
         return orbits
 
     def texts(self, positions: Ints) -> list[str]:
-        """See `graphstore.rules.game.Game.texts`: rows from the top, a mark's letter is its rank by age.
+        """Return rows from the top, in which a mark's letter is its rank by age.
 
         >>> game = vanishing()
         >>> position = np.array([game.read("Ab./.C./...")])
@@ -99,7 +81,7 @@ class Vanishing:
         return write_cells(cells[:, 1 : CELLS + 1], rows=ROWS, columns=COLUMNS, marks="." + MARKS)
 
     def read(self, text: str) -> int:
-        """See `graphstore.rules.game.Game.read`; exactly the positions are read that play can reach."""
+        """Return the position of a text: of exactly those that play can reach."""
         cells = read_cells(text, rows=ROWS, columns=COLUMNS, marks=LETTERS, game=self.name)
         marks = "".join(sorted(cells.replace(".", "")))
         if marks != LETTERS[: len(marks)]:
@@ -117,25 +99,16 @@ class Vanishing:
             raise PlayAfterWinError(f"{line} are a line, yet {marks[-1]} was played after it")
         return int((slots << SHIFTS).sum())
 
-    def read_many(self, texts: Sequence[str]) -> Ints:
-        """See `graphstore.rules.game.Game.read_many`."""
-        joined, width = "".join(texts), CELLS + ROWS - 1
-        if not joined.isascii() or {*map(len, texts)} != {width}:
-            return np.array([self.read(text) for text in texts], dtype=np.int64)
-        letters = np.frombuffer(joined.encode(), dtype=np.uint8).reshape(-1, width)
-        age = np.delete(_AGE[letters], np.s_[COLUMNS :: COLUMNS + 1], axis=1)
+    def _plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]] | None:
+        found = plain_cells(texts, rows=ROWS, columns=COLUMNS, marks="." + MARKS)
+        if found is None:
+            return None
+        age = found[0].astype(np.int64)
         since = np.count_nonzero(age, axis=1)[:, np.newaxis] - age  # moves that came after it
         moves = np.where(age > 0, np.arange(1, CELLS + 1) << 4 * np.maximum(since, 0), 0)
         positions: Ints = np.bitwise_or.reduce(moves, axis=1)
         right = np.array(self.texts(positions)) == np.array(texts)
-        right &= ~_has_line(_moves(positions)[:, 1::2])
-        for row in np.flatnonzero(~right).tolist():
-            positions[row] = self.read(texts[row])  # another spelling, or no position
-        return positions
-
-    def board(self, position: int) -> str:
-        """See `graphstore.rules.game.Game.board`."""
-        return self.texts(np.array([position]))[0].replace("/", "\n")
+        return positions, right & ~_has_line(_moves(positions)[:, 1::2])
 
     @cached_property
     def _images(self) -> Ints:

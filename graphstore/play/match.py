@@ -92,7 +92,7 @@ class Match:
 
         Args:
             store: the solved game.
-            first: who makes the first move: ``person``, what `graphstore.play.players.Player` takes as
+            first: who makes the first move: ``person``, what `play.players.Player` takes as
                 an opponent, or a player.
             second: who makes the second.
             start: a position in any orientation; by default the (first) start of the game.

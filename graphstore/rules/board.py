@@ -4,7 +4,7 @@ A board is read off the text of a position, so it needs no rules.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -73,25 +73,6 @@ def label_of(value: int, depth: int | None) -> str:
     return LETTERS[value] + ("" if depth is None else str(depth))
 
 
-class _Move(Protocol):
-    """What is needed of a `graphstore.store.probe.Move`."""
-
-    @property
-    def move(self) -> int: ...
-
-    @property
-    def position(self) -> str: ...
-
-    @property
-    def value(self) -> int: ...
-
-    @property
-    def win_depth(self) -> int | None: ...
-
-    @property
-    def lose_depth(self) -> int | None: ...
-
-
 def board_of(text: str, game: Game | None = None) -> Board | None:
     """Return the cells of a position's text; None if it shows none.
 
@@ -115,14 +96,14 @@ def board_of(text: str, game: Game | None = None) -> Board | None:
 
 
 def choices(
-    game: Game | None, text: str, moves: Sequence[_Move], name: Callable[[int], str] = str
+    game: Game | None, text: str, moves: Sequence[Any], name: Callable[[int], str] = str
 ) -> list[Choice]:
     """Return the moves of a position, in the order given, with the cells that they concern.
 
     Args:
         game: its rules, if they are known.
         text: the position.
-        moves: what a probe says of them, in the orientation of the text.
+        moves: `graphstore.store.probe.Move` of each, in the orientation of the text.
         name: what people call a move.
     """
     before = board_of(text, game)
@@ -236,9 +217,7 @@ def _drawn(picture: str) -> Board | None:
     return Board(tuple(rows), " ".join(beside), (height, width))
 
 
-def _concerned(
-    game: Game | None, before: Board | None, move: _Move
-) -> tuple[int | None, int | None]:
+def _concerned(game: Game | None, before: Board | None, move: Any) -> tuple[int | None, int | None]:
     """Return the cell where a move puts a mark, and the one that it comes from."""
     if game is not None and game.shape is not None:
         return move.move, None

@@ -5,9 +5,13 @@ Every verb of `Game` takes a whole array of positions, so that a built-in game i
 numpy. `PlainGame` lets a person write the rules for one position and supplies the arrays.
 """
 
+import inspect
+import os
 import re
 from collections.abc import Callable, Hashable, Sequence
+from functools import wraps
 from operator import index
+from threading import RLock
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -187,6 +191,36 @@ class Nimble(Protocol):
         moves lead to, the most promising first. Those by which the goal is surely missed may be
         left out; if they all are, the answer is False. Nodes that are over are never returned.
         """
+
+
+VERBS: Final = (
+    *("start_states", "expand", "outcomes", "turns", "canonical", "orbits", "texts", "read"),
+    *("read_many", "board", "search_from", "_look", "write_move", "read_move"),
+)
+_LOCKS: Final[dict[type, Any]] = {}
+if hasattr(os, "register_at_fork"):  # a thread that the child lacks may hold one
+    os.register_at_fork(after_in_child=_LOCKS.clear)
+
+
+def one_thread_at_a_time(game: Game) -> None:
+    """Let the verbs of a user's rules run in one thread at a time, for each class of rules."""
+    kind = type(game)
+    if kind in _LOCKS or kind.__module__.startswith("graphstore.games."):
+        return
+    _LOCKS[kind] = RLock()
+    for name in VERBS:
+        verb = inspect.getattr_static(kind, name, None)
+        if inspect.isfunction(verb):
+            setattr(kind, name, _locked(kind, verb))
+
+
+def _locked(kind: type, verb: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(verb)
+    def alone(*arguments: Any) -> Any:
+        with _LOCKS.get(kind) or _LOCKS.setdefault(kind, RLock()):
+            return verb(*arguments)
+
+    return alone
 
 
 Position: TypeAlias = Any  # any hashable; Hashable itself would reject `def moves(self, p: X)`

@@ -1,26 +1,39 @@
-"""Rules that a person wrote: from a file, a module, or an installed package.
+"""Rules that a user wrote: from a file, a module, or an installed package.
 
 To load rules is to run their code. Nothing here is called because of what a database says.
+
+A file of rules imports the modules beside it by their names, as a script does. Each load has its
+own copies of them, in a package of its own, so that files of one name in several folders, and
+versions of one file, do not mix; and no module of a user replaces one of a library.
 """
 
+import builtins
+import copyreg
 import importlib
 import importlib.util
 import re
 import sys
 import warnings
 from ast import literal_eval
+from collections.abc import Sequence
+from functools import cache, partial
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from importlib.metadata import entry_points
+from itertools import count
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from graphstore.errors import GameNameError, shown
-from graphstore.rules.game import Game
+from graphstore.rules import sources
+from graphstore.rules.game import Game, one_thread_at_a_time
 from graphstore.rules.plain import PlainGame
 
 GROUP = "graphstore.games"
 """The entry point group in which a package lists its games."""
 
+_PACKAGE = "graphstore_rules_"
+_numbers = count(1)
 _REFERENCE = re.compile(
     r"(?P<module>[^:]+?|.+\.py)(?::(?P<name>[^\W\d]\w*)(?:\((?P<parameters>.*)\))?)?"
 )
@@ -44,14 +57,23 @@ def load(reference: str) -> Game:
         games = ", ".join(_games(module)) or "none"
         raise GameNameError(f"{match['module']} has no {name}; the games it defines: {games}")
     parameters = _parameters(reference, match["parameters"])
-    file = Path(match["module"])
-    place = file.resolve() if match["module"].endswith(".py") else file
-    game = _make(
-        getattr(module, name), parameters, reference=f"{file.name}:{name}", given=reference
-    )
+    game = _make(getattr(module, name), parameters, reference)
     if isinstance(game, PlainGame):
-        vars(game)["origin"] = f"{place}:{name}{game.name.removeprefix(f'{file.name}:{name}')}"
+        file = Path(match["module"])
+        place = file.resolve() if match["module"].endswith(".py") else file
+        said = f"({','.join(map(repr, parameters))})" if parameters else ""
+        vars(game)["reference"] = f"{file.name}:{name}{said}"
+        vars(game)["origin"] = f"{place}:{name}{said}"
+        _ = game.rules, game.rules_alone  # digests of what was loaded: the files may change
+        if type(game).__module__.startswith(_PACKAGE):
+            copyreg.pickle(type(game), _reduced)
+    one_thread_at_a_time(game)
     return game
+
+
+def _reduced(game: PlainGame) -> str | tuple[Any, ...]:
+    """Return what pickle keeps of a game: where its rules are, for another process to load."""
+    return (load, (game.origin,)) if game.origin else object.__reduce_ex__(game, 4)
 
 
 def installed() -> dict[str, str]:
@@ -74,7 +96,8 @@ def _module(name: str) -> ModuleType:
     except GameNameError:
         raise
     except SyntaxError as error:
-        raise GameNameError(f"{name}, line {error.lineno}: {error.msg}") from error
+        file = Path(error.filename or name).name
+        raise GameNameError(f"{file}, line {error.lineno}: {error.msg}") from error
     except Exception as error:
         raise GameNameError(f"{name} cannot be loaded: {type(error).__name__}: {error}") from error
 
@@ -82,17 +105,86 @@ def _module(name: str) -> ModuleType:
 def _module_of_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise GameNameError(f"there is no file {path}")
-    folder = str(path.resolve().parent)
-    if folder not in sys.path:
-        sys.path.insert(0, folder)  # as for a script: a file of rules may import its neighbours
-    name = f"graphstore_rules_{path.stem}"  # a file random.py must not stand in for the library
-    spec = importlib.util.spec_from_file_location(name, path)
+    file = path.resolve()
+    package = ModuleType(f"{_PACKAGE}{next(_numbers)}")
+    package.__path__, package.__file__ = [str(file.parent)], str(file)
+    name = f"{package.__name__}.{file.stem}"
+    loader = _Loader(name, str(file))
+    spec = importlib.util.spec_from_loader(name, loader)
     assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    importlib.invalidate_caches()  # a module beside may be newer than what is known of the folder
+    sys.modules[package.__name__] = package
     sys.modules[name] = module  # dataclasses and pickle look themselves up there
-    spec.loader.exec_module(module)
+    loader.exec_module(module)
     return module
+
+
+class _Loader(SourceFileLoader):
+    """Runs a file of rules, or a module beside it, so that its imports are looked for beside it."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        """Return the code of the file as it is now: compiled code that is kept may be older."""
+        code: CodeType = self.source_to_code(self.get_data(self.path), self.path)
+        return code
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run a module, with an `__import__` of its own."""
+        package = module.__name__.partition(".")[0]
+        own = {"__import__": partial(_import, package)}
+        vars(module)["__builtins__"] = vars(builtins) | own
+        super().exec_module(module)
+
+
+class _Finder:
+    """Finds modules in the packages that are made for files of rules."""
+
+    @staticmethod
+    def find_spec(
+        name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return where a module is, None where it is not of such a package."""
+        if path is None or not name.startswith(_PACKAGE):
+            return None
+        spec = PathFinder.find_spec(name, path)
+        if spec is not None and isinstance(spec.loader, SourceFileLoader):
+            spec.loader = _Loader(name, spec.loader.path)
+        return spec
+
+
+sys.meta_path.insert(0, _Finder)
+
+
+def _import(
+    package: str,
+    name: str,
+    globals: Any = None,  # noqa: A002  # as `__import__` calls them
+    locals: Any = None,  # noqa: A002
+    fromlist: Sequence[str] | None = (),
+    level: int = 0,
+) -> Any:
+    """Import a module as a statement in a file of rules asks for it: first from beside the file."""
+    top = name.partition(".")[0]
+    if level or not _is_beside(package, top):
+        return __import__(name, globals, locals, fromlist or (), level)
+    found = __import__(f"{package}.{name}", globals, locals, fromlist or (), 0)
+    return found if fromlist else sys.modules[f"{package}.{top}"]
+
+
+@cache
+def _is_beside(package: str, top: str) -> bool:
+    """Return whether a name means a module beside the file for which a package was made.
+
+    The file itself, and a folder that is not a package, come after what is installed.
+    """
+    made = sys.modules[package]
+    spec = PathFinder.find_spec(f"{package}.{top}", made.__path__)
+    if spec is None or top == sources.OURS or Path(made.__path__[0]).name in sources.SHARED:
+        return False
+    if spec.loader is not None and spec.origin != made.__file__:
+        return True
+    installed = importlib.util.find_spec(top)
+    return installed is None or installed.origin == spec.origin
 
 
 def _games(module: ModuleType) -> list[str]:
@@ -127,14 +219,12 @@ def _parameters(reference: str, text: str | None) -> tuple[Any, ...]:
         ) from error
 
 
-def _make(value: Any, parameters: tuple[Any, ...], *, reference: str, given: str) -> Game:
+def _make(value: Any, parameters: tuple[Any, ...], reference: str) -> Game:
     try:
         game = value(*parameters) if callable(value) else value
     except Exception as error:
-        raise GameNameError(f"{given} cannot be made: {type(error).__name__}: {error}") from error
+        why = f"{type(error).__name__}: {error}"
+        raise GameNameError(f"{reference} cannot be made: {why}") from error
     if not isinstance(game, Game):
-        raise GameNameError(f"{given} is no game; subclass graphstore.PlainGame")
-    if isinstance(game, PlainGame):
-        inside = ",".join(map(repr, parameters))
-        vars(game)["reference"] = f"{reference}({inside})" if parameters else reference
+        raise GameNameError(f"{reference} is no game; subclass graphstore.PlainGame")
     return game

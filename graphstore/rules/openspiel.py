@@ -45,15 +45,9 @@ class OpenSpielGame(PlainGame):
             reason = str(error).strip().splitlines()[0]
             raise GameNameError(f"OpenSpiel cannot load {shown(name)}: {reason}") from None
         self._refuse_others(pyspiel)
-        self.max_plies = None
-        self._rules = f"open_spiel {getattr(pyspiel, '__version__', 'unknown')}"
+        self.rules = f"open_spiel {getattr(pyspiel, '__version__', 'unknown')}"
         self._queue: deque[_Place] | None = None
         self._by_text: dict[str, _Place] = {}
-
-    @property
-    def rules(self) -> str:
-        """The version of OpenSpiel."""
-        return self._rules
 
     def start(self) -> _Place:
         """Return the initial state."""
@@ -108,16 +102,14 @@ class OpenSpielGame(PlainGame):
         return _Place(mover, player, str(state).rstrip("\n").replace("\n", "/"), state)
 
     def _refuse_others(self, pyspiel: Any) -> None:
-        kind = self._game.get_type()
-        for fits, what in (
-            (self._game.num_players() == 2, f"it is for {self._game.num_players()} players"),
-            (kind.dynamics == pyspiel.GameType.Dynamics.SEQUENTIAL, "moves are simultaneous"),
-            (kind.chance_mode == pyspiel.GameType.ChanceMode.DETERMINISTIC, "it has chance"),
-            (
-                kind.information == pyspiel.GameType.Information.PERFECT_INFORMATION,
-                "information is imperfect",
-            ),
-            (kind.utility == pyspiel.GameType.Utility.ZERO_SUM, "it is not zero-sum"),
-        ):
-            if not fits:
+        kind, types = self._game.get_type(), pyspiel.GameType
+        faults = {
+            f"it is for {self._game.num_players()} players": self._game.num_players() != 2,
+            "moves are simultaneous": kind.dynamics != types.Dynamics.SEQUENTIAL,
+            "it has chance": kind.chance_mode != types.ChanceMode.DETERMINISTIC,
+            "information is imperfect": (kind.information != types.Information.PERFECT_INFORMATION),
+            "it is not zero-sum": kind.utility != types.Utility.ZERO_SUM,
+        }
+        for what, wrong in faults.items():
+            if wrong:
                 raise GameNameError(f"{self.name} cannot be solved here: {what}")

@@ -3,8 +3,7 @@
 import ast
 import inspect
 import warnings
-from collections.abc import Hashable, Iterable, Sequence
-from copy import copy
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cached_property
 from hashlib import blake2b
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphstore.errors import GraphstoreError, PositionError, RulesError, shown
+from graphstore.rules import sources
 from graphstore.rules.game import (
     DRAW,
     IN_PLAY,
@@ -66,14 +66,24 @@ class PlainGame:
         """Where the rules were loaded from, else the class's name."""
         return self.reference or type(self).__name__
 
-    @property
+    @cached_property
     def rules(self) -> str:
-        """A digest of the file that defines the class, ``unknown`` if there is none."""
+        """A digest of the file that defines the class and of the modules beside it that it imports.
+
+        It is ``unknown`` where there is no file.
+        """
+        return self._digest(sources.digest)
+
+    @cached_property
+    def rules_alone(self) -> str:
+        """The digest of that file alone, which databases of earlier versions hold."""
+        return self._digest(sources.digest_alone)
+
+    def _digest(self, of: Callable[[Path], str]) -> str:
         try:
-            source = Path(inspect.getfile(type(self))).read_bytes()
+            return of(Path(inspect.getfile(type(self))).resolve())
         except (TypeError, OSError):
             return "unknown"
-        return blake2b(source, digest_size=8).hexdigest()
 
     # The rules, for one position.
 
@@ -242,7 +252,8 @@ class PlainGame:
 
     def afresh(self) -> Self:
         """Return the same rules, which have met no position yet."""
-        other = copy(self)
+        other = object.__new__(type(self))
+        vars(other).update(vars(self))
         for kept in ("_met", "_ids", "_classes"):
             vars(other).pop(kept, None)
         return other

@@ -19,24 +19,23 @@ CHUNK_BITS = 16  # a table of 2**16 int32 entries stays in a processor's second-
 class BoardSymmetry:
     """The symmetry group of a board of `rows` by `columns` cells, at most 31 in all.
 
-    8 symmetries on a square, 4 on other boards, fewer where images of the board coincide.
+    8 symmetries on a square, 4 on other boards, fewer where images of the board coincide; or those
+    of `permutations`: cell -> its image, the identity first.
 
     >>> BoardSymmetry(rows=3, columns=3).canonical(np.array([0b100000000_000000000]))
     array([512])
     """
 
-    def __init__(self, *, rows: int, columns: int) -> None:
+    def __init__(
+        self, *, rows: int, columns: int, permutations: list[tuple[int, ...]] | None = None
+    ) -> None:
         self.cells = rows * columns
-        self.permutations = board_permutations(rows=rows, columns=columns)
+        self.permutations = permutations or board_permutations(rows=rows, columns=columns)
         self.order = len(self.permutations)
 
     def images(self, masks: Ints) -> Ints:
         """Return int64[order, n]: every mask under every symmetry, the identity first."""
-        low = masks & (2**self._width - 1)
-        images = self._tables[0][:, low].astype(np.int64)
-        if len(self._tables) == 2:
-            images |= self._tables[1][:, masks >> self._width]
-        return images
+        return self._image(slice(None), masks)
 
     def positions(self, positions: Ints) -> Ints:
         """Return int64[order, n]: every packed position under every symmetry."""
@@ -67,8 +66,8 @@ class BoardSymmetry:
         """Return the two masks of every packed position."""
         return positions >> self.cells, positions & (2**self.cells - 1)
 
-    def _image(self, which: NDArray[np.intp], masks: Ints) -> Ints:
-        """Return each mask under the symmetry whose number stands beside it."""
+    def _image(self, which: NDArray[np.intp] | slice, masks: Ints) -> Ints:
+        """Return each mask under the symmetry whose number stands beside it, or under a slice."""
         low = masks & (2**self._width - 1)
         image: Ints = self._tables[0][which, low].astype(np.int64)
         if len(self._tables) == 2:

@@ -31,9 +31,6 @@ def _read(columns: Iterable[Column[Any]]) -> Select[Any]:
 
 
 _STATE = _read(schema.STORED["state"])
-_UNSOLVED = _read(
-    schema.state.c[name] for name in ("id", "position", "ply", "to_move", "ended", "value", "orbit")
-)
 _EDGE = select(schema.edge)
 
 
@@ -53,13 +50,6 @@ def load(connection: Connection, name: str, *, below: int | None = None) -> Game
         *(_narrow(schema.state.c[name], states[name], states["id"]) for name in Solution._fields)
     )
     return graph
-
-
-def load_unsolved(connection: Connection, name: str) -> GameGraph:
-    """Return the graph alone, of which every schema has the columns: for upgrades to solve."""
-    states = columns(connection, [_UNSOLVED.order_by(schema.state.c.id)])
-    edges = columns(connection, [_EDGE.order_by(schema.edge.c.parent, schema.edge.c.move)])
-    return _graph(name, states, edges)
 
 
 def _graph(name: str, states: dict[str, Any], edges: dict[str, Any]) -> GameGraph:

@@ -30,7 +30,7 @@ class Lookup(NamedTuple):
     """Columns of the table `state` for k positions, in the order asked.
 
     `state` is the column `id`, and `found` tells whether the database holds it. The others, which
-    are those of `graphstore.store.probe.Values`, are masked where a cell is NULL or the state missing.
+    are those of `store.probe.Values`, are masked where a cell is NULL or the state missing.
     """
 
     state: Ints

@@ -1,4 +1,4 @@
-"""The meaning of every table, view and column of a game; their types are in `graphstore.store.schema`.
+"""The meaning of every table, view and column of a game; their types are in `store.schema`.
 
 From this the descriptions in the explorer are made; the README's table is tested against it.
 """

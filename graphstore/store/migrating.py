@@ -6,18 +6,28 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
+from graphstore.errors import NotAStoreError
+
 
 def migrate(connection: Connection) -> None:
-    """Create or upgrade the tables and views of a database through alembic."""
+    """Create or upgrade the tables and views of a database through alembic.
+
+    Raises:
+        NotAStoreError: what is in it is damaged.
+    """
     from alembic import command  # a third of a second to import: only writing needs it
     from alembic.config import Config
+    from alembic.util import CommandError
 
     config = Config()
     config.set_main_option("script_location", migrations().replace("%", "%%"))
     config.attributes["connection"] = connection
     with warnings.catch_warnings():  # of SQLAlchemy, that before PostgreSQL 18 winner is stored
         warnings.filterwarnings("ignore", message="Computed column")
-        command.upgrade(config, "head")
+        try:
+            command.upgrade(config, "head")
+        except CommandError as error:
+            raise NotAStoreError(str(error)) from error
 
 
 def migrations() -> str:

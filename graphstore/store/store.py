@@ -23,7 +23,7 @@ from graphstore.errors import (
     StoreReplacedError,
 )
 from graphstore.games import given_or_builtin, warn_of_other_rules
-from graphstore.rules.game import Game
+from graphstore.rules.game import Game, one_thread_at_a_time
 from graphstore.rules.notebook import facts, or_none
 from graphstore.store import probe as query
 from graphstore.store import schema
@@ -63,6 +63,7 @@ class Store:
                 place.check_same(connection, None)
                 self.info: dict[str, Any] = _game_row(connection, place)
             if rules is not None:
+                one_thread_at_a_time(rules)
                 name, version = self.info["name"], self.info["rules"]
                 warn_of_other_rules(rules, place.address, name, version, hint="; verify tells more")
         except BaseException:

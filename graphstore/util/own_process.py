@@ -60,7 +60,7 @@ def bound_memory(memory: int) -> None:
 
 
 def end(error: BaseException, folder: str) -> None:
-    """End a command's process as `graphstore.cli.main` would, but at once, without Python's clearing up.
+    """End a command's process as `cli.main` would, but at once, without Python's clearing up.
 
     Args:
         error: why.

@@ -1,14 +1,14 @@
 """What a state is worth as a move against a random opponent: a column, and its digest."""
 
+import json
+from hashlib import blake2b
 from math import isnan
+from typing import Any
 
+import numpy as np
 import sqlalchemy as sa
 from alembic import op
-
-from graphstore.errors import NotAStoreError
-from graphstore.solver.solution import solve
-from graphstore.store.digests import ColumnDigests, of_content, of_row
-from graphstore.store.graph import load_unsolved
+from alembic.util import CommandError
 
 revision = "0002"
 down_revision = "0001"
@@ -26,37 +26,89 @@ def upgrade() -> None:
         op.create_check_constraint(
             op.f("ck_state_best_response"), "state", "best_response <> 'NaN'"
         )
-    game = connection.execute(sa.text("SELECT name, digest FROM game")).one_or_none()
-    if game is None:  # a new file: the build fills it
+    before = connection.execute(sa.text("SELECT digest FROM game")).scalar_one_or_none()
+    if before is None:  # a new file: the build fills it
         return
-    graph = load_unsolved(connection, game.name)
-    best_response = solve(graph).best_response
+    ids, value, ended = _columns("SELECT id, value, ended FROM state ORDER BY id")
+    parent, _, child = _columns("SELECT parent, move, child FROM edge ORDER BY parent, move")
+    best_response = _best_response(ids, np.where(ended != 0, value, 0), ended != 0, parent, child)
     state = sa.table("state", sa.column("id"), sa.column("best_response"))
     put = sa.update(state).where(state.c.id == sa.bindparam("of_state"))
-    for begin in range(0, len(best_response), CHUNK):
+    for begin in range(0, len(ids), CHUNK):
         some = slice(begin, begin + CHUNK)
-        cells = zip(graph.states.id[some].tolist(), best_response[some].tolist(), strict=True)
+        cells = zip(ids[some].tolist(), best_response[some].tolist(), strict=True)
         rows = [
             {"of_state": of_state, "best_response": None if isnan(worth) else worth}
             for of_state, worth in cells
         ]
         connection.execute(put, rows)
-    added = ColumnDigests()
-    added.update("state.best_response", best_response)
-    _renew_digests(connection, game.digest, added.of_columns())
+    cells_digest = blake2b(best_response.astype("<f8").tobytes(), digest_size=32).hexdigest()
+    _renew_digests(connection, before, {"state.best_response": cells_digest})
+
+
+def _columns(query: str) -> list[Any]:
+    """Return three columns of integers."""
+    rows = op.get_bind().execute(sa.text(query), execution_options={"stream_results": True})
+    table = np.fromiter(map(tuple, rows), np.dtype([("", "i8")] * 3))
+    return [np.ascontiguousarray(table[name]) for name in table.dtype.names or ()]
+
+
+def _best_response(ids: Any, outcome: Any, ended: Any, parent: Any, child: Any) -> Any:
+    """Return what the player who just moved expects, float64[n]; NaN if play can cycle.
+
+    One player, the chooser, plays the best response, the other one at random. A state comes after
+    all states that its moves lead to.
+    """
+    if not ids.size:
+        raise CommandError("damaged: it has no states")
+    above, below = (
+        np.searchsorted(ids, column).clip(max=len(ids) - 1) for column in (parent, child)
+    )
+    if (ids[above] != parent).any() or (ids[below] != child).any():
+        raise CommandError("damaged: a move does not join two states")
+    count = np.bincount(above, minlength=len(ids))
+    offset = np.append(0, np.cumsum(count))
+    order = np.argsort(below, kind="stable")
+    of_child = np.searchsorted(below[order], np.arange(len(ids) + 1))
+    chooser, drifter = np.where(ended, outcome, np.nan), np.where(ended, outcome, np.nan)
+    left, done = count.copy(), 0
+    wave = np.flatnonzero(ended)
+    while wave.size:
+        done += len(wave)
+        parents = above[order[_ragged(of_child, wave)]]
+        np.subtract.at(left, parents, 1)
+        wave = np.unique(parents[left[parents] == 0])
+        moves, begin = below[_ragged(offset, wave)], np.cumsum(count[wave]) - count[wave]
+        if wave.size:
+            chooser[wave], drifter[wave] = (
+                0.0 - np.minimum.reduceat(drifter[moves], begin),
+                0.0 - np.add.reduceat(chooser[moves], begin) / count[wave],
+            )
+    return 0.0 - drifter if done == len(ids) else np.full(len(ids), np.nan)
+
+
+def _ragged(offset: Any, rows: Any) -> Any:
+    """Return the indices of all entries of some rows of a ragged array."""
+    count = offset[rows + 1] - offset[rows]
+    end = np.cumsum(count)
+    return np.repeat(offset[rows] - end + count, count) + np.arange(end[-1] if end.size else 0)
 
 
 def _renew_digests(connection: sa.Connection, before: str, added: dict[str, str]) -> None:
     """Add digests of columns; make the game's one over all columns, if it was one before."""
     of_columns = "SELECT name, blake2b FROM digest WHERE name LIKE 'state.%' OR name LIKE 'edge.%'"
     columns = {row.name: row.blake2b for row in connection.execute(sa.text(of_columns))}
-    if of_content(columns) != before:
-        raise NotAStoreError("damaged: its digests are not those it was built with; build it anew")
-    digest = of_content(columns | added)
+    if _of_json(sorted(columns.items())) != before:
+        raise CommandError("damaged: its digests are not those it was built with; build it anew")
+    digest = _of_json(sorted((columns | added).items()))
     connection.execute(sa.text("UPDATE game SET digest = :digest"), {"digest": digest})
-    rows = added | of_row("game", {"digest": digest})
+    rows = added | {"game.digest": _of_json(digest)}
     connection.execute(
         sa.text("DELETE FROM digest WHERE name = :name"), [{"name": name} for name in rows]
     )
     put = sa.text("INSERT INTO digest (name, blake2b) VALUES (:name, :blake2b)")
     connection.execute(put, [{"name": name, "blake2b": value} for name, value in rows.items()])
+
+
+def _of_json(value: Any) -> str:
+    return blake2b(json.dumps(value).encode(), digest_size=32).hexdigest()

@@ -419,6 +419,25 @@ def test_an_agent_that_resigns_loses(copy, run):
     )
 
 
+def test_a_game_too_large_for_agents_is_refused_before_it_is_played_to_learn(copy, run):
+    run("train", copy, "--games", 0)
+    with closing(sqlite3.connect(copy)) as connection, connection:
+        connection.execute("UPDATE game SET moves = 20000001")
+    words = ("play", copy, "--against", "menace", "--you", "menace")
+    for refused in (run(*words, "--learn"), run("train", copy)):
+        wanted = f"{copy} has 20,000,001 moves; agents take 20,000,000 at most"
+        assert error_line(refused) == wanted
+    assert run(*words).returncode == 0
+    with Store.open(copy) as store:
+        match = Match(store, "menace", "menace")
+        match.resign()
+        with pytest.raises(TooLargeError, match="agents take 20,000,000 at most"):
+            training.learn_from(match)
+        match = Match(store, "perfect", "random")
+        match.resign()
+        assert training.learn_from(match) == []
+
+
 def test_an_agent_is_not_put_on_the_side_that_it_has_not_learned(copy, run):
     run("train", copy, "--agent", "x", "--as", "X", "--games", 5)
     said = error_line(run("play", copy, "--against", "x", "--moves", "4"))

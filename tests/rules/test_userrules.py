@@ -1,14 +1,21 @@
 """A stranger's rules build, show, verify and play a line with no change to the package."""
 
+import asyncio
 import os
+import pickle
 import subprocess
 import sys
+import time
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import blake2b
 from pathlib import Path
 
 import pytest
 
 import graphstore
 from graphstore.errors import GameNameError, NotInStoreError, RulesDifferWarning, RulesMissingError
+from graphstore.web.application import application
 
 RULES = '''
 from dataclasses import dataclass
@@ -43,8 +50,8 @@ def rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "neighbour.py").write_text("TAKES = (1, 2)\n")
     (tmp_path / "take.py").write_text(RULES)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setattr(sys, "modules", dict(sys.modules))
+    for name in ("take", "neighbour"):  # as modules, from another test's folder
+        sys.modules.pop(name, None)
     return tmp_path
 
 
@@ -192,3 +199,258 @@ def test_the_same_rules_under_another_name_are_not_warned_of(rules: Path) -> Non
     graphstore.build(type(game)(), "take.db")
     shown = run("show", "take.db", "--rules", "take.py:Take")
     assert (shown.returncode, shown.stderr) == (0, "")
+
+
+# Files of rules do not mix.
+
+BESIDE = """
+import helper
+from graphstore import PlainGame
+from inside.deep import WHO
+from {base} import Base
+
+class Take(Base, PlainGame):
+    def start(self):
+        return helper.HEAP
+    def play(self, heap, take):
+        from later import less  # not before a game is played
+        return less(heap, take)
+    def to_move(self, heap):
+        return WHO[heap % 2]
+"""
+BASE = """
+class Base:
+    def moves(self, heap):
+        return [take for take in (1, {most}) if take <= heap]
+    def outcome(self, heap):
+        return None if heap else -1
+"""
+
+
+def folder_of_rules(folder: Path, stem: str, base: str, heap: int) -> str:
+    """Write rules whose every part is in another file, and differs from folder to folder."""
+    (folder / "inside").mkdir(parents=True)
+    (folder / f"{stem}.py").write_text(BESIDE.format(base=base))
+    (folder / "helper.py").write_text(f"HEAP = {heap}\n")
+    (folder / f"{base}.py").write_text(BASE.format(most=heap))
+    (folder / "inside" / "__init__.py").write_text("import helper\nparity = helper.HEAP % 2\n")
+    (folder / "inside" / "deep.py").write_text(
+        "from . import parity\nWHO = (2 - parity, 1 + parity)"
+    )
+    (folder / "later.py").write_text(
+        "import helper\ndef less(a, b):\n    return (a - b) % (helper.HEAP + 1)\n"
+    )
+    return f"{folder / stem}.py:Take"
+
+
+def what_is_played(game: graphstore.PlainGame) -> tuple[int, list[int], list[int], list[int]]:
+    start = game.start_states()
+    moves = game.expand(start)
+    return start[0], moves.move.tolist(), moves.child.tolist(), game.turns(start).tolist()
+
+
+@pytest.mark.parametrize("base", ["base", "statistics", "yaml", "click"])
+@pytest.mark.parametrize("stem", ["rules", "random", "numpy"])
+def test_files_of_one_name_in_two_folders_each_have_their_own_neighbours(
+    tmp_path: Path, stem: str, base: str
+) -> None:
+    before, path = {**sys.modules}, [*sys.path]
+    names = [folder_of_rules(tmp_path / at, stem, base, heap) for at, heap in (("a", 3), ("b", 4))]
+    games = [graphstore.find_game(name) for name in names]
+    played = [(3, [1, 3], [2, 0], [2]), (4, [1, 4], [3, 0], [2])]
+    assert [what_is_played(game) for game in games] == played
+    assert [what_is_played(graphstore.find_game(name)) for name in reversed(names)] == played[::-1]
+    assert [what_is_played(game) for game in games] == played
+    assert sys.path == path
+    assert all(sys.modules[name] is module for name, module in before.items())
+    assert not {"helper", "inside", "later"} & sys.modules.keys() - before.keys()
+
+
+def test_rules_that_are_called_like_a_library_can_import_it(tmp_path: Path) -> None:
+    (tmp_path / "random.py").write_text("from random import Random\nfrom aid import *" + RULES)
+    (tmp_path / "aid.py").write_text("import random\nrandom.Random\n")
+    (tmp_path / "neighbour.py").write_text("TAKES = (1, 2)\n")
+    assert graphstore.find_game(f"{tmp_path}/random.py:Take").start_states().shape == (1,)
+
+
+@pytest.mark.parametrize("file", ["helper.py", "base.py", "later.py", "inside/__init__.py"])
+def test_a_file_that_changed_is_loaded_as_it_is_now_and_an_old_game_as_it_was(
+    tmp_path: Path, file: str
+) -> None:
+    name = folder_of_rules(tmp_path, "rules", "base", 3)
+    old = graphstore.find_game(name)
+    digest, before = old.rules, what_is_played(old)
+    text = (tmp_path / file).read_text()
+    changes = {"(1, 3)": "(1, 2)", "% 2": "% 1", "(a - b)": "(a - b - 1)", "= 3": "= 5"}
+    for change in changes.items():
+        text = text.replace(*change)
+    (tmp_path / file).write_text(text)
+    new = graphstore.find_game(name)
+    assert what_is_played(new) != before
+    assert new.rules != digest
+    assert (what_is_played(old), old.rules) == (before, digest)
+
+
+def test_a_game_of_a_file_is_pickled_for_a_process_that_knows_nothing_of_it(tmp_path: Path) -> None:
+    names = [
+        folder_of_rules(tmp_path / at, "rules", "base", heap) for at, heap in (("a", 3), ("b", 4))
+    ]
+    games = [graphstore.find_game(name) for name in names]
+    code = (
+        "import pickle, sys, graphstore\n"
+        "for game in pickle.load(sys.stdin.buffer): print(game.start_states()[0], game.rules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], input=pickle.dumps(games), capture_output=True, check=True
+    )
+    assert done.stdout.decode().split() == ["3", games[0].rules, "4", games[1].rules]
+
+
+# The digest of rules.
+
+
+def test_any_module_beside_a_file_that_it_imports_is_warned_of_when_it_changes(
+    tmp_path: Path,
+) -> None:
+    name = folder_of_rules(tmp_path, "rules", "base", 3)
+    (tmp_path / "unused.py").write_text("")
+    graphstore.build(name, tmp_path / "take.db")
+    files = sorted(tmp_path.rglob("*.py"))
+    assert len(files) == 7
+    for file in files:
+        source = file.read_text()
+        file.write_text(source + "# another line\n")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            graphstore.Store.open(tmp_path / "take.db", rules=graphstore.find_game(name)).close()
+        wanted = [] if file.name == "unused.py" else [RulesDifferWarning]
+        assert [warning.category for warning in caught] == wanted, file
+        file.write_text(source)
+
+
+def test_rules_without_neighbours_have_the_digest_of_their_file(tmp_path: Path) -> None:
+    file = tmp_path / "alone.py"
+    file.write_text(RULES.replace("from neighbour import TAKES", "TAKES = (1, 2)"))
+    digest = blake2b(file.read_bytes(), digest_size=8).hexdigest()
+    assert graphstore.find_game(f"{file}:Take").rules == digest
+
+
+def test_a_database_with_the_digest_of_one_file_as_older_versions_made_it_draws_no_warning(
+    tmp_path: Path, run
+) -> None:
+    name = folder_of_rules(tmp_path, "rules", "base", 3)
+    game = graphstore.find_game(name)
+    game.rules = blake2b((tmp_path / "rules.py").read_bytes(), digest_size=8).hexdigest()
+    graphstore.build(game, tmp_path / "take.db", below=["2"])
+    shown = run("show", tmp_path / "take.db", "--rules", name)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert run("build", name, "--db", tmp_path / "take.db", "--from", "3").returncode == 0
+    with graphstore.Store.open(tmp_path / "take.db") as store:
+        assert (store.info["starts"], store.info["rules"]) == (2, graphstore.find_game(name).rules)
+
+
+def test_one_game_has_one_digest_however_it_is_imported(tmp_path: Path) -> None:
+    package = tmp_path / "games"
+    folder_of_rules(package, "base", "rules", 3)
+    (package / "__init__.py").touch()
+    (package / "neighbour.py").write_text("TAKES = (1, 2)\n")
+    source = "from .helper import *\nfrom games.rules import Base\n" + RULES
+    (package / "take.py").write_text(source.replace("from neighbour", "from .neighbour"))
+    code = "import graphstore, sys; print(*(graphstore.find_game(x).rules for x in sys.argv[1:]))"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "games.take:Take", f"{package}/take.py:Take"],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    one, other = done.stdout.split()
+    assert one == other != blake2b((package / "take.py").read_bytes(), digest_size=8).hexdigest()
+
+
+# Threads.
+
+
+class Busy(graphstore.PlainGame):
+    """Rules that notice when a second thread is in them."""
+
+    inside = most = 0
+
+    def _asked(self):
+        kind = type(self)
+        kind.inside += 1
+        kind.most = max(kind.most, kind.inside)
+        time.sleep(0.001)  # so that another thread would come in
+        kind.inside -= 1
+
+    def start(self):
+        return 40
+
+    def moves(self, heap):
+        self._asked()
+        return [take for take in (1, 2) if take <= heap]
+
+    def play(self, heap, take):
+        return heap - take
+
+    def outcome(self, heap):
+        return None if heap else -1
+
+    def parse(self, text):
+        self._asked()
+        return int(text)
+
+    def board(self, position):
+        self._asked()
+        return str(position)
+
+    def write_move(self, move):
+        self._asked()
+        return f"take-{move}"
+
+    def read_move(self, text):
+        return int(text.removeprefix("take-"))
+
+
+class BusyArrays(type(graphstore.find_game("subtraction(40,1,2)"))):
+    """The same for rules in arrays, whose every verb may be a user's."""
+
+    inside = most = 0
+    _asked = Busy._asked
+    rules = "mine"
+    write_move, read_move = Busy.write_move, Busy.read_move
+
+    def canonical(self, positions):
+        self._asked()
+        return super().canonical(positions)
+
+    def board(self, position):
+        self._asked()
+        return super().board(position)
+
+
+@pytest.mark.parametrize(
+    "game", [Busy(), BusyArrays("mine", start=40, takes=[1, 2], misere=False)], ids=["one", "many"]
+)
+def test_rules_of_users_are_asked_by_one_thread_at_a_time(game, tmp_path: Path) -> None:
+    graphstore.build(game, tmp_path / "heap.db")
+    pages = [
+        "/heap.json?sql=select+board(id),+canonical(position)+from+state+limit+9",
+        "/heap/edge?_size=9",
+        "/-/explore/heap/9",
+        "/-/explore/heap/8",
+    ]
+    kind = type(game)
+    kind.most = 0
+    with graphstore.Store.open(tmp_path / "heap.db", rules=game) as store:
+        explorer = application([store])
+
+        def ask(number: int) -> int:
+            if number % 3:
+                return len(store.probe(str(number % 30 + 2)).moves)
+            return asyncio.run(explorer.client.get(pages[number // 3 % len(pages)])).status_code
+
+        with ThreadPoolExecutor(6) as threads:
+            assert {*threads.map(ask, range(48))} == {2, 200}
+        explorer.close()
+    assert kind.most == 1

@@ -2,10 +2,12 @@
 
 import gzip
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, nullcontext
 from pathlib import Path
@@ -13,7 +15,9 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
-from conftest import DATA
+from conftest import DATA, ROOT, table_games
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from graphstore import Store, build, find_game
 from graphstore.checks import verify
@@ -30,6 +34,7 @@ from graphstore.errors import (
 )
 from graphstore.solver.columns import Solution
 from graphstore.store import schema
+from graphstore.store.digests import of_content
 from graphstore.store.sqlite.opening import damage
 from graphstore.store.store import upgrade
 
@@ -564,6 +569,88 @@ def test_an_upgrade_hides_no_lie(older):
     upgrade(path)
     with Store.open(path, rules=game) as store:
         assert "value" in {problem.column for problem in verify(store).problems}
+
+
+TO_0001 = "\n".join(
+    [
+        *(f"DROP VIEW {view};" for view in schema.VIEWS),
+        *(f"DROP TABLE {table};" for table in ("checkpoint", "played", "bead", "agent")),
+        "ALTER TABLE game DROP COLUMN extent;",
+        "ALTER TABLE state DROP COLUMN best_response;",
+        "DELETE FROM digest WHERE name IN ('game.extent', 'state.best_response');",
+        "UPDATE alembic_version SET version_num = '0001';",
+    ]
+)
+
+
+def alembic(*words):
+    """Run alembic in the checkout, as its developers do."""
+    return subprocess.run(
+        [sys.executable, "-m", "alembic", *words], capture_output=True, text=True, cwd=ROOT
+    )
+
+
+def test_alembic_says_in_one_line_which_database_it_lacks(tmp_path):
+    for named in ((), ("-x", "db="), ("-x", "file=x.db")):
+        done = alembic(*named, "current")
+        assert (done.returncode, done.stderr) == (255, "")
+        assert done.stdout.startswith("FAILED: which database? alembic -x db=FILE ..., or ")
+    none, other = tmp_path / "none.db", tmp_path / "other.db"
+    sqlite_file(other, "CREATE TABLE t (a)")
+    for address, why in {
+        none: f"there is no file {none}",
+        other: f"{other} is not a graphstore database",
+        "mysql://me@there": "mysql://there: only files and sqlite:/// or postgresql://",
+    }.items():
+        done = alembic("-x", f"db={address}", "upgrade", "head")
+        assert (done.returncode, done.stderr, done.stdout.count("\n")) == (255, "", 1)
+        assert done.stdout.startswith(f"FAILED: {why}")
+    assert not none.exists()
+
+
+def test_alembic_takes_any_address_and_changes_nothing_that_is_current(spoilt):
+    with Store.open(spoilt) as store:
+        before = list(store.sql("SELECT * FROM digest ORDER BY name"))
+    for words in (["current"], ["upgrade", "head"]):
+        done = alembic("-x", f"db={spoilt}", *words)
+        assert done.returncode == 0, done.stdout
+    with Store.open(spoilt) as store:
+        assert list(store.sql("SELECT * FROM digest ORDER BY name")) == before
+    assert alembic("-x", f"db={spoilt}", "current").stdout == f"{schema.REVISIONS[-1]} (head)\n"
+
+
+def test_alembic_upgrades_as_the_command_does(older, tmp_path):
+    path, _ = older
+    copy = Path(shutil.copy(path, tmp_path / "copy.db"))
+    upgrade(copy)
+    assert alembic("-x", f"db={path}", "current").stdout == "0001\n"
+    assert alembic("-x", f"db=sqlite:///{path}", "upgrade", "head").returncode == 0
+    assert tables_of(path) == tables_of(copy)
+
+
+def test_no_revision_imports_the_package():
+    for revision in (ROOT / "migrations" / "versions").glob("*.py"):
+        assert not re.search(r"^\s*(from|import) graphstore", revision.read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("cyclic", [False, True])
+@settings(max_examples=8)
+@given(data=st.data())
+def test_the_column_that_an_upgrade_adds_is_what_a_build_computes(data, cyclic):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "any.db"
+        build(data.draw(table_games(cyclic=cyclic)), path)
+        expected = tables_of(path)
+        sqlite_file(path, TO_0001)
+        with closing(sqlite3.connect(path)) as connection:
+            digests = connection.execute(
+                "SELECT name, blake2b FROM digest WHERE name LIKE 'state.%' OR name LIKE 'edge.%'"
+            )
+            digest = of_content(dict(digests.fetchall()))
+            connection.execute("UPDATE game SET digest = ?", (digest,))
+            connection.commit()
+        assert upgrade(path) == "0001"
+        assert tables_of(path) == expected
 
 
 KILLED = """

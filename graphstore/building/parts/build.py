@@ -142,7 +142,7 @@ def build(
 ) -> Folder:
     """Write a game in parts to a folder, all or nothing; go on where an earlier build was stopped.
 
-    The options are `graphstore.building.out_of_core.BuildOptions`, but that a crew takes the steps, each of
+    The options are `building.out_of_core.BuildOptions`, but that a crew takes the steps, each of
     which may take so much memory. Digests may be left out, for a database that is made of the
     folder will have them. `lap` is called at the end of each phase.
 

@@ -155,8 +155,7 @@ def write_block(build: Build, at: BlockId) -> Record:
     """Write the states of a block, that the shares have solved.
 
     Returns:
-        The record, as that of `graphstore.building.parts.steps.solve_block`; and ``cyclic``, if play can
-        cycle.
+        The record, as that of `steps.solve_block`; and ``cyclic``, if play can cycle.
     """
     release(build)  # in this process, which may have had some
     game = build.ready()

@@ -1,6 +1,6 @@
 """The ids of positions of ultimate tic-tac-toe and of their images.
 
-A *row* is a position: the numbers of its nine fields (`graphstore.games.ultimate.fields`), and its state,
+A *row* is a position: the numbers of its nine fields (`ultimate.fields`), and its state,
 ``result << 8 | active field << 1 | turn - 1``. Its id is the exclusive or of ten keys of 63 bits:
 of the code of each field with its place, ``place << 20 | code``, and of the state without the
 result, ``9 << 20 | active field << 1 | turn - 1``. The key of such a number is what splitmix64

@@ -1,7 +1,7 @@
 """Ultimate tic-tac-toe: nine fields of nine spots, and the spot played is the field to go to.
 
 Under the *open* rules a won field is still played in and still forces, until it is full; under the
-*closed* ones it is dead. A position is nine fields (`graphstore.games.ultimate.fields`), the active field
+*closed* ones it is dead. A position is nine fields (`ultimate.fields`), the active field
 and the side to move. That is more than 63 bits, so its id is a hash of them, that of
 `graphstore.games.ultimate.ids`. The canonical position is the image with the smallest id. The
 positions that were met are kept, and two under one id are refused.
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphstore.errors import GameNameError, MoveError, shown
+from graphstore.games.base import ArrayGame
 from graphstore.games.ultimate import text as ultimatetext
 from graphstore.games.ultimate.fields import ANY, DRAWN, SPOTS, SYMMETRIES, Board, has_line, tables
 from graphstore.games.ultimate.ids import STATE, id_keys, image_ids, image_rows
@@ -25,16 +26,14 @@ from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Codes, Ints, Look, M
 RULES = ("open", "closed")
 
 
-class Ultimate:
-    """A `graphstore.rules.game.Game`. Make it with `ultimate`.
+class Ultimate(ArrayGame):
+    """Ultimate tic-tac-toe. Make it with `ultimate`.
 
     Args:
         dead: whether a won field is dead.
         count: whether most fields win where there is no line.
     """
 
-    rules = "1"
-    shape = None
     max_plies = SPOTS * SPOTS
     players = ("X", "O")
 
@@ -45,15 +44,11 @@ class Ultimate:
         self._met = Interned(width=STATE + 1, game=self.name)
         self._start = self.intern(Board((0,) * SPOTS, ANY, 1))
 
-    def __repr__(self) -> str:
-        return f"<game {self.name}>"
-
     def start_states(self) -> Ints:
-        """See `graphstore.rules.game.Game.start_states`: the empty board."""
         return np.array([self._start], dtype=np.int64)
 
     def expand(self, positions: Ints) -> Moves:
-        """See `graphstore.rules.game.Game.expand`: move 9 * f + s marks spot s of field f."""
+        """Move 9 * f + s marks spot s of field f."""
         known, keys = tables(), id_keys()
         rows = self._met.rows(positions)
         parent, field, spot = np.nonzero(_legal(rows))
@@ -71,12 +66,10 @@ class Ultimate:
         return Moves(parent, (SPOTS * field + spot).astype(np.int32), child)
 
     def outcomes(self, positions: Ints) -> Codes:
-        """See `graphstore.rules.game.Game.outcomes`."""
         state = self._met.rows(positions)[:, STATE]
         return np.asarray(_OUTCOMES[state >> 8, state & 1])
 
     def turns(self, positions: Ints) -> Codes:
-        """See `graphstore.rules.game.Game.turns`."""
         return (1 + (self._met.rows(positions)[:, STATE] & 1)).astype(np.int8)
 
     def images(self, positions: Ints) -> Ints:
@@ -88,7 +81,6 @@ class Ultimate:
         return np.ascontiguousarray(ids.T)
 
     def canonical(self, positions: Ints) -> Ints:
-        """See `graphstore.rules.game.Game.canonical`: the image with the smallest id."""
         rows = self._met.rows(positions)
         ids = image_ids(rows)
         which = ids.argmin(axis=1)
@@ -98,13 +90,12 @@ class Ultimate:
         return least
 
     def orbits(self, positions: Ints) -> Ints:
-        """See `graphstore.rules.game.Game.orbits`."""
         same = image_ids(self._met.rows(positions)) == positions[:, np.newaxis]
         orbits: Ints = len(SYMMETRIES) // same.sum(axis=1)
         return orbits
 
     def texts(self, positions: Ints) -> list[str]:
-        """See `graphstore.rules.game.Game.texts`: the fields, the active one, the side to move.
+        """Return the fields, the active one, and the side to move.
 
         >>> game = ultimate("closed")
         >>> game.texts(np.array([game.after([40, 36])]))
@@ -113,16 +104,13 @@ class Ultimate:
         return ultimatetext.write(self._met.rows(positions))
 
     def read(self, text: str) -> int:
-        """See `graphstore.rules.game.Game.read`; `graphstore.games.ultimate.text` says what it takes."""
         return self.intern(ultimatetext.read(text, dead=self.dead, game=self.name))
 
     def read_many(self, texts: Sequence[str]) -> Ints:
-        """See `graphstore.rules.game.Game.read_many`."""
         boards = [ultimatetext.read(text, dead=self.dead, game=self.name) for text in texts]
         return self._intern(boards)
 
     def search_from(self, position: int) -> tuple[int, Look]:
-        """See `graphstore.rules.game.Nimble.search_from`."""
         return self._search.node(self.merged(position)), self._search.look
 
     @cached_property
@@ -130,7 +118,6 @@ class Ultimate:
         return UltimateSearch(dead=self.dead, count=self.count)
 
     def board(self, position: int) -> str:
-        """See `graphstore.rules.game.Game.board`: nine by nine spots, below them whose turn it is."""
         return ultimatetext.draw(self.merged(position))
 
     def merged(self, position: int) -> Board:

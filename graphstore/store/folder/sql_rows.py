@@ -2,7 +2,7 @@
 
 DuckDB looks neither at the time nor, everywhere, at signals. So one thread runs it, and the one
 that asks waits: until there are rows, the time is up, or Ctrl-C comes. It then waits for DuckDB to
-stop, which within one function it does not; a command ends instead, see `graphstore.util.own_process`.
+stop, which within one function it does not; a command ends instead, see `util.own_process`.
 """
 
 import json

@@ -134,7 +134,7 @@ def links(
 
 
 def turned(game: Game, text: str) -> dict[str, str]:
-    """Return `graphstore.rules.board.images` of a position; of ultimate tic-tac-toe, its game's own.
+    """Return `rules.board.images` of a position; of ultimate tic-tac-toe, its game's own.
 
     Its text shows no rows; its drawing tells what was done to it.
     """

@@ -2,11 +2,9 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from hashlib import blake2b
 from http import HTTPStatus
 from pathlib import Path
-from threading import Lock
 from typing import Any, NamedTuple
 
 from datasette.utils.asgi import Response
@@ -20,7 +18,6 @@ from graphstore.web.page.query import Asked, read_asked
 
 LONGEST = 4096  # characters of a position that anybody would type
 STATIC = Path(__file__).parents[1] / "static"
-TURN = Lock()  # rules of others need not stand two threads: one page of theirs at a time
 
 HEADERS = {
     "content-security-policy": (
@@ -105,8 +102,7 @@ def answered(
         why = f"{shown(text)} has {len(text):,} characters; positions here have up to {LONGEST:,}"
         return _error(stores, base, HTTPStatus.REQUEST_URI_TOO_LONG, why, game)
     try:
-        with nullcontext() if _stand_threads(store) else TURN:
-            return _answered(store, text, read_asked(get), pages, typed=typed is not None)
+        return _answered(store, text, read_asked(get), pages, typed=typed is not None)
     except opponents.TakenSideError as error:
         href = pages.to(text, read_asked(get)._replace(side=error.left))
         other = (f"Play as {error.name}", href)
@@ -121,11 +117,6 @@ def answered(
     except GraphstoreError as error:
         status, why = HTTPStatus.BAD_REQUEST, str(error)
     return _error(stores, base, status, why, game, text or "")
-
-
-def _stand_threads(store: Store) -> bool:
-    """Return whether a game's rules can be asked by several threads: the package's own, or none."""
-    return not store.has_rules or type(store.game).__module__.startswith("graphstore.games.")
 
 
 def _spelling(typed: str) -> str:

@@ -1,0 +1,142 @@
+"""What the families share: the verbs that most answer alike, and the faults that most name."""
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphstore.errors import (
+    BothSidesWonError,
+    GameNameError,
+    ImpossibleCountsError,
+    MoveError,
+    PlayAfterWinError,
+    PositionError,
+    shown,
+)
+from graphstore.rules.game import Codes, Game, Ints
+from graphstore.rules.symmetry import BoardSymmetry
+
+
+class ArrayGame(Game):
+    """A built-in game. `graphstore.rules.game.Game` says what each verb returns.
+
+    Unless a family says otherwise, a game begins at position 0, whose turn it is is not told, and
+    each position is a class of its own.
+    """
+
+    name: str = ""
+    rules: str = "1"
+    shape: tuple[int, int] | None = None
+    max_plies: int | None = None
+    players: tuple[str, str] = ("player 1", "player 2")
+
+    def __repr__(self) -> str:
+        return f"<game {self.name}>"
+
+    def start_states(self) -> Ints:
+        return np.zeros(1, dtype=np.int64)
+
+    def turns(self, positions: Ints) -> Codes:
+        return np.zeros(len(positions), dtype=np.int8)
+
+    def canonical(self, positions: Ints) -> Ints:
+        return positions
+
+    def orbits(self, positions: Ints) -> Ints:
+        return np.ones(len(positions), dtype=np.int64)
+
+    def read_many(self, texts: Sequence[str]) -> Ints:
+        found = self._plain(texts)
+        if found is None:
+            return np.array([self.read(text) for text in texts], dtype=np.int64)
+        positions, right = found
+        for row in np.flatnonzero(~right).tolist():
+            positions[row] = self.read(texts[row])  # another spelling, or not a position
+        return positions
+
+    def _plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]] | None:
+        """Return the position of each text, and whether it is one and is written as `texts` does.
+
+        None if not even the lengths are right.
+        """
+        return None
+
+    def board(self, position: int) -> str:
+        return self.texts(np.array([position]))[0].replace("/", "\n")
+
+
+class SymmetricGame(ArrayGame):
+    """A game whose positions are packed masks of a board."""
+
+    symmetry: BoardSymmetry
+
+    def canonical(self, positions: Ints) -> Ints:
+        return self.symmetry.canonical(positions)
+
+    def orbits(self, positions: Ints) -> Ints:
+        return self.symmetry.orbits(positions)
+
+
+def check_whole(family: str, /, *, least: int = 1, **parameters: object) -> None:
+    """Refuse parameters of a family that are not whole numbers, or too small.
+
+    Raises:
+        GameNameError: one is not.
+    """
+    for name, value in parameters.items():
+        if not isinstance(value, int) or value < least:
+            raise GameNameError(
+                f"{family}: {name} is {value!r}; it must be a whole number from {least}"
+            )
+
+
+def check_counts(x: int, o: int) -> None:
+    """Refuse masks that do not have as many X as O, or one more.
+
+    Raises:
+        ImpossibleCountsError: they do not.
+    """
+    n_x, n_o = x.bit_count(), o.bit_count()
+    if n_x - n_o not in (0, 1):
+        raise ImpossibleCountsError(
+            f"{n_x} X and {n_o} O cannot be: X begins and turns alternate, "
+            "so X has as many as O or one more"
+        )
+
+
+def line_fault(other: str, *, lasts: bool) -> PositionError:
+    """Return the error for a board on which the player who did not move last has a line.
+
+    Args:
+        other: the mark of that player, X or O.
+        lasts: whether the player who moved last has a line, too.
+    """
+    if lasts:
+        return BothSidesWonError("X and O both have a line; the first one ends the game")
+    last = "O" if other == "X" else "X"
+    return PlayAfterWinError(f"{other} has a line, yet {last} played on after it")
+
+
+def read_pair(text: str, *, how: str, cells: int = 10**9) -> tuple[int, int]:
+    """Return the two numbers of a move that is written with a hyphen between them.
+
+    >>> read_pair("1-5", how="write FROM-TO, such as 0-4")
+    (1, 5)
+
+    Args:
+        text: what was typed.
+        how: what the error says of the right way.
+        cells: how many cells there are, where the numbers are cells.
+
+    Raises:
+        MoveError: it is not two such numbers.
+    """
+    pair = re.fullmatch(r"([0-9]{1,9})-([0-9]{1,9})", text)
+    if pair is None:
+        raise MoveError(f"{shown(text)} is not a move; {how}")
+    one, two = int(pair[1]), int(pair[2])
+    if max(one, two) >= cells:
+        raise MoveError(f"there is no cell {max(one, two)}: 0 to {cells - 1}")
+    return one, two

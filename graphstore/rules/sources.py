@@ -1,0 +1,82 @@
+"""Which files the rules of a user consist of, and one digest of them."""
+
+import ast
+import warnings
+from collections.abc import Iterator
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final
+
+OURS: Final = "graphstore"
+"""The one name that a module beside a file of rules cannot take."""
+SHARED: Final = ("site-packages", "dist-packages")
+"""Folders of installed packages: these are not parts of each other."""
+
+
+def digest(file: Path) -> str:
+    """Return a digest of a file of rules and of the modules in its folder that it imports."""
+    content = file.read_bytes()
+    for other in sorted(_imported(file) - {file}):
+        source = other.read_bytes()
+        name = other.relative_to(file.parent).as_posix()
+        content += f"\0{name}\0{len(source)}\0".encode() + source
+    return blake2b(content, digest_size=8).hexdigest()
+
+
+def digest_alone(file: Path) -> str:
+    """Return a digest of a file of rules without what it imports: what older databases hold."""
+    return blake2b(file.read_bytes(), digest_size=8).hexdigest()
+
+
+def _imported(file: Path) -> set[Path]:
+    """Return a file, and the modules in its folder that it imports, directly or not.
+
+    The source is read, not run, so that imports inside functions count.
+    """
+    folder = root = file.parent
+    while (root / "__init__.py").is_file():
+        root = root.parent
+    found, left = {file}, [file]
+    while left and folder.name not in SHARED:
+        new = {
+            module
+            for base, name in _names(left.pop(), (folder, root))
+            for module in _files(base, name)
+            if folder in module.parents
+        } - found
+        found |= new
+        left += new
+    return found
+
+
+def _names(file: Path, roots: tuple[Path, ...]) -> Iterator[tuple[Path, str]]:
+    """Yield (folder, name from there) of all that a file may import."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the compiler has said it already
+            tree = ast.parse(file.read_bytes())
+    except (SyntaxError, ValueError):
+        return
+    for node in ast.walk(tree):
+        bases = roots
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module or ''}.{alias.name}".strip(".") for alias in node.names]
+            if node.level:
+                bases = tuple(file.parents[node.level - 1 : node.level])
+        else:
+            continue
+        for name in names:
+            if bases is not roots or name.partition(".")[0] != OURS:
+                yield from ((base, name) for base in bases)
+
+
+def _files(base: Path, name: str) -> Iterator[Path]:
+    """Yield the files of the packages that a dotted name goes through, and of its module."""
+    for part in name.split("."):
+        base /= part
+        for file in (base / "__init__.py", base.with_name(f"{part}.py")):
+            if file.is_file():
+                yield file
+                break
