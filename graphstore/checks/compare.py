@@ -228,12 +228,13 @@ class _Differences:
             self.listed.append(Difference(table, key, position, *each))
 
     def counts(self) -> dict[str, Counts]:
-        """Return the numbers by table."""
-        kinds = ("only_first", "only_second", "differ")
-        return {
-            table: Counts(**{kind: rows[kind] for kind in kinds}, cells=dict(self.cells[table]))
-            for table, rows in self.rows.items()
-        }
+        """Return the numbers by table, those of cells in the order of its columns."""
+        found = {}
+        for table, rows in self.rows.items():
+            cells, columns = self.cells[table], schema.metadata.tables[table].c.keys()
+            in_order = {name: cells[name] for name in columns if cells[name]}
+            found[table] = Counts(rows["only_first"], rows["only_second"], rows["differ"], in_order)
+        return found
 
 
 def _compare_table(
