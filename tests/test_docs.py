@@ -10,8 +10,8 @@ from pathlib import Path
 import postgresql
 import pytest
 
-from graphstore.meanings import meaning
 from graphstore.store import schema
+from graphstore.store.meanings import meaning
 
 GRAPHSTORE = [sys.executable, "-m", "graphstore"]
 ROOT = Path(__file__).parent.parent

@@ -112,7 +112,7 @@ class Solution(NamedTuple):
     """What every state is worth, n states in the order of the graph.
 
     The arrays are the columns of the table `state` that have their names, which
-    `graphstore.meanings` explains. A cell that is NULL there is `NONE` in an int32 array, and NaN
+    `graphstore.store.meanings` explains. A cell that is NULL there is `NONE` in an int32 array, and NaN
     in a float64 array.
     """
 

@@ -1,6 +1,6 @@
 """The tables and views of a solved game in SQLAlchemy; a database holds one game.
 
-`graphstore.meanings` says what each column means, and for which player.
+`graphstore.store.meanings` says what each column means, and for which player.
 """
 
 from typing import Any, Final

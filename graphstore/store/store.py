@@ -249,7 +249,7 @@ class Store:
     def q_table(self, position: str | int | None = None) -> NDArray[np.void]:
         """Return what moves are worth to the player who chooses them, one row a legal move.
 
-        The fields are columns of the view q_table, NaN where NULL: see `graphstore.meanings`.
+        The fields are columns of the view q_table, NaN where NULL: see `graphstore.store.meanings`.
         ``pandas.DataFrame(table)`` makes a data frame of it.
 
         Args:

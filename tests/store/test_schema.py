@@ -11,9 +11,8 @@ from sqlalchemy import create_engine
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.schema import CreateView
 
-from graphstore import meanings
 from graphstore.solver.columns import Solution
-from graphstore.store import schema
+from graphstore.store import meanings, schema
 from graphstore.store.lookup import Lookup
 from graphstore.store.migrating import migrate, migrations
 from graphstore.store.probe import Move, Probe, Values

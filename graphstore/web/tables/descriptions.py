@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from graphstore.meanings import TABLES, meaning
+from graphstore.store.meanings import TABLES, meaning
 from graphstore.store.schema import COLUMNS
 
 
