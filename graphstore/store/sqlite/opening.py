@@ -20,7 +20,7 @@ from graphstore.util.forks import closed_on_error
 def connect(path: Path, how: str = "mode=ro", *, timeout: float = 5) -> sqlite3.Connection:
     """Return a connection of the standard library's driver to a file that exists, read-only."""
     uri = f"{path.absolute().as_uri()}?{how}"
-    return careful(sqlite3.connect(uri, timeout, uri=True, check_same_thread=False))
+    return careful(sqlite3.connect(uri, timeout=timeout, uri=True, check_same_thread=False))
 
 
 def application_id(path: Path) -> int | None:
