@@ -86,7 +86,7 @@ def prove(
 
     return save(
         game.name,
-        find_place(target).for_game(game.name),
+        find_place(target, "target").for_game(game.name),
         solved,
         force=force,
         drop_agents=drop_agents,
