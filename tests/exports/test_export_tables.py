@@ -170,7 +170,8 @@ def test_of_a_part_the_census_counts_its_states(path, tmp_path):
 def test_every_column_of_every_table_and_view_is_exported(store):
     assert set(TABLES) == {"state", "edge", *schema.VIEWS}
     for table in TABLES:
-        assert COLUMNS[table] == list(store.sql(f"SELECT * FROM {table}").columns)
+        with closing(store.sql(f"SELECT * FROM {table}")) as answer:
+            assert COLUMNS[table] == list(answer.columns)
 
 
 def test_a_cell_that_is_out_of_range_is_damage(copy, tmp_path):

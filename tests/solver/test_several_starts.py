@@ -117,8 +117,9 @@ def test_every_start_is_at_ply_0_and_all_verify(ending: Path) -> None:
     with Store.open(ending, rules=RookEnding()) as store:
         starts = len(set(RookEnding().canonical(RookEnding().start_states()).tolist()))
         assert store.info["starts"] == starts
-        assert store.sql("SELECT count(*) FROM state WHERE ply = 0").columns == ("count(*)",)
-        assert list(store.sql("SELECT count(*) FROM state WHERE ply = 0")) == [(starts,)]
+        answer = store.sql("SELECT count(*) FROM state WHERE ply = 0")
+        assert answer.columns == ("count(*)",)
+        assert list(answer) == [(starts,)]
         assert verify(store).ok
 
 
