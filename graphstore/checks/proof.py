@@ -39,20 +39,17 @@ SOURCES = tuple(tuple(map(symmetry.index, range(9))) for symmetry in SYMMETRIES)
 class Position(NamedTuple):
     """One position.
 
-    Attributes:
-        fields: nine fields as they are written: ``.`` an empty one; ``X``, ``O`` or ``=`` a full
-            one, by its result; else nine spots.
-        active: the field that must be played in, or `ANY`.
-        turn: ``X`` or ``O``.
+    A field is written ``.`` if it is empty, ``X``, ``O`` or ``=``, its result, if it is full, and
+    else as nine spots.
     """
 
-    fields: tuple[str, ...]
-    active: int
-    turn: str
+    fields: tuple[str, ...]  # nine
+    active: int  # the field that must be played in, or `ANY`
+    turn: str  # X or O
 
 
 class Row(NamedTuple):
-    """What is looked at of a row of the table state, under the names of its columns."""
+    """The columns that are checked of a row of the table state."""
 
     id: int
     position: str
@@ -65,7 +62,7 @@ class Row(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """A row of the table edge, under the names of its columns."""
+    """A row of the table edge."""
 
     parent: int
     move: int
@@ -73,7 +70,7 @@ class Edge(NamedTuple):
 
 
 class Flaw(NamedTuple):
-    """Something that is not as the proof needs it, with the fields of a `Problem` of `verify`."""
+    """Something that is not as the proof needs it, as a `Problem` of `verify`."""
 
     table: str
     row: str

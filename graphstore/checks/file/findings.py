@@ -53,21 +53,13 @@ class Problem(NamedTuple):
 
 
 class WrongCells(NamedTuple):
-    """Cells of one column that are not as they must be, k of them.
+    """Cells of one column that are not as they must be, k of them; NaN stands for NULL, too."""
 
-    Attributes:
-        ids: int64[k], of states; of edges, their parents.
-        column: its name, or what was checked.
-        found: k cells; `graphstore.store.digests.NULL` and NaN stand for NULL.
-        expected: k cells, or a word for all.
-        moves: k moves if these are edges.
-    """
-
-    ids: Ints
-    column: str
-    found: Any
-    expected: Any
-    moves: Any = None
+    ids: Ints  # [k], of states; of edges, their parents
+    column: str  # or what was checked
+    found: Any  # k cells
+    expected: Any  # k cells, or a word for all
+    moves: Any = None  # k moves if these are edges
 
 
 class Verdict(NamedTuple):
@@ -128,23 +120,13 @@ class Drawn(NamedTuple):
 
 
 class Findings:
-    """Collects what is found, however many parts it comes in.
-
-    Attributes:
-        skipped: what was not checked, and why.
-        drawn: ids of states, ascending; those that a check names are counted as wrong.
-    """
+    """Collects what is found, however many parts it comes in."""
 
     def __init__(self, texts: Callable[[Sequence[int]], dict[int, str]]) -> None:
-        """Begin.
-
-        Args:
-            texts: returns the texts of states by id.
-        """
-        self.skipped: list[str] = []
-        self.drawn = np.empty(0, dtype=np.int64)
+        self.skipped: list[str] = []  # what was not checked, and why
+        self.drawn = np.empty(0, dtype=np.int64)  # ids of states whose wrong ones are counted
         self._wrong: set[int] = set()
-        self._texts = texts
+        self._texts = texts  # returns the texts of states by id
         self._listed: dict[Check, list[Problem]] = {}
         self._counts: dict[tuple[Check, str, str], int] = {}
 

@@ -30,11 +30,7 @@ _EDGE = select(schema.edge)
 
 
 def read(connection: Connection, query: Select[Any]) -> dict[str, Any]:
-    """Return the columns of a query; `NULL` where an integer is.
-
-    Raises:
-        NotAStoreError: a cell is not of the column's type.
-    """
+    """Return the columns of a query; an integer that is NULL is `NULL`."""
     try:
         return columns(connection, [query])
     except UnicodeDecodeError:
@@ -119,12 +115,7 @@ def texts(connection: Connection, ids: Sequence[int]) -> dict[int, str]:
 
 
 def false_nulls(connection: Connection, ids: Sequence[int] | None = None) -> Iterator[WrongCells]:
-    """Yield the cells that are the very number which stands for NULL everywhere else.
-
-    Args:
-        connection: to the database.
-        ids: of the states to look at; by default all.
-    """
+    """Yield the cells, of all states or of some, that are the number which stands for NULL."""
     state = schema.state.c
     cells = [state[name] for name in _NULLABLE]
     query = select(state.id, *cells).where(or_(*(cell == _NULL for cell in cells)))

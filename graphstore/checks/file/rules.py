@@ -29,12 +29,7 @@ def packed(game: Game, texts: list[Any]) -> Ints:
 
 
 def ids(found: Ints, rows: Mapping[str, Any]) -> Iterator[WrongCells]:
-    """Yield the states whose text is not a position, or not that of the id.
-
-    Args:
-        found: what `packed` returns of the column position.
-        rows: columns of the table state.
-    """
+    """Yield the states whose text, `packed` as found, is not a position, or not that of the id."""
     none = np.flatnonzero(found == NO_POSITION)
     texts = [rows["position"][place] for place in none.tolist()]
     yield WrongCells(rows["id"][none], "position", texts, "a position")
@@ -72,12 +67,7 @@ def starts(
 ) -> Iterator[Problem | WrongCells]:
     """Yield the starts that are missing or not at ply 0, and other states at ply 0.
 
-    Args:
-        game: the rules.
-        begins: int64[k], starts.
-        known: int64[n], ids of states, with the starts among them.
-        ply: their plies, n integers.
-        complete: whether there are no other starts.
+    `known` are ids of states, with the starts among them. If `complete`, there are no other starts.
     """
     is_start = np.isin(known, begins)
     late = np.flatnonzero(is_start & (ply != 0))
@@ -90,13 +80,9 @@ def starts(
 
 
 def edges(game: Game, here: Ints, in_play: NDArray[np.bool_], rows: Any) -> Iterator[WrongCells]:
-    """Yield the moves of states that are missing, too many, or lead elsewhere.
+    """Yield the moves of states, whose ids ascend, that are missing, too many, or lead elsewhere.
 
-    Args:
-        game: the rules.
-        here: ascending ids of states, which are positions.
-        in_play: whether each is in play by the rules.
-        rows: the columns of the table edge for all these parents, and maybe others.
+    `rows` are the columns of the table edge for all these parents, and maybe others.
     """
     if not here.size:
         return

@@ -5,8 +5,8 @@ gaps, so that an id at random would favour the states after large ones. The tabl
 from one rank to the next inside the database, which neither decodes nor hands over what is between.
 
 A state is wrong if a cell of its row, or one of its moves, is not what the rules, its children or
-its parents say; so a wrong value may make its parents wrong as well. The module `shares` says what
-the number of wrong ones tells of all.
+its parents say; so a wrong value may make its parents wrong as well. The module `confidence` says
+what the number of wrong ones tells of all.
 """
 
 from collections.abc import Iterator
@@ -120,12 +120,7 @@ def draw(
 ) -> tuple[Ints, int]:
     """Return the ids of states drawn at random, ascending, and how many states there are.
 
-    Args:
-        connection: to the database.
-        claimed: how many there should be.
-        wanted: how many to draw; all, if there are not as many.
-        seed: of the drawing.
-        progress: called with how many are drawn.
+    `claimed` is how many there should be; of fewer than `wanted`, all are drawn.
     """
     key = schema.state.c.id
     claimed = max(0, claimed)
