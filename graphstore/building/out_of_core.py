@@ -88,18 +88,9 @@ def build_out_of_core(
 ) -> Report:
     """Build a game into a database by way of a folder beside it, which is removed at the end.
 
-    Whatever stops it, the same call goes on after the last blocks that were done.
-
-    Args:
-        game: see `build_folder`.
-        target: the file to write, or its address: see `graphstore.Store.open`.
-        drop_agents: with `force`, do not keep the agents of the database that is replaced.
-        options: see `BuildOptions`.
-
-    Raises:
-        StoreExistsError: the database is there and `force` is not given.
-        StoreError, RulesError, TooLargeError, PositionError, MissingExtraError: see `build_folder`
-            and `graphstore.load`.
+    Whatever stops it, the same call goes on after the last blocks that were done. For the game, the
+    options and what is raised see `build_folder`, for the target `graphstore.load`; with `force`,
+    the agents of the database that is replaced are kept unless `drop_agents`.
     """
     rules, force = rules_of(game), options.get("force", False)
     place = find_place(target, "target").for_game(rules.name)

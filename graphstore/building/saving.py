@@ -52,16 +52,12 @@ class Content(Protocol):
 class Report(NamedTuple):
     """What a build made.
 
+    The fields from `states` to `remoteness` are the columns of the table `game` that have their
+    names, which `store.meanings` explains: value and remoteness are those of the start.
+
     Attributes:
-        file: the address of the database.
+        file: the address of the database, or the folder.
         game: its name.
-        states: canonical states.
-        positions: positions, every state counted as often as it has images.
-        moves: legal moves of all states.
-        edges: distinct pairs of parent and child.
-        start: the position in which a game may begin, of several the one with the lowest id.
-        value: of that start, for the player to move.
-        remoteness: of that start in plies, or None.
         agents: those of the file that was replaced, which the new one keeps.
         seconds: by phase.
     """

@@ -1,15 +1,10 @@
 """X wins ultimate tic-tac-toe under the open rules: find the strategy, and write it to a database.
 
 The strategy is that of Bertholon, Géraud-Stewart, Kugelmann, Lenoir and Naccache (2020, arXiv
-2006.02353). X begins with 4.4. In the *first phase*, as long as field 4 has a free spot, O is sent
-there again and again: X answers O's 4.j with j.4. In the end O has field 4, X the middle of all
-fields but 4 and k, and O's last mark, 4.k, has sent X to field k. X plays k.k, and the *second
-phase* begins. In it X wins at once if possible, and else sends O to field k or to field 8 - k, of
-which one has a free spot. X's marks are then in the line of k, the middle and 8 - k, two of which
-win any field that O sends X to twice. Which of these moves X makes is searched for here; within
-43 plies in all there is always one that wins.
-
-Nothing rests on the search being right: `graphstore.checks.proof` checks what is in the file.
+2006.02353). In the *first phase* X answers O's 4.j with j.4 until field 4 is full, and then plays
+k.k in the field k to which O's last mark has sent X. In the *second phase* X wins at once if
+possible, and else sends O to field k or to field 8 - k; a search chooses among these moves.
+`graphstore.checks.proof` checks what is in the file.
 """
 
 import os
@@ -59,16 +54,8 @@ def prove(
 ) -> Report:
     """Write X's strategy for ``ultimate(open)`` to a database, all or nothing.
 
-    X has one move in every state, O all of them; values and depths hold under that strategy.
-
-    Args:
-        target: the file to write, or its ``sqlite:///`` URL.
-        force: replace the file if there is one.
-        drop_agents: see `graphstore.build`.
-        progress: called with the phase and how far it is.
-
-    Raises:
-        StoreExistsError, StoreError: see `graphstore.build`.
+    X has one move in every state, O all of them; values and depths hold under that strategy. For
+    the options, and for what is raised, see `graphstore.build`.
     """
     game = Answered()
 

@@ -236,7 +236,7 @@ def _compare_table(
     agent: tuple[str, Sequence[int]] | None = None,
 ) -> None:
     """Compare all rows of a table, or those of an agent: its name, and its id in each database."""
-    columns = [column for column in schema.STORED[table.name] if column.name != "agent"]
+    columns = [each for each in table.c if each.computed is None and each.name != "agent"]
     names = [column.name for column in columns]
     key = [column for column in columns if column.primary_key]
     query = select(*columns).order_by(*key)

@@ -1,19 +1,12 @@
 """Check a stored strategy for ultimate tic-tac-toe under the open rules, by rules of its own.
 
-This shares nothing with what found the strategy, nor with the games of this package: it reads rows
-and the texts of positions, one at a time, in plain Python. That X wins follows from what it checks:
+This shares nothing with what found the strategy, nor with the games of this package. That X wins
+follows from what it checks: the empty board is there; where O is to move every legal move is there,
+where X is one; a move leads to an image of the position after it, which has fewer spots to play in;
+and play ends only where X has three fields in a line.
 
-- the empty board is there, and is X's turn;
-- in a state in which O is to move and the game is not over, every legal move of O is there;
-- in one in which X is to move, one move is there, and it is legal;
-- a move leads to a row whose position is an image, under one of the eight symmetries, of the
-  position after that move, and that has fewer spots to play in, so that play comes to an end;
-- the game is over only in rows in which X has three fields in a line;
-- every row is reached from the empty board.
-
-A position is the nine fields as they are written, the active field and the side to move. Of a won
-field nothing matters but who won it and which spots are free: marks there change nothing. So its
-marks are all written as the winner's, and a full field as its result alone.
+Of a won field nothing matters but who won it and which spots are free: marks there change nothing.
+So its marks are all written as the winner's, and a full field as its result alone.
 """
 
 from collections.abc import Iterable, Iterator

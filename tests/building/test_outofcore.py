@@ -107,7 +107,7 @@ def test_other_folders_and_files_are_left_alone(run, tmp_path):
     (tmp_path / "file").touch()
     for name in ("full", "file"):
         done = run("build", "tictactoe", "--folder", tmp_path / name, "--force")
-        assert "no game in parts; name another" in error_line(done)
+        assert "is not a game in parts; name another" in error_line(done)
     assert "make it first" in error_line(run("build", "nim(1)", "--folder", tmp_path / "no" / "x"))
     (tmp_path / "empty").mkdir()
     assert run("build", "nim(1)", "--folder", tmp_path / "empty").returncode == 0
@@ -337,7 +337,7 @@ def test_what_somebody_puts_at_the_target_meanwhile_is_left_there(tmp_path):
     path = begun(tmp_path / "game", 22)
     (tmp_path / "game").mkdir()
     (tmp_path / "game" / "thesis.txt").touch()
-    with pytest.raises(StoreError, match="no game in parts; name another"):
+    with pytest.raises(StoreError, match="is not a game in parts; name another"):
         build_folder("tictactoe", tmp_path / "game", parts=2, force=True)
     assert path.is_dir()
     (tmp_path / "game" / "thesis.txt").unlink()

@@ -3,9 +3,6 @@
 In a round every share that has heard of something settles what follows from it, and tells those
 shares whose slots stand for what it settled. Rounds go upward from the ended states; if they stall,
 play can cycle, and rounds of retrograde waves begin, one for each remoteness.
-
-A process holds one share at a time, whose size is chosen for that, and more of them only if there
-is room. The disk takes up to a row for each state, and one for each slot, beside the blocks.
 """
 
 from typing import Any

@@ -235,13 +235,8 @@ def write_states(build: Build, game: Game, at: BlockId, block: Block, solution: 
     if len(ids):
         write_rows(file_of(build.path, "state", *at), "state", chunks())
         if not at.wave:
-            first = solution.at(0)
-            record["start"] = {
-                "id": int(ids[0]),
-                "start": game.texts(ids[:1])[0],
-                "value": first["value"],
-                "remoteness": first["remoteness"],
-            }
+            start = game.texts(ids[:1])[0]
+            record["start"] = {"id": int(ids[0]), "start": start, **solution.at(0)}
     return record
 
 

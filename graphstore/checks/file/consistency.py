@@ -1,7 +1,7 @@
-"""What the columns of a solved game must say of each other, derived row by row from the neighbours.
+"""The columns of a solved game, derived row by row from the neighbours.
 
-That each row agrees with its neighbours proves all values, depths and plies, cycles or not, with no
-solver, once the rules confirm the ends, the edges and the starts:
+That each row agrees with its neighbours proves all values, depths and plies, cycles or not, without
+a solver, once the rules confirm the ends, the edges and the starts:
 
 - *Won and lost.* A row claims a win only with a child that claims a loss, a loss only if all
   children claim wins, and a remoteness, a number, of one more than the least or the most of theirs.
@@ -176,7 +176,7 @@ def _scores(states: States, counts: Ints, child: Cells, value: Ints) -> NDArray[
 
 
 def distinct_replies(counts: Ints, child: Cells) -> tuple[Ints, Ints]:
-    """Return the pairs of a row and one of its children, each once however many moves lead there.
+    """Return the distinct pairs of a row and one of its children.
 
     >>> distinct_replies(np.array([2, 1]), np.array([5, 5, 0]))
     (array([0, 1]), array([5, 0]))
@@ -256,11 +256,6 @@ def random_play(
                 mean = np.add.reduceat(of_child[child], begin) / counts[is_open]
             expected[is_open] = sign * mean
         yield from _differing(states, rows, column, getattr(states, column)[rows], expected)
-
-
-def total(cells: Ints) -> int:
-    """Return the sum, however large."""
-    return (int((cells >> 32).sum()) << 32) + int((cells & 0xFFFFFFFF).sum())
 
 
 def _differing(

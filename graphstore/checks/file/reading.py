@@ -65,12 +65,6 @@ def states_of(connection: Connection, ids: Sequence[int]) -> dict[str, Any]:
     return _together(connection, _STATE.order_by(schema.state.c.id), schema.state.c.id, ids)
 
 
-def plies_of(connection: Connection, ids: Sequence[int]) -> dict[str, Any]:
-    """Return id and ply of the states that are there of some, ascending by id."""
-    query = _STATE.with_only_columns(_STATE.selected_columns["id"], _STATE.selected_columns["ply"])
-    return _together(connection, query.order_by(schema.state.c.id), schema.state.c.id, ids)
-
-
 def edges_from(connection: Connection, ids: Sequence[int]) -> dict[str, Any]:
     """Return the columns of the edges from some states, by parent, then by move."""
     query = _EDGE.order_by(schema.edge.c.parent, schema.edge.c.move)

@@ -94,7 +94,7 @@ class Sample:
     def plies(self, begins: Ints) -> tuple[Ints, Any]:
         """Return the ids and the plies of the states that were drawn, and of starts."""
         ids = distinct(np.concatenate((begins, self.ids)))
-        part = reading.plies_of(self._connection, ids.tolist())
+        part = reading.states_of(self._connection, ids.tolist())
         return part["id"], part["ply"]
 
     def counts(self) -> dict[str, Any]:

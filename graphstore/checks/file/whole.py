@@ -39,7 +39,7 @@ class Whole:
         for part in reading.states(self._connection):
             if len(part["id"]):  # a column without cells has no digest
                 self.hashes.update_table("state", part)
-            self._positions += consistency.total(part["orbit"][part["orbit"] != NULL])
+            self._positions += sum(part["orbit"][part["orbit"] != NULL].tolist())  # however large
             parts.append(States.of(part))
             yield part
             done += len(part["id"])
