@@ -161,17 +161,13 @@ class Search:
 
     def holds(self, place: Place, left: int) -> bool:
         """Return whether X wins with so many moves at most, whatever O plays here."""
-        held = self._held.get(place)
-        if held is None:
-            held = self._held[place] = self._holds(place, left)
-        return held
-
-    def _holds(self, place: Place, left: int) -> bool:
-        fields, active = place
-        after = [self._after(fields, active, spot, NOUGHT) for spot in self._free[fields[active]]]
-        if any(self._has_line(each, active, NOUGHT) for each, _ in after):
-            return False
-        return all(self._wins(each, left) for each in after)
+        if place not in self._held:
+            fields, active = place
+            spots = self._free[fields[active]]
+            after = [self._after(fields, active, spot, NOUGHT) for spot in spots]
+            o_wins = any(self._has_line(each, active, NOUGHT) for each, _ in after)
+            self._held[place] = not o_wins and all(self._wins(each, left) for each in after)
+        return self._held[place]
 
     def _wins(self, place: Place, left: int) -> bool:
         """Return whether X, to move, wins with so many moves at most."""

@@ -106,7 +106,6 @@ def flaws(rows: Iterable[Row], edges: Iterable[Edge]) -> Iterator[Flaw]:
     for row, _ in states.values():
         if row.id not in reached:
             yield _of(row, "row", "never reached", "reached from the empty board")
-    yield from _check_depths(states, moves)
 
 
 def _check_state(row: Row, position: Position) -> Iterator[Flaw]:
@@ -132,7 +131,7 @@ def _check_moves(
     keys: dict[int, Position],
     states: dict[int, tuple[Row, Position]],
 ) -> Iterator[Flaw]:
-    """Yield what is wrong with the moves of a row."""
+    """Yield what is wrong with the moves of a row; its remoteness follows from them."""
     legal = [] if winner(position) is not None else legal_moves(position)
     for move in moves:
         if move not in legal:
@@ -151,17 +150,10 @@ def _check_moves(
             yield _move(row, move, "child", child, f"the row of {write(after)}")
         elif spots_left(states[child][1]) >= spots_left(position):
             yield _move(row, move, "child", child, "a state with fewer spots to play in")
-
-
-def _check_depths(
-    states: dict[int, tuple[Row, Position]], moves: dict[int, dict[int, int]]
-) -> Iterator[Flaw]:
-    """Yield the rows whose remoteness is not one more than that of the child with the most."""
-    for row, _ in states.values():
-        below = [states[child][0] for child in moves.get(row.id, {}).values() if child in states]
-        depth = 1 + max((child.remoteness or 0 for child in below), default=-1)
-        if row.remoteness != depth:
-            yield _of(row, "remoteness", row.remoteness, depth)
+    below = [states[child][0].remoteness or 0 for child in moves.values() if child in states]
+    depth = 1 + max(below, default=-1)
+    if row.remoteness != depth:
+        yield _of(row, "remoteness", row.remoteness, depth)
 
 
 def parse(text: str) -> Position | None:

@@ -2,6 +2,7 @@
 
 import json
 import random
+import sys
 
 import pytest
 from conftest import DATA, TableGame, table_games
@@ -297,3 +298,9 @@ def test_positions_that_their_texts_do_not_tell_apart_are_refused(game, said, pa
     with pytest.raises(RulesError, match=said) as refused:
         in_parts(game, tmp_path / "parts", parts=parts)
     assert "\n" not in str(refused.value)
+
+
+def test_where_the_system_does_not_tell_the_memory_a_build_does_without(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "resource", None)  # as on Windows
+    took = in_parts("nim(1,2)", tmp_path / "parts").contents.took
+    assert took["explore"]["peak_bytes"] == took["solve"]["peak_bytes"] == 0

@@ -1,5 +1,6 @@
 """What a verification finds: problems, how many of each kind, and how many states have one."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -124,11 +125,11 @@ class Findings:
 
     def __init__(self, texts: Callable[[Sequence[int]], dict[int, str]]) -> None:
         self.skipped: list[str] = []  # what was not checked, and why
-        self.drawn = np.empty(0, dtype=np.int64)  # ids of states whose wrong ones are counted
-        self._wrong: set[int] = set()
+        self.drawn = np.empty(0, dtype=np.int64)  # ids of states
+        self.wrong: set[int] = set()  # those of them that are found wrong
         self._texts = texts  # returns the texts of states by id
         self._listed: dict[Check, list[Problem]] = {}
-        self._counts: dict[tuple[Check, str, str], int] = {}
+        self._counts = Counter[tuple[Check, str, str]]()
 
     def note(self, what: Check, found: Iterable[Problem | WrongCells]) -> None:
         """Say that something was checked, and what is wrong with it."""
@@ -139,30 +140,20 @@ class Findings:
             else:
                 table = "state" if each.moves is None else "edge"
                 key, count = (what, table, each.column), len(each.ids)
-                self._wrong.update(each.ids[np.isin(each.ids, self.drawn)].tolist())
-            left = max(0, SHOWN - self._counts.get(key, 0))
-            self._counts[key] = self._counts.get(key, 0) + count
-            if left:
-                listed += [each] if isinstance(each, Problem) else self._spelt(each, left)
-
-    @property
-    def problems(self) -> tuple[Problem, ...]:
-        """The problems that are listed so far."""
-        return tuple(each for what in Check for each in self._listed.get(what, ()))
-
-    @property
-    def wrong(self) -> int:
-        """How many of the states that were drawn are wrong."""
-        return len(self._wrong)
+                self.wrong.update(each.ids[np.isin(each.ids, self.drawn)].tolist())
+            left = SHOWN - self._counts[key]
+            self._counts[key] += count
+            if left > 0:
+                listed += [each] if isinstance(each, Problem) else self._problems(each, left)
 
     def verdict(self, sample: Drawn | None = None) -> Verdict:
         """Return all that was found."""
-        problems = self.problems
+        problems = tuple(each for what in Check for each in self._listed.get(what, ()))
         more = sum(self._counts.values()) - len(problems)
         checked = tuple(what.value for what in Check if what in self._listed)
         return Verdict(problems, more, checked, tuple(self.skipped), sample)
 
-    def _spelt(self, cells: WrongCells, most: int) -> list[Problem]:
+    def _problems(self, cells: WrongCells, most: int) -> list[Problem]:
         """Return the first wrong cells as problems that name their rows."""
         ids = [int(each) for each in cells.ids[:most]]
         texts = self._texts(ids) if cells.moves is None else {}

@@ -65,15 +65,10 @@ def states_of(connection: Connection, ids: Sequence[int]) -> dict[str, Any]:
     return _together(connection, _STATE.order_by(schema.state.c.id), schema.state.c.id, ids)
 
 
-def edges_from(connection: Connection, ids: Sequence[int]) -> dict[str, Any]:
-    """Return the columns of the edges from some states, by parent, then by move."""
+def edges_of(connection: Connection, ids: Sequence[int], end: str) -> dict[str, Any]:
+    """Return the columns of the edges whose parent, or child, is one of some states."""
     query = _EDGE.order_by(schema.edge.c.parent, schema.edge.c.move)
-    return _together(connection, query, schema.edge.c.parent, ids)
-
-
-def edges_into(connection: Connection, ids: Sequence[int]) -> dict[str, Any]:
-    """Return the columns of the edges into some states, in no order."""
-    return _together(connection, _EDGE, schema.edge.c.child, ids)
+    return _together(connection, query, schema.edge.c[end], ids)
 
 
 def _together(

@@ -37,20 +37,16 @@ def ids(found: Ints, rows: Mapping[str, Any]) -> Iterator[WrongCells]:
     yield WrongCells(rows["id"][other], "id or position", rows["id"][other], found[other])
 
 
-def outcomes(rows: Mapping[str, Any]) -> Ints:
-    """Return the outcomes that are stored, as `graphstore.rules.game.Game.outcomes` gives them."""
-    return np.where(rows["ended"] != 0, rows["value"], IN_PLAY)
-
-
 def states(game: Game, rows: Mapping[str, Any]) -> Iterator[WrongCells]:
     """Yield what the rules say otherwise of states whose ids and texts are positions."""
     here = rows["id"]
     turns = game.turns(here).astype(np.int64)
+    outcome = np.where(rows["ended"] != 0, rows["value"], IN_PLAY)
     for name, found, expected in (
         ("id", here, game.canonical(here)),
         ("to_move", rows["to_move"], np.where(turns == 0, NULL, turns)),
         ("orbit", rows["orbit"], game.orbits(here)),
-        ("ended or value", outcomes(rows), game.outcomes(here)),
+        ("ended or value", outcome, game.outcomes(here)),
     ):
         at = np.flatnonzero(found != expected)
         yield WrongCells(here[at], name, found[at], expected[at])

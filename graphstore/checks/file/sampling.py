@@ -60,7 +60,7 @@ class Sample:
     def edges(self) -> Iterator[tuple[slice, dict[str, Any]]]:
         """Yield rows of the states that were drawn, and the columns of the edges from them."""
         for rows, ids in self._batches():
-            yield rows, reading.edges_from(self._connection, ids.tolist())
+            yield rows, reading.edges_of(self._connection, ids.tolist(), "parent")
 
     def neighbourhoods(self) -> Iterator[tuple[States, Links, Ints]]:
         """Yield states, the moves that join them, and the rows of those that were drawn.
@@ -69,11 +69,11 @@ class Sample:
         of the parents only those that lead to drawn states are there.
         """
         for rows, ids in self._batches():
-            out = reading.edges_from(self._connection, ids.tolist())
-            into = reading.edges_into(self._connection, ids.tolist())
+            out = reading.edges_of(self._connection, ids.tolist(), "parent")
+            into = reading.edges_of(self._connection, ids.tolist(), "child")
             children = distinct(out["child"])
             further = children[~member(children, ids)]
-            below = reading.edges_from(self._connection, further.tolist())
+            below = reading.edges_of(self._connection, further.tolist(), "parent")
             everyone = np.concatenate((ids, children, below["child"], into["parent"]))
             states = States.of(reading.states_of(self._connection, distinct(everyone).tolist()))
             for edges in (out, into):
@@ -103,7 +103,7 @@ class Sample:
 
     def drawn(self, confidence: float) -> Drawn:
         """Return what the number of wrong states tells of all."""
-        drawn, wrong = len(self.ids), self._findings.wrong
+        drawn, wrong = len(self.ids), len(self._findings.wrong)
         share = wrong / max(1, self._states)
         if drawn < self._states:
             share = at_most(wrong, drawn, confidence)
