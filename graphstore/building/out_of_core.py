@@ -120,7 +120,7 @@ def build_out_of_core(
         jobs=JOBS,
         progress=options.get("progress", quiet),
     )
-    if not made.digests:  # else somebody has built it to stay
+    if not made.digests:  # else it was built to stay
         shutil.rmtree(path)
     return report._replace(seconds=clock.laps | report.seconds)
 

@@ -82,9 +82,7 @@ def prove(
 def check_name(name: str) -> None:
     """Raise a GameNameError for a game that there is no proof for."""
     if name.strip().lower() != "ultimate" and find_game(name).name != GAME:
-        raise GameNameError(
-            f"there is no proof for {find_game(name).name}; the one there is is for {GAME}"
-        )
+        raise GameNameError(f"there is no proof for {find_game(name).name}; only for {GAME}")
 
 
 class Answered(Ultimate):

@@ -61,7 +61,7 @@ def cluster(where: str) -> AbstractContextManager[Workers]:
     a scheduler, such as ``tcp://host:8786``.
 
     Raises:
-        AddressError: it is neither, or nobody answers there.
+        AddressError: it is neither, or does not answer.
         StoreError: the processes do not start, or its workers have other versions than this one.
         MissingExtraError: Dask is not installed.
     """
@@ -127,7 +127,7 @@ class ClusterWorkers:
                 for future, record in zip(futures, self._results(futures), strict=True):
                     yield number_of.pop(future), record
         finally:
-            for future in number_of:  # Dask drops what nobody waits for
+            for future in number_of:  # Dask drops what is not waited for
                 future.release()
 
     def _next(self, done: "SimpleQueue[Any]") -> list[Any]:
@@ -158,8 +158,8 @@ class ClusterWorkers:
             except KilledWorker as error:
                 raise StoreError(
                     f"{error.allowed_failures + 1} workers of {self._where} have died, one after "
-                    "the other, over the same step, maybe for want of memory; allow a step less "
-                    f"(--memory, memory=), then {GO_ON}"
+                    "the other, over the same step, maybe because memory is short; allow a step "
+                    f"less (--memory, memory=), then {GO_ON}"
                 ) from None
             return results
 
@@ -190,7 +190,7 @@ def _local(size: int) -> Iterator[Workers]:
                 host="127.0.0.1",
                 dashboard_address="127.0.0.1:0",  # of what answers /health; at None it is 8787
                 scheduler_kwargs={"dashboard": False},
-                memory_limit=0,  # a step bounds what it takes; what it has mapped is no load
+                memory_limit=0,  # a step bounds what it takes; files that it maps do not count
                 worker_class=_nanny(),
                 silence_logs=SILENT,
             )

@@ -20,7 +20,7 @@ from graphstore.solver.columns import Worth
 from graphstore.solver.solution import OpenChildren, Retrograde, backed_up
 from graphstore.util.arrays import ragged
 
-NOBODY: Final = np.empty(0, dtype=np.int64)
+NO_ROWS: Final = np.empty(0, dtype=np.int64)
 Inbox: TypeAlias = tuple[tuple[int, int, int], ...]
 """Of what each share has told: (the share, from which row on, to which row)."""
 
@@ -75,9 +75,9 @@ class Upward(_Solving):
         """
         share, settled = self.share, 0
         offset, first, end = share.offset, share.hearers[me], share.hearers[me + 1]
-        hearers: list[NDArray[Any]] = [NOBODY]
-        of = [NOBODY]
-        rows = np.flatnonzero(share.outcome != IN_PLAY) if now.opens else NOBODY
+        hearers: list[NDArray[Any]] = [NO_ROWS]
+        of = [NO_ROWS]
+        rows = np.flatnonzero(share.outcome != IN_PLAY) if now.opens else NO_ROWS
         worth = Worth(*told)
         while True:
             if slots.size:
@@ -96,7 +96,7 @@ class Upward(_Solving):
             slots, worth = hearer[own] - first + share.begin[me], self.worth.at(row[own])
             hearers += (hearer[: own.start], hearer[own.stop :])
             of += (row[: own.start], row[own.stop :])
-            rows = NOBODY
+            rows = NO_ROWS
         told_to, told_of = np.concatenate(hearers), np.concatenate(of)
         order = np.argsort(told_to)
         return settled, told_to[order], told_of[order]
@@ -152,7 +152,7 @@ _kept: dict[tuple[str, int], Solving] = {}
 
 
 def take_up(build: Build, share: int, now: Round) -> Solving:
-    """Return the progress of a share before a round; nobody else has it until `keep`."""
+    """Return the progress of a share before a round, which is not kept meanwhile."""
     found = _kept.pop((build.folder, share), None)
     if not isinstance(found, PHASES[now.phase]) or found.next > now.number:
         found = None  # let its memory go

@@ -42,20 +42,16 @@ def states(game: Game, rows: Mapping[str, Any]) -> Iterator[WrongCells]:
     here = rows["id"]
     turns = game.turns(here).astype(np.int64)
     outcome = np.where(rows["ended"] != 0, rows["value"], IN_PLAY)
+    texts, stored = (np.array(each, dtype=object) for each in (game.texts(here), rows["position"]))
     for name, found, expected in (
         ("id", here, game.canonical(here)),
         ("to_move", rows["to_move"], np.where(turns == 0, NULL, turns)),
         ("orbit", rows["orbit"], game.orbits(here)),
         ("ended or value", outcome, game.outcomes(here)),
+        ("position", stored, texts),
     ):
         at = np.flatnonzero(found != expected)
         yield WrongCells(here[at], name, found[at], expected[at])
-    texts = game.texts(here)
-    if texts != rows["position"]:
-        pairs = enumerate(zip(rows["position"], texts, strict=True))
-        wrong = [place for place, (found, expected) in pairs if found != expected]
-        cells = ([column[place] for place in wrong] for column in (rows["position"], texts))
-        yield WrongCells(here[wrong], "position", *cells)
 
 
 def starts(
