@@ -11,11 +11,11 @@ from graphstore.errors import GraphstoreError
 if __name__ == "__main__":
     where, game, folder, parts = sys.argv[1:]
     try:
-        with cluster(where) as crew:
+        with cluster(where) as workers:
             build(
                 find_game(game),
                 Path(folder),
-                crew=crew,
+                workers=workers,
                 parts=int(parts),
             )
     except GraphstoreError as error:

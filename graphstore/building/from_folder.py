@@ -68,11 +68,6 @@ class FolderRows:
     """The rows of a folder of parts that are written to a database; see `saving.Content`."""
 
     def __init__(self, folder: Folder) -> None:
-        """Take a folder.
-
-        Raises:
-            NotAStoreError: what it says of itself cannot be.
-        """
         self._folder = folder
         self._hashes = digests.ColumnDigests()
         for column in schema.game.c:
@@ -93,20 +88,14 @@ class FolderRows:
             raise NotAStoreError(f"{error}; {UNCHANGED}") from error
 
     def rows(self, table: str) -> Iterator[Chunk]:
-        """Yield the rows of state or of edge in the order of their key, each table once.
-
-        Raises:
-            NotAStoreError: they are not those that the folder was built with; at the end.
-        """
+        """Yield the rows of a table; at the end, refuse those of a changed folder."""
         for done, total, columns in ordered(self._folder.files(table), table):
             self._hashes.update_table(table, columns)
             yield done, total, columns
-        found, said = self._hashes.of_columns(), self._folder.digests
-        if not said:  # it was made to be loaded, and nobody has read all of it before
-            return
-        names = {name for name in found.keys() | said if name.startswith(f"{table}.")}
-        differing = sorted(name for name in names if found.get(name) != said.get(name))
-        if differing:
+        found, built = self._hashes.of_columns(), self._folder.digests
+        names = {name for name in found.keys() | built if name.startswith(f"{table}.")}
+        differing = sorted(name for name in names if found.get(name) != built.get(name))
+        if built and differing:  # else it was made to be loaded, and has no digests
             raise self._damaged(f"what was built had other cells in {', '.join(differing)}")
 
     def blocks(self, table: str) -> list[Iterator[Chunk]]:
@@ -115,11 +104,11 @@ class FolderRows:
         return [chunks(file, table) for file in files]
 
     def digests(self) -> dict[str, str]:
-        """Return the digests of all columns, by name, once all rows were yielded."""
+        """See `saving.Content`."""
         return self._hashes.of_columns()
 
     def row(self) -> dict[str, Any]:
-        """Return the row of the table game as it is before the writing."""
+        """See `saving.Content`."""
         return self._folder.info | {"digest": digests.of_content(self.digests())}
 
     def _damaged(self, what: str) -> NotAStoreError:

@@ -48,7 +48,7 @@ def build(
         StoreExistsError: the file is there and `force` is not given, or has the positions.
         StoreError: it cannot be written, or has agents that the new one could not keep.
         RulesError, TooLargeError: see `graphstore.explore`.
-        PositionError: a text of `below` is no position.
+        PositionError: a text of `below` is not a position.
     """
     rules = rules_of(game)
     place = find_place(target, "target").for_game(rules.name)
@@ -77,11 +77,7 @@ def build(
 
 
 def _starts_in(place: Place, game: Game, new: Ints) -> Ints:
-    """Return the positions from which a file was built, if others can be added.
-
-    Raises:
-        StoreExistsError: it is of another kind, or has the new ones.
-    """
+    """Return the positions from which a file was built, if new ones can be added."""
     with Store.at(place) as store:
         info = store.info
         if info["name"] != game.name or not are_those_of(game, info["name"], info["rules"]):

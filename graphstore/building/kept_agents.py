@@ -12,14 +12,8 @@ DROP = "add --drop-agents (drop_agents=True) to delete them, or write to another
 def carry_over(connection: Connection, old: str, new: str, address: str) -> list[str]:
     """Copy the agents of a game into the one that will replace it; return their names.
 
-    Args:
-        connection: it sees both.
-        old: what qualifies the tables of the old one.
-        new: and of the new one.
-        address: of the old one.
-
-    Raises:
-        StoreError: the new one has other states or moves.
+    The connection sees both; `old` and `new` qualify their tables. A StoreError says that the new
+    one has other states or moves.
     """
     run = connection.exec_driver_sql
     kept = [str(name) for (name,) in run(f"SELECT name FROM {old}.agent ORDER BY name")]

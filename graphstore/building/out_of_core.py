@@ -9,7 +9,7 @@ from typing import Any, Final, TypedDict, Unpack
 
 from graphstore.building.from_folder import JOBS, FolderRows
 from graphstore.building.parts import build
-from graphstore.building.parts.crew import Alone, Crew
+from graphstore.building.parts.workers import OwnProcess, Workers
 from graphstore.building.saving import Clock, Report, save
 from graphstore.errors import StoreError, StoreExistsError
 from graphstore.games import are_those_of, rules_of
@@ -21,7 +21,7 @@ from graphstore.store.store import find_place
 from graphstore.util import arguments
 
 OVERHEAD: Final = 280_000_000  # bytes of a process before it has any state: measured
-LEAST: Final = 400_000_000
+LEAST: Final = 400_000_000  # bytes that a process must have
 
 
 class BuildOptions(TypedDict, total=False):
@@ -88,18 +88,9 @@ def build_out_of_core(
 ) -> Report:
     """Build a game into a database by way of a folder beside it, which is removed at the end.
 
-    Whatever stops it, the same call goes on after the last blocks that were done.
-
-    Args:
-        game: see `build_folder`.
-        target: the file to write, or its address: see `graphstore.Store.open`.
-        drop_agents: with `force`, do not keep the agents of the database that is replaced.
-        options: see `BuildOptions`.
-
-    Raises:
-        StoreExistsError: the database is there and `force` is not given.
-        StoreError, RulesError, TooLargeError, PositionError, MissingExtraError: see `build_folder`
-            and `graphstore.load`.
+    Whatever stops it, the same call goes on after the last blocks that were done. For the game, the
+    options and what is raised see `build_folder`, for the target `graphstore.load`; with `force`,
+    the agents of the database that is replaced are kept unless `drop_agents`.
     """
     rules, force = rules_of(game), options.get("force", False)
     place = find_place(target, "target").for_game(rules.name)
@@ -111,12 +102,12 @@ def build_out_of_core(
         name, version = made.info["name"], made.info["rules"]
         same = name == rules.name and are_those_of(rules, name, version)
         if not same or made.contents.below != _texts(options.get("below")):
+            made = None
             if not force:
                 raise StoreError(
                     f"{path} is there from another build; load it, or add --force (force=True) to "
                     "replace it"
                 )
-            made = None
     if made is None:
         made = _build(rules, path, clock, with_digests=False, **options)  # loading makes them
     rows = FolderRows(made)
@@ -129,7 +120,7 @@ def build_out_of_core(
         jobs=JOBS,
         progress=options.get("progress", quiet),
     )
-    if not made.digests:  # else somebody has built it to stay
+    if not made.digests:  # else it was built to stay
         shutil.rmtree(path)
     return report._replace(seconds=clock.laps | report.seconds)
 
@@ -146,35 +137,23 @@ def _build(
     max_states: int | None = None,
     **options: Any,
 ) -> Folder:
-    """Return the folder of a game that is built in parts; see `BuildOptions`.
-
-    Args:
-        game: the rules.
-        folder: where.
-        clock: notes the seconds of each phase.
-        below: positions to begin from.
-        cluster: where the workers are.
-        parts: how many parts each wave has.
-        memory: bytes of each process.
-        max_states: how many states to allow.
-        options: see `parts.build`.
-    """
+    """Return the folder of a game that is built in parts; `clock` notes the seconds."""
     memory = arguments.limit("memory", memory)
     if memory is not None and memory < LEAST:
         raise StoreError(f"{sized(memory)} is too little memory: a process needs {sized(LEAST)}")
-    workers: AbstractContextManager[Crew] = nullcontext(Alone())
+    found: AbstractContextManager[Workers] = nullcontext(OwnProcess())
     if cluster is not None:
         from graphstore.building.parts.cluster import cluster as workers_of
 
-        workers = workers_of(cluster)
-    with workers as crew:
+        found = workers_of(cluster)
+    with found as workers:
         if memory is None:
-            memory = machine_memory() // 2 // crew.size
+            memory = machine_memory() // 2 // workers.size
         memory = max(memory, LEAST) - OVERHEAD
         return build.build(
             game,
             folder,
-            crew=crew,
+            workers=workers,
             memory=memory,
             below=_texts(below),
             parts=arguments.limit("parts", parts, least=1),
@@ -185,7 +164,7 @@ def _build(
 
 
 def _beside(place: Place, game: Game) -> Path:
-    """Return the folder from which a database will be loaded: beside a file; else in this one."""
+    """Return the folder from which a database is loaded: beside a file, else in this folder."""
     try:
         path = place.path
     except StoreError:

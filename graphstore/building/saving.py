@@ -5,10 +5,10 @@ this leaves the old game or none.
 """
 
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from datetime import UTC, datetime
+from queue import SimpleQueue
 from threading import Event
 from typing import Any, NamedTuple, Protocol
 
@@ -28,12 +28,7 @@ _OFTEN = 0.2  # seconds after which progress is told
 
 
 class Content(Protocol):
-    """A solved game that can be written.
-
-    Attributes:
-        states: how many there are.
-        moves: how many all states have.
-    """
+    """A solved game that can be written: so many states, with so many moves."""
 
     states: int
     moves: int
@@ -41,8 +36,7 @@ class Content(Protocol):
     def rows(self, table: str) -> Iterator[Chunk]:
         """Yield the rows of state or of edge in the order of their key, each table once.
 
-        Raises:
-            NotAStoreError: they are not those that they should be; at the end at the latest.
+        A NotAStoreError says, at the end at the latest, that they are not those they should be.
         """
 
     def blocks(self, table: str) -> Sequence[Iterator[Chunk]]:
@@ -58,16 +52,12 @@ class Content(Protocol):
 class Report(NamedTuple):
     """What a build made.
 
+    The fields from `states` to `remoteness` are the columns of the table `game` that have their
+    names, which `store.meanings` explains: value and remoteness are those of the start.
+
     Attributes:
-        file: the address of the database.
+        file: the address of the database, or the folder.
         game: its name.
-        states: canonical states.
-        positions: positions, every state counted as often as it has images.
-        moves: legal moves of all states.
-        edges: distinct pairs of parent and child.
-        start: the position in which a game may begin, of several the one with the lowest id.
-        value: of that start, for the player to move.
-        remoteness: of that start in plies, or None.
         agents: those of the file that was replaced, which the new one keeps.
         seconds: by phase.
     """
@@ -95,20 +85,10 @@ def save(
     jobs: int = 1,
     progress: Progress = quiet,
 ) -> Report:
-    """Write a solved game to a database, all or nothing.
+    """Write a solved game to a database, all or nothing; see `graphstore.build`.
 
-    Args:
-        game: its name.
-        place: where to write it.
-        solved: makes what is written; called once the place is known to be free.
-        force: replace the file if there is one; its agents are kept.
-        drop_agents: with `force`, do not keep them.
-        jobs: over how many connections to load, where a database takes several.
-        progress: called with the phase and how far it is.
-
-    Raises:
-        StoreExistsError: the file is there and `force` is not given.
-        StoreError: it cannot be written, or has agents that the new one could not keep.
+    `solved` makes what is written; it is called once the place is known to be free. `jobs` is over
+    how many connections to load, where a database takes several.
     """
     clock = Clock()
     kept: list[str] = []
@@ -148,7 +128,7 @@ class Clock:
 
 
 def _check_agents(place: Place, game: str) -> None:
-    """Refuse to replace a game with agents by another, before the work begins."""
+    """Refuse to replace another game that has agents, before the work begins."""
     try:
         trained_on, names = place.agents_in()
     except NotAStoreError as error:
@@ -166,7 +146,12 @@ def _fill(
     """Fill an empty draft; return the row of the table game."""
     with draft.filling(jobs) as connections:
         for table in ("state", "edge"):
-            _load(connections, table, content, progress)
+            if len(connections) == 1:
+                for done, total, columns in content.rows(table):
+                    insert_rows(connections[0], table, columns)
+                    progress(f"load {table}s", done, total)
+            else:
+                _load_at_once(connections, table, content, progress)
             clock.lap(f"load {table}s")
         progress("index", 0, None)
         draft.index()
@@ -186,34 +171,17 @@ def _fill(
     return row
 
 
-def _load(
-    connections: Sequence[Connection], table: str, content: Content, progress: Progress
-) -> None:
-    """Insert whole columns, chunk by chunk, with many rows to a statement."""
-    if len(connections) > 1:
-        _load_at_once(connections, table, content, progress)
-        return
-    for done, total, columns in content.rows(table):
-        insert_rows(connections[0], table, columns)
-        progress(f"load {table}s", done, total)
-
-
 def _load_at_once(
     connections: Sequence[Connection], table: str, content: Content, progress: Progress
 ) -> None:
-    """Insert blocks over several connections; meanwhile one more thread reads all in order.
-
-    For that is how digests are made, and how it is known whether the rows are right.
-    """
-    blocks, stop = deque(content.blocks(table)), Event()
+    """Insert blocks over several connections; another thread reads all rows for the digests."""
+    stop, blocks = Event(), SimpleQueue[Iterator[Chunk] | None]()
     loaded = [0] * len(connections)
+    for block in (*content.blocks(table), *(None for _ in connections)):
+        blocks.put(block)
 
     def load(number: int) -> None:
-        while blocks:
-            try:
-                block = blocks.popleft()
-            except IndexError:  # another was quicker
-                return
+        for block in iter(blocks.get, None):
             for _, _, columns in block:
                 if stop.is_set():
                     return

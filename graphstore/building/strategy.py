@@ -1,19 +1,14 @@
 """X wins ultimate tic-tac-toe under the open rules: find the strategy, and write it to a database.
 
 The strategy is that of Bertholon, Géraud-Stewart, Kugelmann, Lenoir and Naccache (2020, arXiv
-2006.02353). X begins with 4.4. In the *first phase*, as long as field 4 has a free spot, O is sent
-there again and again: X answers O's 4.j with j.4. In the end O has field 4, X the middle of all
-fields but 4 and k, and O's last mark, 4.k, has sent X to field k. X plays k.k, and the *second
-phase* begins. In it X wins at once if possible, and else sends O to field k or to field 8 - k, of
-which one has a free spot. X's marks are then in the line of k, the middle and 8 - k, two of which
-win any field that O sends X to twice. Which of these moves X makes is searched for here; within
-43 plies in all there is always one that wins.
-
-Nothing rests on the search being right: `graphstore.checks.proof` checks what is in the file.
+2006.02353). In the *first phase* X answers O's 4.j with j.4 until field 4 is full, and then plays
+k.k in the field k to which O's last mark has sent X. In the *second phase* X wins at once if
+possible, and else sends O to field k or to field 8 - k; a search chooses among these moves.
+`graphstore.checks.proof` checks what is in the file.
 """
 
 import os
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -41,10 +36,8 @@ from graphstore.store.columns import SolvedGraph
 from graphstore.store.store import find_place
 
 GAME: Final = "ultimate(open)"
-PLIES: Final = 43
-"""Within how many plies X wins."""
-FIRST_PHASE: Final = 16
-"""How many plies the first phase takes."""
+PLIES: Final = 43  # within which X wins
+FIRST_PHASE: Final = 16  # plies
 MIDDLE: Final = 4
 OPENING: Final = SPOTS * MIDDLE + MIDDLE
 
@@ -61,16 +54,8 @@ def prove(
 ) -> Report:
     """Write X's strategy for ``ultimate(open)`` to a database, all or nothing.
 
-    X has one move in every state, O all of them; values and depths hold under that strategy.
-
-    Args:
-        target: the file to write, or its ``sqlite:///`` URL.
-        force: replace the file if there is one.
-        drop_agents: see `graphstore.build`.
-        progress: called with the phase and how far it is.
-
-    Raises:
-        StoreExistsError, StoreError: see `graphstore.build`.
+    X has one move in every state, O all of them; values and depths hold under that strategy. For
+    the options, and for what is raised, see `graphstore.build`.
     """
     game = Answered()
 
@@ -95,15 +80,9 @@ def prove(
 
 
 def check_name(name: str) -> None:
-    """Refuse a game that there is no proof for.
-
-    Raises:
-        GameNameError: there is no such game, or no proof for it.
-    """
+    """Raise a GameNameError for a game that there is no proof for."""
     if name.strip().lower() != "ultimate" and find_game(name).name != GAME:
-        raise GameNameError(
-            f"there is no proof for {find_game(name).name}; the one there is is for {GAME}"
-        )
+        raise GameNameError(f"there is no proof for {find_game(name).name}; only for {GAME}")
 
 
 class Answered(Ultimate):
@@ -156,37 +135,37 @@ class Answered(Ultimate):
 class Search:
     """The second phase, searched depth first; a place is met at one ply only.
 
-    Args:
-        k: the field that O has sent X to with the last mark in field 4.
+    `k` is the field that O has sent X to with the last mark in field 4.
     """
 
     def __init__(self, k: int) -> None:
         self.pair = (k, SPOTS - 1 - k)
-        self.answers: dict[Place, int | None] = {}
-        """X's moves, None where X has none that wins in time."""
+        self.answers: dict[Place, int | None] = {}  # None where X has no move that wins in time
         self._held: dict[Place, bool] = {}
-        self._known = _lists()
-        empty, full = (0,) * SPOTS, (NOUGHT,) * SPOTS
-        middle, first = (_with(empty, spot) for spot in (MIDDLE, k))
+        known = tables()
+        marks = (cells_of(known.codes) == CROSS).sum(axis=1)
+        missing = np.where(known.result == CROSS, 0, np.maximum(1, 3 - marks))
+        missing[~np.isin(known.result, (0, CROSS))] = SPOTS * SPOTS
+        # By the number of a field, as lists, which Python reads faster than arrays.
+        self._marked: list[list[list[int]]] = known.after[0].tolist()  # [player - 1][field][spot]
+        self._result: list[int] = known.result.tolist()
+        self._free = [tuple(np.flatnonzero(each).tolist()) for each in known.free]
+        self._lacking: list[int] = missing.tolist()  # marks that X needs to win it, at least
+        middle, first = ((0,) * at + (CROSS,) + (0,) * (SPOTS - 1 - at) for at in (MIDDLE, k))
         fields = [contents(Field(middle, 0), dead=False).field] * SPOTS
-        fields[MIDDLE] = contents(Field(full, NOUGHT), dead=False).field
+        fields[MIDDLE] = contents(Field((NOUGHT,) * SPOTS, NOUGHT), dead=False).field
         fields[k] = contents(Field(first, 0), dead=False).field
-        self.start: Place = (tuple(fields), k)
-        """Where O is to move after X's k.k."""
+        self.start: Place = (tuple(fields), k)  # where O is to move after X's k.k
 
     def holds(self, place: Place, left: int) -> bool:
         """Return whether X wins with so many moves at most, whatever O plays here."""
-        held = self._held.get(place)
-        if held is None:
-            held = self._held[place] = self._holds(place, left)
-        return held
-
-    def _holds(self, place: Place, left: int) -> bool:
-        fields, active = place
-        after = [self._after(fields, active, spot, NOUGHT) for spot in self._free(fields, active)]
-        if any(self._has_line(each, active, NOUGHT) for each, _ in after):
-            return False
-        return all(self._wins(each, left) for each in after)
+        if place not in self._held:
+            fields, active = place
+            spots = self._free[fields[active]]
+            after = [self._after(fields, active, spot, NOUGHT) for spot in spots]
+            o_wins = any(self._has_line(each, active, NOUGHT) for each, _ in after)
+            self._held[place] = not o_wins and all(self._wins(each, left) for each in after)
+        return self._held[place]
 
     def _wins(self, place: Place, left: int) -> bool:
         """Return whether X, to move, wins with so many moves at most."""
@@ -202,17 +181,18 @@ class Search:
         nearest to lines are tried first, then the lowest.
         """
         fields, active = place
-        if self._missing(fields) > left:
+        if min(self._missing(fields)) > left:
             return None
         where = range(SPOTS) if active == ANY else (active,)
-        legal = [(field, spot) for field in where for spot in self._free(fields, field)]
+        legal = [(field, spot) for field in where for spot in self._free[fields[field]]]
         sends = []
         for field, spot in legal:
             after = self._after(fields, field, spot, CROSS)
             if self._has_line(after[0], field, CROSS):
                 return SPOTS * field + spot
             if spot in self.pair and after[1] != ANY:
-                sends.append((-self._nearness(after[0]), SPOTS * field + spot, after))
+                nearness = sum(4.0**-missing for missing in self._missing(after[0]))
+                sends.append((-nearness, SPOTS * field + spot, after))
         for _, move, after in sends:
             if self._held.get(after):
                 return move
@@ -221,58 +201,22 @@ class Search:
                 return move
         return None
 
-    def _free(self, fields: tuple[int, ...], field: int) -> tuple[int, ...]:
-        return self._known.free[fields[field]]
-
     def _after(self, fields: tuple[int, ...], field: int, spot: int, mark: int) -> Place:
-        new = self._known.after[mark - 1][fields[field]][spot]
+        new = self._marked[mark - 1][fields[field]][spot]
         fields = (*fields[:field], new, *fields[field + 1 :])
-        return fields, spot if self._known.free[fields[spot]] else ANY
+        return fields, spot if self._free[fields[spot]] else ANY
 
     def _has_line(self, fields: tuple[int, ...], field: int, mark: int) -> bool:
         """Return whether a side has a line of fields through one."""
-        result = self._known.result
         return any(
-            field in line and all(result[fields[each]] == mark for each in line) for line in LINES
+            field in line and all(self._result[fields[each]] == mark for each in line)
+            for line in LINES
         )
 
-    def _missing(self, fields: tuple[int, ...]) -> int:
-        """Return how many marks X lacks for a line of fields, at least."""
-        missing = [self._known.missing[field] for field in fields]
-        return min(missing[a] + missing[b] + missing[c] for a, b, c in LINES)
-
-    def _nearness(self, fields: tuple[int, ...]) -> float:
-        missing = [self._known.missing[field] for field in fields]
-        return sum(4.0 ** -(missing[a] + missing[b] + missing[c]) for a, b, c in LINES)
-
-
-class _Lists(NamedTuple):
-    """What `graphstore.games.ultimate.fields.tables` knows, as lists, which Python reads faster.
-
-    Attributes:
-        after: the number of the field after a mark: [player - 1][field][spot].
-        result: the result of every field.
-        free: its free spots.
-        missing: how many marks X lacks to win it, at least; more than there are if X cannot.
-    """
-
-    after: list[list[list[int]]]
-    result: list[int]
-    free: list[tuple[int, ...]]
-    missing: list[int]
-
-
-def _lists() -> _Lists:
-    known = tables()
-    marks = (cells_of(known.codes) == CROSS).sum(axis=1)
-    missing = np.where(known.result == CROSS, 0, np.maximum(1, 3 - marks))
-    missing[~np.isin(known.result, (0, CROSS))] = SPOTS * SPOTS
-    free = [tuple(np.flatnonzero(each).tolist()) for each in known.free]
-    return _Lists(known.after[0].tolist(), known.result.tolist(), free, missing.tolist())
-
-
-def _with(cells: tuple[int, ...], spot: int) -> tuple[int, ...]:
-    return (*cells[:spot], CROSS, *cells[spot + 1 :])
+    def _missing(self, fields: tuple[int, ...]) -> list[int]:
+        """Return how many marks X lacks for each line of fields, at least."""
+        lacking = [self._lacking[field] for field in fields]
+        return [lacking[a] + lacking[b] + lacking[c] for a, b, c in LINES]
 
 
 def _image(place: Place, which: int) -> Place:

@@ -21,7 +21,7 @@ from graphstore.util import arguments
 SHOWN: Final = 20  # differences that are listed; all are counted
 STEP: Final = 10_000  # rows between two reports of progress
 OF_THE_BUILD: Final = ("id", "built_at", "built_with", "build_seconds", "digest")
-"""The cells of the table `game` that are not the game's; the digest is of what is compared."""
+"""The columns of the table `game` that are not compared; the digest is of what is compared."""
 
 Row: TypeAlias = tuple[Any, ...]
 
@@ -186,18 +186,11 @@ def _digests(connection: Connection) -> dict[str, str]:
 
 
 class _Differences:
-    """The differences found so far: the first ones, and the numbers of all.
-
-    Attributes:
-        rows: by table, how many rows are in the first only, in the second only, and in both.
-        cells: by table, how many cells of a column differ.
-        listed: the first differences.
-        total: how many there are.
-    """
+    """The differences found so far: the first ones, and the numbers of all."""
 
     def __init__(self, most: int) -> None:
-        self.rows: dict[str, Counter[str]] = defaultdict(Counter)
-        self.cells: dict[str, Counter[str]] = defaultdict(Counter)
+        self.rows: dict[str, Counter[str]] = defaultdict(Counter)  # by table, fields of `Counts`
+        self.cells: dict[str, Counter[str]] = defaultdict(Counter)  # by table and column
         self.listed: list[Difference] = []
         self.total = 0
         self._most = most
@@ -210,17 +203,14 @@ class _Differences:
         second: Mapping[str, Any] | None,
     ) -> None:
         """Compare two rows of one key; None where a database does not have it."""
-        differing: list[tuple[str | None, Any, Any]]
+        kind = "only_second" if first is None else "only_first"
+        differing: list[tuple[str | None, Any, Any]] = [(None, first, second)]
         if first is not None and second is not None:
-            kind = "differ"
-            names = [name for name in first if first[name] != second[name]]
+            kind, names = "differ", [name for name in first if first[name] != second[name]]
             differing = [(name, first[name], second[name]) for name in names]
             if not differing:
                 return
             self.cells[table].update(names)
-        else:
-            kind = "only_second" if first is None else "only_first"
-            differing = [(None, first, second)]
         self.rows[table][kind] += 1
         self.total += len(differing)
         position = (first or second or {}).get("position")
@@ -245,17 +235,8 @@ def _compare_table(
     progress: Progress,
     agent: tuple[str, Sequence[int]] | None = None,
 ) -> None:
-    """Compare all rows of a table, or those of an agent.
-
-    Args:
-        found: where differences go.
-        table: which it is; its first columns are its key.
-        connections: to both databases.
-        total: how many rows there will be.
-        progress: called with the phase and how far it is.
-        agent: its name, and its id in each database.
-    """
-    columns = [column for column in schema.STORED[table.name] if column.name != "agent"]
+    """Compare all rows of a table, or those of an agent: its name, and its id in each database."""
+    columns = [each for each in table.c if each.computed is None and each.name != "agent"]
     names = [column.name for column in columns]
     key = [column for column in columns if column.primary_key]
     query = select(*columns).order_by(*key)
@@ -280,10 +261,7 @@ def in_step(
 ) -> Iterator[tuple[Row | None, Row | None]]:
     """Yield the rows of two streams in pairs of one key; None where a stream does not have it.
 
-    Args:
-        first: rows, ascending by their keys.
-        second: likewise.
-        width: a key is so many first cells of a row.
+    A key is so many first cells of a row, by which the rows of each stream ascend.
 
     >>> list(in_step([(1, "a"), (2, "b")], [(2, "c")], 1))
     [((1, 'a'), None), ((2, 'b'), (2, 'c'))]
@@ -317,9 +295,8 @@ def _compare_agents(
 
 def _agents(connection: Connection) -> dict[str, dict[str, Any]]:
     """Return the rows of agents by name, each with a digest for the long state of its generator."""
-    rows = connection.execute(select(schema.agent)).mappings()
-    return {row["name"]: {**row, "random": _short(row["random"])} for row in rows}
-
-
-def _short(text: str) -> str:
-    return blake2b(text.encode(), digest_size=8).hexdigest()
+    agents = {}
+    for row in connection.execute(select(schema.agent)).mappings():
+        generator = blake2b(row["random"].encode(), digest_size=8).hexdigest()
+        agents[row["name"]] = {**row, "random": generator}
+    return agents

@@ -19,36 +19,27 @@ from graphstore.util.arrays import distinct
 POSITIONS = 100_000
 """How many positions `check_rules` looks at by default."""
 
+Found = Iterator[tuple[str, str]]
+"""Positions at which a law is broken, as text, and what was found."""
+
 
 class Breach(NamedTuple):
-    """A law that a rule set breaks.
+    """A law that a rule set breaks."""
 
-    Attributes:
-        law: what must hold.
-        position: where it does not, as text; empty if it is not one position's fault.
-        detail: what was found.
-    """
-
-    law: str
-    position: str
-    detail: str
+    law: str  # what must hold
+    position: str  # where it does not, as text; empty if it is not one position's fault
+    detail: str  # what was found
 
     def __str__(self) -> str:
         return f"{self.law}: {self.position}{': ' * bool(self.position)}{self.detail}"
 
 
 class CheckedRules(NamedTuple):
-    """What `check_rules` found.
+    """What `check_rules` found."""
 
-    Attributes:
-        breaches: the first breach of every law that is broken.
-        positions: how many positions were looked at.
-        complete: whether those were all.
-    """
-
-    breaches: tuple[Breach, ...]
-    positions: int
-    complete: bool
+    breaches: tuple[Breach, ...]  # the first one of every law that is broken
+    positions: int  # how many were looked at
+    complete: bool  # whether those were all
 
 
 class _Unfolded:
@@ -72,10 +63,7 @@ def check_rules(
 ) -> CheckedRules:
     """Return which laws a rule set breaks, each with the first position at fault.
 
-    Args:
-        game: the rules.
-        max_positions: stop looking after so many positions, without symmetry.
-        progress: called as positions are found.
+    It stops looking after so many positions, without symmetry.
     """
     breaches: list[Breach] = []
     try:
@@ -106,9 +94,6 @@ def _positions(game: Game, limit: int, progress: Progress) -> tuple[Ints, bool]:
         known = np.concatenate((known, fresh))
         progress("check: positions", len(known), None)
     return known, not fresh.size
-
-
-Found = Iterator[tuple[str, str]]
 
 
 def _in_play_has_moves(game: Game, positions: Ints) -> Found:

@@ -1,19 +1,12 @@
 """Check a stored strategy for ultimate tic-tac-toe under the open rules, by rules of its own.
 
-This shares nothing with what found the strategy, nor with the games of this package: it reads rows
-and the texts of positions, one at a time, in plain Python. That X wins follows from what it checks:
+This shares nothing with what found the strategy, nor with the games of this package. That X wins
+follows from what it checks: the empty board is there; where O is to move every legal move is there,
+where X is one; a move leads to an image of the position after it, which has fewer spots to play in;
+and play ends only where X has three fields in a line.
 
-- the empty board is there, and is X's turn;
-- in a state in which O is to move and the game is not over, every legal move of O is there;
-- in one in which X is to move, one move is there, and it is legal;
-- a move leads to a row whose position is an image, under one of the eight symmetries, of the
-  position after that move, and that has fewer spots to play in, so that play comes to an end;
-- the game is over only in rows in which X has three fields in a line;
-- every row is reached from the empty board.
-
-A position is the nine fields as they are written, the active field and the side to move. Of a won
-field nothing matters but who won it and which spots are free: marks there change nothing. So its
-marks are all written as the winner's, and a full field as its result alone.
+Of a won field nothing matters but who won it and which spots are free: marks there change nothing.
+So its marks are all written as the winner's, and a full field as its result alone.
 """
 
 from collections.abc import Iterable, Iterator
@@ -39,20 +32,17 @@ SOURCES = tuple(tuple(map(symmetry.index, range(9))) for symmetry in SYMMETRIES)
 class Position(NamedTuple):
     """One position.
 
-    Attributes:
-        fields: nine fields as they are written: ``.`` an empty one; ``X``, ``O`` or ``=`` a full
-            one, by its result; else nine spots.
-        active: the field that must be played in, or `ANY`.
-        turn: ``X`` or ``O``.
+    A field is written ``.`` if it is empty, ``X``, ``O`` or ``=``, its result, if it is full, and
+    else as nine spots.
     """
 
-    fields: tuple[str, ...]
-    active: int
-    turn: str
+    fields: tuple[str, ...]  # nine
+    active: int  # the field that must be played in, or `ANY`
+    turn: str  # X or O
 
 
 class Row(NamedTuple):
-    """What is looked at of a row of the table state, under the names of its columns."""
+    """The columns that are checked of a row of the table state."""
 
     id: int
     position: str
@@ -65,7 +55,7 @@ class Row(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """A row of the table edge, under the names of its columns."""
+    """A row of the table edge."""
 
     parent: int
     move: int
@@ -73,7 +63,7 @@ class Edge(NamedTuple):
 
 
 class Flaw(NamedTuple):
-    """Something that is not as the proof needs it, with the fields of a `Problem` of `verify`."""
+    """Something that is not as the proof needs it, as a `Problem` of `verify`."""
 
     table: str
     row: str
@@ -116,7 +106,6 @@ def flaws(rows: Iterable[Row], edges: Iterable[Edge]) -> Iterator[Flaw]:
     for row, _ in states.values():
         if row.id not in reached:
             yield _of(row, "row", "never reached", "reached from the empty board")
-    yield from _check_depths(states, moves)
 
 
 def _check_state(row: Row, position: Position) -> Iterator[Flaw]:
@@ -142,7 +131,7 @@ def _check_moves(
     keys: dict[int, Position],
     states: dict[int, tuple[Row, Position]],
 ) -> Iterator[Flaw]:
-    """Yield what is wrong with the moves of a row."""
+    """Yield what is wrong with the moves of a row; its remoteness follows from them."""
     legal = [] if winner(position) is not None else legal_moves(position)
     for move in moves:
         if move not in legal:
@@ -161,17 +150,10 @@ def _check_moves(
             yield _move(row, move, "child", child, f"the row of {write(after)}")
         elif spots_left(states[child][1]) >= spots_left(position):
             yield _move(row, move, "child", child, "a state with fewer spots to play in")
-
-
-def _check_depths(
-    states: dict[int, tuple[Row, Position]], moves: dict[int, dict[int, int]]
-) -> Iterator[Flaw]:
-    """Yield the rows whose remoteness is not one more than that of the child with the most."""
-    for row, _ in states.values():
-        below = [states[child][0] for child in moves.get(row.id, {}).values() if child in states]
-        depth = 1 + max((child.remoteness or 0 for child in below), default=-1)
-        if row.remoteness != depth:
-            yield _of(row, "remoteness", row.remoteness, depth)
+    below = [states[child][0].remoteness or 0 for child in moves.values() if child in states]
+    depth = 1 + max(below, default=-1)
+    if row.remoteness != depth:
+        yield _of(row, "remoteness", row.remoteness, depth)
 
 
 def parse(text: str) -> Position | None:

@@ -58,7 +58,7 @@ IN_PLAY = 63  # of its positions
 
 
 @pytest.fixture(scope="module")
-def crew():
+def workers():
     """Two processes on this machine."""
     with cluster("local:2") as workers:
         yield workers
@@ -72,9 +72,9 @@ def bits(tmp_path):
     return tmp_path
 
 
-def in_parts(game, folder, crew, parts=None):
+def in_parts(game, folder, workers, parts=None):
     """Build a game; return its digest."""
-    done = build(game, folder, crew=crew, parts=parts)
+    done = build(game, folder, workers=workers, parts=parts)
     assert not draft_of(folder).exists()
     return done.info["digest"]
 
@@ -127,25 +127,25 @@ def line_of(error):
         ("connect(5,4)", None),
     ],
 )
-def test_two_processes_build_what_one_builds_in_memory(crew, tmp_path, name, parts):
+def test_two_processes_build_what_one_builds_in_memory(workers, tmp_path, name, parts):
     digest = DIGESTS.get(name) or in_memory(name, tmp_path / "t.db")
-    assert in_parts(find_game(name), tmp_path / "parts", crew, parts=parts) == digest
+    assert in_parts(find_game(name), tmp_path / "parts", workers, parts=parts) == digest
 
 
-def test_workers_find_rules_in_the_file_they_came_from(crew, bits, monkeypatch):
+def test_workers_find_rules_in_the_file_they_came_from(workers, bits, monkeypatch):
     monkeypatch.chdir(bits)
-    digest = in_parts(find_game("bits.py:Bits"), bits / "parts", crew, parts=4)
+    digest = in_parts(find_game("bits.py:Bits"), bits / "parts", workers, parts=4)
     positions, pids = asked(bits)
     assert sorted(positions) == [*range(1, IN_PLAY + 1)]
     assert os.getpid() not in pids
     assert digest == in_memory("bits.py:Bits", bits / "t.db")
 
 
-def test_workers_see_that_a_file_of_rules_has_changed(crew, bits):
+def test_workers_see_that_a_file_of_rules_has_changed(workers, bits):
     game = f"{bits}/bits.py:Bits"
-    first = in_parts(find_game(game), bits / "first", crew)
+    first = in_parts(find_game(game), bits / "first", workers)
     (bits / "bits.py").write_text(RULES.replace("64", "32"))
-    second = in_parts(find_game(game), bits / "second", crew)
+    second = in_parts(find_game(game), bits / "second", workers)
     assert second == in_memory(game, bits / "t.db") != first
 
 
@@ -154,9 +154,9 @@ def test_a_built_in_game_is_found_by_its_name(name):
     assert name_for_others(find_game(name)) == name
 
 
-def test_a_game_that_has_no_name_for_others_is_refused_in_one_line(crew, tmp_path):
+def test_a_game_that_has_no_name_for_others_is_refused_in_one_line(workers, tmp_path):
     with pytest.raises(RulesError, match="put them into a file") as raised:
-        in_parts(TableGame({0: 1}, 0), tmp_path / "parts", crew)
+        in_parts(TableGame({0: 1}, 0), tmp_path / "parts", workers)
     line_of(raised)
 
 
@@ -175,17 +175,17 @@ def test_every_error_comes_back_from_a_worker_as_it_was(kind):
     assert (type(back), str(back)) == (kind, "one line")
 
 
-def test_an_error_of_a_step_is_raised_as_it_is(crew):
+def test_an_error_of_a_step_is_raised_as_it_is(workers):
     with pytest.raises(GameNameError, match="there is no game 'nothing'"):
-        list(crew.run(find_game, [("nothing",), ("tictactoe",)]))
+        list(workers.run(find_game, [("nothing",), ("tictactoe",)]))
     with pytest.raises(FileNotFoundError, match="/nowhere"):
-        list(crew.run(os.listdir, [("/nowhere",)]))
+        list(workers.run(os.listdir, [("/nowhere",)]))
 
 
-def test_a_worker_killed_in_the_middle_of_a_wave_loses_only_its_own_step(crew, bits):
+def test_a_worker_killed_in_the_middle_of_a_wave_loses_only_its_own_step(workers, bits):
     (bits / "deadly").touch()
     game = f"{bits}/bits.py:Bits"
-    digest = in_parts(find_game(game), bits / "parts", crew, parts=4)
+    digest = in_parts(find_game(game), bits / "parts", workers, parts=4)
     positions, _ = asked(bits)
     assert not (bits / "deadly").exists()
     assert positions.count(20) == 2
@@ -195,23 +195,23 @@ def test_a_worker_killed_in_the_middle_of_a_wave_loses_only_its_own_step(crew, b
     assert digest == in_memory(game, bits / "t.db")
 
 
-def test_a_step_that_ends_every_worker_is_one_line(crew):
+def test_a_step_that_ends_every_worker_is_one_line(workers):
     with pytest.raises(StoreError, match=r"4 workers of local:2 have died.*--memory") as raised:
-        list(crew.run(os._exit, [(1,)]))
+        list(workers.run(os._exit, [(1,)]))
     line_of(raised)
-    assert list(crew.run(divmod, [(7, 2)])) == [(0, (3, 1))]
+    assert list(workers.run(divmod, [(7, 2)])) == [(0, (3, 1))]
 
 
-def test_on_a_full_disk_a_build_stops_in_one_line_and_goes_on_with_more_room(crew, tmp_path):
+def test_on_a_full_disk_a_build_stops_in_one_line_and_goes_on_with_more_room(workers, tmp_path):
     with small_disk(tmp_path, "600k") as disk:
         game = find_game("mnk(3,3,3)")
         with pytest.raises(StoreError, match="No space left on device") as raised:
-            in_parts(game, disk / "parts", crew, parts=2)
+            in_parts(game, disk / "parts", workers, parts=2)
         assert line_of(raised).startswith(str(disk))
         assert [path.name for path in disk.iterdir()] == [".parts.building"]
         subprocess.run(["mount", "-o", "remount,size=10m", disk], check=True)
         begun = {path: path.stat().st_mtime_ns for path in disk.glob(".parts.building/state/*/*")}
-        assert in_parts(game, disk / "parts", crew, parts=2) == DIGESTS["tictactoe"]
+        assert in_parts(game, disk / "parts", workers, parts=2) == DIGESTS["tictactoe"]
         for path, was in begun.items():
             now = disk / "parts" / path.relative_to(disk / ".parts.building")
             assert now.stat().st_mtime_ns == was
@@ -320,11 +320,11 @@ def test_a_scheduler_without_workers_is_one_line_at_the_start_and_later(tmp_path
         monkeypatch.setattr(clusters, "ANSWER", 60.0)
         monkeypatch.setattr(clusters, "LOOK", 0.1)
         monkeypatch.setattr(clusters, "WITHOUT", 0.2)
-        with worker(address, tmp_path) as only, cluster(address) as crew:
-            assert crew.size == 1
+        with worker(address, tmp_path) as only, cluster(address) as workers:
+            assert workers.size == 1
             only.kill()
             with pytest.raises(StoreError, match=f"{address} has had no worker for") as raised:
-                list(crew.run(divmod, [(7, 2)]))
+                list(workers.run(divmod, [(7, 2)]))
         line_of(raised)
 
 
@@ -336,8 +336,8 @@ def test_a_scheduler_killed_in_the_middle_of_a_wave_is_one_line_and_a_new_one_go
     game = find_game(f"{bits}/bits.py")
 
     def build_there():
-        with cluster(address) as crew:
-            return in_parts(game, bits / "parts", crew, parts=4)
+        with cluster(address) as workers:
+            return in_parts(game, bits / "parts", workers, parts=4)
 
     def kill_in_the_middle(process):
         with suppress(AssertionError):
@@ -387,16 +387,16 @@ def test_without_dask_a_line_tells_what_to_install(monkeypatch):
         pass
 
 
-def test_a_worker_with_another_version_is_refused_in_one_line(crew):
+def test_a_worker_with_another_version_is_refused_in_one_line(workers):
     import numpy
 
     def pretend(number):
         vars(numpy)["__version__"] = number
 
-    crew._client.run(pretend, "1.26.4")
+    workers._client.run(pretend, "1.26.4")
     try:
         with pytest.raises(StoreError, match="has numpy 1, here numpy 2; have the same") as raised:
-            clusters._check(crew._client, "local:2")
+            clusters._check(workers._client, "local:2")
     finally:
-        crew._client.run(pretend, numpy.__version__)
+        workers._client.run(pretend, numpy.__version__)
     line_of(raised)

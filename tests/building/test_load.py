@@ -18,7 +18,7 @@ from warm import Warm
 from graphstore import Store, build, explore, find_game, load, solve, train
 from graphstore.building.from_folder import FolderRows
 from graphstore.building.parts.build import build as build_parts
-from graphstore.building.parts.crew import Alone
+from graphstore.building.parts.workers import OwnProcess
 from graphstore.checks import verify
 from graphstore.checks.compare import compare
 from graphstore.errors import NotAStoreError, StoreExistsError
@@ -29,7 +29,7 @@ from graphstore.store.folder.layout import MANIFEST, Contents, write_manifest
 
 def in_parts(game, path, parts=3):
     """Build a game in parts in a folder."""
-    return build_parts(game, path, crew=Alone(), parts=parts).path
+    return build_parts(game, path, workers=OwnProcess(), parts=parts).path
 
 
 def scattered(game, path, parts):

@@ -18,8 +18,8 @@ from graphstore import Folder, Store, build, build_folder, build_out_of_core, co
 from graphstore.building.parts import draft as drafts
 from graphstore.building.parts import steps
 from graphstore.building.parts.build import build as build_in_parts
-from graphstore.building.parts.crew import Alone
 from graphstore.building.parts.work import BlockId
+from graphstore.building.parts.workers import OwnProcess
 from graphstore.errors import PositionError, RulesError, StoreError, StoreExistsError, TooLargeError
 from graphstore.store.folder.layout import draft_of
 
@@ -107,7 +107,7 @@ def test_other_folders_and_files_are_left_alone(run, tmp_path):
     (tmp_path / "file").touch()
     for name in ("full", "file"):
         done = run("build", "tictactoe", "--folder", tmp_path / name, "--force")
-        assert "no game in parts; name another" in error_line(done)
+        assert "is not a game in parts; name another" in error_line(done)
     assert "make it first" in error_line(run("build", "nim(1)", "--folder", tmp_path / "no" / "x"))
     (tmp_path / "empty").mkdir()
     assert run("build", "nim(1)", "--folder", tmp_path / "empty").returncode == 0
@@ -219,7 +219,7 @@ def test_a_database_that_could_not_be_loaded_keeps_its_parts(tmp_path, monkeypat
     assert [path.name for path in target.parent.iterdir()] == ["game.db"]
 
 
-class Dies(Alone):
+class Dies(OwnProcess):
     """Takes so many steps, then no more."""
 
     def __init__(self, steps_left):
@@ -236,7 +236,7 @@ class Dies(Alone):
 def begun(folder, steps_left, game="tictactoe", **options):
     """Begin a build that is stopped after so many steps; return where it is."""
     with pytest.raises(KeyboardInterrupt):
-        build_in_parts(find_game(game), folder, crew=Dies(steps_left), parts=2, **options)
+        build_in_parts(find_game(game), folder, workers=Dies(steps_left), parts=2, **options)
     (path,) = (each for each in draft_of(folder).iterdir() if each.is_dir())
     return path
 
@@ -247,7 +247,7 @@ def test_what_is_missing_in_a_build_that_was_stopped_is_no_wrong_result(run, tmp
     for each in path.glob(damage):
         shutil.rmtree(each) if each.is_dir() else each.unlink()
     done = run("build", "tictactoe", "--folder", tmp_path / "game", "--parts", 2)
-    assert f"remove {draft_of(tmp_path / 'game')} and begin anew" in error_line(done)
+    assert f"remove {draft_of(tmp_path / 'game')} and begin again" in error_line(done)
     shutil.rmtree(draft_of(tmp_path / "game"))
     again = run("build", "tictactoe", "--folder", tmp_path / "game", "--parts", 2)
     assert again.returncode == 0
@@ -267,7 +267,7 @@ def test_damaged_files_of_a_build_that_was_stopped_are_no_wrong_result(
     try:
         build_folder("tictactoe", folder, parts=2)
     except StoreError as error:
-        assert "and begin anew" in str(error)  # noqa: PT017
+        assert "and begin again" in str(error)  # noqa: PT017
         shutil.rmtree(draft_of(folder))
         build_folder("tictactoe", folder, parts=2)
     with Store.open(tictactoe_db) as store:
@@ -281,10 +281,10 @@ def test_what_another_version_has_begun_is_begun_again_from_nothing(tictactoe_db
     said = json.loads(plan.read_text())
     del said["version"]
     plan.write_text(json.dumps(said | old))
-    crew = Dies(-1)
-    folder = build_in_parts(find_game("tictactoe"), tmp_path / "game", crew=crew, parts=2)
+    workers = Dies(-1)
+    folder = build_in_parts(find_game("tictactoe"), tmp_path / "game", workers=workers, parts=2)
     assert not path.exists()
-    assert crew.left == -1 - folder.contents.took["explore"]["steps"] - 2 * 10
+    assert workers.left == -1 - folder.contents.took["explore"]["steps"] - 2 * 10
     with Store.open(tictactoe_db) as store:
         assert folder.info["digest"] == store.info["digest"]
 
@@ -326,8 +326,8 @@ def test_killed_just_before_its_end_a_build_ends_when_it_is_given_again(
                     ),
                 )
             with pytest.raises(KeyboardInterrupt):
-                build_in_parts(find_game("tictactoe"), folder, crew=Alone(), force=True)
-        build_in_parts(find_game("tictactoe"), folder, crew=Dies(0), force=True)
+                build_in_parts(find_game("tictactoe"), folder, workers=OwnProcess(), force=True)
+        build_in_parts(find_game("tictactoe"), folder, workers=Dies(0), force=True)
         assert Folder.open(folder).info["name"] == "tictactoe"
         assert [path.name for path in tmp_path.iterdir()] == ["game"]
         build_folder("nim(1,2)", folder, force=True)
@@ -337,7 +337,7 @@ def test_what_somebody_puts_at_the_target_meanwhile_is_left_there(tmp_path):
     path = begun(tmp_path / "game", 22)
     (tmp_path / "game").mkdir()
     (tmp_path / "game" / "thesis.txt").touch()
-    with pytest.raises(StoreError, match="no game in parts; name another"):
+    with pytest.raises(StoreError, match="is not a game in parts; name another"):
         build_folder("tictactoe", tmp_path / "game", parts=2, force=True)
     assert path.is_dir()
     (tmp_path / "game" / "thesis.txt").unlink()

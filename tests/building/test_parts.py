@@ -2,6 +2,7 @@
 
 import json
 import random
+import sys
 
 import pytest
 from conftest import DATA, TableGame, table_games
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from graphstore import explore, find_game, solve
 from graphstore.building.parts import progress, rounds
 from graphstore.building.parts.build import build
-from graphstore.building.parts.crew import Alone
+from graphstore.building.parts.workers import OwnProcess
 from graphstore.errors import RulesError
 from graphstore.store.arrow import pyarrow
 from graphstore.store.columns import edge_parts, state_parts
@@ -26,10 +27,10 @@ RING = TableGame(
 """A game in which play can cycle, with a win, a loss and draws."""
 
 
-def in_parts(game, folder, *, crew=None, **options):
+def in_parts(game, folder, *, workers=None, **options):
     """Build a game in parts."""
     game = find_game(game) if isinstance(game, str) else game
-    return build(game, folder, crew=crew or Alone(), **options)
+    return build(game, folder, workers=workers or OwnProcess(), **options)
 
 
 def rows_of(folder, table):
@@ -85,7 +86,7 @@ def test_a_large_game_in_as_many_parts_as_memory_demands_has_the_same_digest(tmp
     assert len(list((folder.path / "state").glob("wave-0010/*"))) > 1
 
 
-class Shuffled(Alone):
+class Shuffled(OwnProcess):
     """Takes steps in any order, some of them in a process that has taken none before."""
 
     def __init__(self, seed, size=1):
@@ -113,7 +114,7 @@ def test_any_game_in_parts_has_the_rows_that_it_has_in_memory(
 ):
     game = hashed(game) if spelled else game
     path = tmp_path_factory.mktemp("any") / "parts"
-    folder = in_parts(game, path, crew=Shuffled(seed), parts=parts, memory=memory)
+    folder = in_parts(game, path, workers=Shuffled(seed), parts=parts, memory=memory)
     states, edges, digests = built(game)
     assert rows_of(folder, "state") == states
     assert rows_of(folder, "edge") == edges
@@ -124,7 +125,7 @@ class StoppedError(Exception):
     """The build was stopped."""
 
 
-class Stops(Alone):
+class Stops(OwnProcess):
     """Takes so many steps and no more; a new process goes on."""
 
     def __init__(self, steps):
@@ -146,23 +147,23 @@ class Stops(Alone):
 def test_a_build_that_was_stopped_goes_on_and_does_nothing_twice(game, steps, tmp_path):
     game = find_game(game) if isinstance(game, str) else game
     whole = Stops(-1)
-    expected = in_parts(game, tmp_path / "whole", crew=whole, parts=2).digests
+    expected = in_parts(game, tmp_path / "whole", workers=whole, parts=2).digests
     taken = []
     while True:
-        crew = Stops(steps)
+        workers = Stops(steps)
         try:
-            folder = in_parts(game, tmp_path / "parts", crew=crew, parts=2)
+            folder = in_parts(game, tmp_path / "parts", workers=workers, parts=2)
             break
         except StoppedError:
-            taken += crew.taken
-    taken += crew.taken
+            taken += workers.taken
+    taken += workers.taken
     assert folder.digests == expected
     assert len(taken) == len(whole.taken) > 20
     assert len({repr(each) for each in taken}) == len(taken)
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
-class Again(Alone):
+class Again(OwnProcess):
     """Takes every step twice."""
 
     def run(self, step, calls, homes=None):
@@ -171,7 +172,7 @@ class Again(Alone):
             yield number, step(*call)
 
 
-class Unnoted(Alone):
+class Unnoted(OwnProcess):
     """Loses the record of every step, as when the power fails just before it is written."""
 
     def run(self, step, calls, homes=None):
@@ -184,14 +185,16 @@ class Unnoted(Alone):
             yield number, step(*call)
 
 
-@pytest.mark.parametrize("crew", [Again(), Unnoted()], ids=lambda crew: type(crew).__name__)
+@pytest.mark.parametrize(
+    "workers", [Again(), Unnoted()], ids=lambda workers: type(workers).__name__
+)
 @pytest.mark.parametrize("game", [RING, "nim(2,2,3)", "hexapawn(3,3)"], ids=str)
-def test_steps_that_are_taken_twice_change_nothing(game, crew, tmp_path):
+def test_steps_that_are_taken_twice_change_nothing(game, workers, tmp_path):
     game = find_game(game) if isinstance(game, str) else game
-    assert in_parts(game, tmp_path / "parts", crew=crew, parts=2).digests == built(game)[2]
+    assert in_parts(game, tmp_path / "parts", workers=workers, parts=2).digests == built(game)[2]
 
 
-class Watches(Alone):
+class Watches(OwnProcess):
     """Notes what a build writes down for want of room."""
 
     def __init__(self):
@@ -204,19 +207,21 @@ class Watches(Alone):
 
 
 def test_what_finds_no_room_in_memory_is_written_down_and_read_again(tmp_path):
-    crew = Watches()
-    folder = in_parts("vanishing", tmp_path / "parts", crew=crew, memory=1 << 19)
+    workers = Watches()
+    folder = in_parts("vanishing", tmp_path / "parts", workers=workers, memory=1 << 19)
     assert folder.info["digest"] == DIGESTS["vanishing"]
-    assert {"upward_kept", "around_kept"} <= crew.seen
+    assert {"upward_kept", "around_kept"} <= workers.seen
 
 
 @pytest.mark.parametrize(("little", "shares"), [(100_000, 1), (50, 2)])
 def test_hands_share_the_states_unless_they_are_few(little, shares, monkeypatch, tmp_path):
     monkeypatch.setattr(rounds, "LITTLE", little)
-    crew = Stops(-1)
-    crew.size = 2
-    assert in_parts("nim(1,3,5,7,misere)", tmp_path / "parts", crew=crew).info["states"] == 143
-    assert [at.part for step, at, *_ in crew.taken if step == "gather"] == [*range(shares)]
+    workers = Stops(-1)
+    workers.size = 2
+    assert (
+        in_parts("nim(1,3,5,7,misere)", tmp_path / "parts", workers=workers).info["states"] == 143
+    )
+    assert [at.part for step, at, *_ in workers.taken if step == "gather"] == [*range(shares)]
 
 
 class Stuck(TableGame):
@@ -293,3 +298,9 @@ def test_positions_that_their_texts_do_not_tell_apart_are_refused(game, said, pa
     with pytest.raises(RulesError, match=said) as refused:
         in_parts(game, tmp_path / "parts", parts=parts)
     assert "\n" not in str(refused.value)
+
+
+def test_where_the_system_does_not_tell_the_memory_a_build_does_without(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "resource", None)  # as on Windows
+    took = in_parts("nim(1,2)", tmp_path / "parts").contents.took
+    assert took["explore"]["peak_bytes"] == took["solve"]["peak_bytes"] == 0

@@ -11,12 +11,12 @@ from time import perf_counter
 from typing import Any, Final
 
 from graphstore.building.parts import steps
-from graphstore.building.parts.crew import LITTLE, Crew, take_all
 from graphstore.building.parts.draft import drafting, target_of
 from graphstore.building.parts.partition import BUCKETS
 from graphstore.building.parts.rounds import solve_in_rounds
 from graphstore.building.parts.steps import Build
 from graphstore.building.parts.work import BlockId, Record, damaged
+from graphstore.building.parts.workers import LITTLE, Workers, take_all
 from graphstore.errors import TooLargeError
 from graphstore.rules.game import Game, Progress, quiet
 from graphstore.solver.exploration import MAX_STATES
@@ -34,14 +34,14 @@ DOUBT: Final = 1.25  # how many more states a wave may have than the one before 
 
 
 def _explore(
-    build: Build, crew: Crew, parts: int | None, max_states: int, name: str, progress: Progress
+    build: Build,
+    workers: Workers,
+    parts: int | None,
+    max_states: int,
+    name: str,
+    progress: Progress,
 ) -> tuple[Build, list[list[Record]]]:
-    """Find all states, wave by wave; return the build with all waves, and the records of each.
-
-    Raises:
-        TooLargeError: there are more than allowed.
-        RulesError: see `graphstore.solver.exploration.explore`.
-    """
+    """Find all states, wave by wave; return the build with all waves, and the records of each."""
     waves: list[list[Record]] = []
     asked, seen = 1, 0
     ahead = (1.0, 4.0)
@@ -53,10 +53,10 @@ def _explore(
 
     while asked:
         wave, before = len(waves), asked
-        number = _number_of_parts(build, crew, parts, asked, ahead)
+        number = _number_of_parts(build, workers, parts, asked, ahead)
         build = build._replace(parts=(*build.parts, number))
         calls = dict.fromkeys(build.blocks(wave), ())
-        done = [*take_all(crew, steps.explore_block, build, calls, taken=taken).values()]
+        done = [*take_all(workers, steps.explore_block, build, calls, taken=taken).values()]
         if any(record["parts"] != number for record in done):
             raise damaged(build.path, f"wave {wave} was begun with another number of parts")
         build = build._replace(ones=(*build.ones, reduce(or_, (each["ones"] for each in done))))
@@ -79,16 +79,12 @@ def _sum(waves: Sequence[Sequence[Record]], of: str) -> int:
 
 
 def _number_of_parts(
-    build: Build, crew: Crew, parts: int | None, asked: int, ahead: tuple[float, float]
+    build: Build, workers: Workers, parts: int | None, asked: int, ahead: tuple[float, float]
 ) -> int:
     """Return how many parts the next wave has: what was chosen before, if it was begun.
 
-    Args:
-        build: with the waves before.
-        crew: who takes steps.
-        parts: how many; None: as few as memory allows, and all processes have work.
-        asked: how many states the wave is asked for, by all blocks together.
-        ahead: of the wave before, states to one that was asked for, and moves to a state.
+    Its blocks are `asked` for so many states, by all blocks together. `ahead` are the states of the
+    wave before to one that was asked for, and its moves to a state.
     """
     at = BlockId(len(build.parts), 0)
     before = build.work.noted("spread", at)
@@ -97,25 +93,25 @@ def _number_of_parts(
     if parts is None:
         states = asked * min(ahead[0] * DOUBT, 1.0)
         need = asked * BYTES_ASKED + states * (BYTES_A_STATE + ahead[1] * BYTES_A_MOVE)
-        size = crew.size if states > LITTLE else 1
+        size = workers.size if states > LITTLE else 1
         parts = min(max(size, -(-int(need) // build.memory)), BUCKETS)
     build.work.note("spread", at, {"parts": parts})
     return parts
 
 
 def _solve(
-    build: Build, crew: Crew, explored: list[list[Record]], progress: Progress
+    build: Build, workers: Workers, explored: list[list[Record]], progress: Progress
 ) -> list[Record]:
     """Solve all states; return the records of all steps."""
     total, work = _sum(explored, "states"), build.work
     if _sum(explored, "late"):
-        return solve_in_rounds(build, crew, total, _sum(explored, "moves"), progress)
+        return solve_in_rounds(build, workers, total, _sum(explored, "moves"), progress)
     found: list[Record] = []
     done = 0
     for wave in reversed(range(len(explored))):
         blocks = build.blocks(wave)
         progress("solve", done, total)
-        found += take_all(crew, steps.solve_block, build, dict.fromkeys(blocks, ())).values()
+        found += take_all(workers, steps.solve_block, build, dict.fromkeys(blocks, ())).values()
         done += _sum(explored[wave : wave + 1], "states")
         for at in blocks:  # what nothing will read
             work.drop("block", at)
@@ -130,7 +126,7 @@ def build(
     game: Game,
     folder: str | os.PathLike[str],
     *,
-    crew: Crew,
+    workers: Workers,
     below: Sequence[str] = (),
     force: bool = False,
     parts: int | None = None,
@@ -142,27 +138,19 @@ def build(
 ) -> Folder:
     """Write a game in parts to a folder, all or nothing; go on where an earlier build was stopped.
 
-    The options are `building.out_of_core.BuildOptions`, but that a crew takes the steps, each of
-    which may take so much memory. Digests may be left out, for a database that is made of the
-    folder will have them. `lap` is called at the end of each phase.
-
-    Raises:
-        StoreExistsError: the folder is there and `force` is not given.
-        StoreError: it cannot be written, or the crew is gone.
-        RulesError, TooLargeError: see `graphstore.explore`.
-        PositionError: a text of `below` is not a position.
+    See `building.out_of_core.build_folder`; each step may take `memory` bytes. Digests may be left
+    out: a database that is made of the folder has them. `lap` is called at the end of each phase.
     """
     pyarrow()  # or say that it is missing, before anything is written
     target, since = target_of(folder), perf_counter()
     plan = {"name": game.name, "rules": game.rules, "below": list(below), "parts": parts}
     memory, most = memory or MEMORY, MAX_STATES if max_states is None else max_states
-    with drafting(target, plan, force=force) as draft:
-        path = draft.path
+    with drafting(target, plan, force=force) as path:
         if not (path / MANIFEST).is_file():  # else it was killed just before its end
-            told = Build(str(path), crew.rules(game), game.rules, tuple(below), memory=memory)
-            told, explored = _explore(told, crew, parts, most, game.name, progress)
+            told = Build(str(path), workers.rules(game), game.rules, tuple(below), memory=memory)
+            told, explored = _explore(told, workers, parts, most, game.name, progress)
             lap("explore")
-            solved = _solve(told, crew, explored, progress)
+            solved = _solve(told, workers, explored, progress)
             lap("solve")
             for table, of in (("state", "states"), ("edge", "moves")):
                 found, wanted = rows_in(files_of(path, table), table), _sum(explored, of)
@@ -172,21 +160,20 @@ def build(
             info = _describe(game, told, explored, solved, since)
             digests: dict[str, str] = {}
             if with_digests:
-                digests = _digests(path, crew, memory, progress)
+                digests = _digests(path, workers, memory, progress)
                 info["digest"] = of_content(digests)
                 lap("digest")
             write_manifest(path, Contents(info, digests, tuple(below), took))
-        draft.finish()
     return Folder.open(target)
 
 
-def _digests(path: Path, crew: Crew, memory: int, progress: Progress) -> dict[str, str]:
+def _digests(path: Path, workers: Workers, memory: int, progress: Progress) -> dict[str, str]:
     """Return the digests of all columns; of each table they are one step, since order matters."""
-    if crew.size == 1:
+    if workers.size == 1:
         return digests_of(path, memory=memory, progress=progress)
     found: dict[str, str] = {}
     calls = [(path, (table,), memory) for table in TABLES]
-    for _, digests in crew.run(digests_of, calls):
+    for _, digests in workers.run(digests_of, calls):
         found |= digests
     return dict(sorted(found.items()))
 
@@ -210,9 +197,7 @@ def _describe(
         "edges": _sum(explored, "edges"),
         "plies": max(wave for wave, states in enumerate(waves) if states),
         "cyclic": int(any(record.get("cyclic") for record in solved)),
-        "start": first["start"],
-        "value": first["value"],
-        "remoteness": first["remoteness"],
+        **{name: first[name] for name in ("start", "value", "remoteness")},
         "built_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "built_with": BUILT_WITH,
         "build_seconds": round(perf_counter() - since, 3),

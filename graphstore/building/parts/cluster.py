@@ -1,4 +1,4 @@
-"""The workers of a Dask cluster as a crew: some processes of this machine, or a running scheduler.
+"""The workers of a Dask cluster: some processes of this machine, or those of a running scheduler.
 
 A call and its record are small; all else goes through the folder, which every worker must see. A
 step that is lost with its worker is taken again elsewhere: it reads and writes whole files only.
@@ -12,6 +12,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from contextlib import AbstractContextManager, contextmanager, suppress
 from importlib.metadata import version
 from multiprocessing import resource_tracker
@@ -20,7 +21,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from graphstore.building.parts.crew import Call, Crew
+from graphstore.building.parts.workers import Workers
 from graphstore.errors import (
     AddressError,
     GameNameError,
@@ -34,7 +35,7 @@ from graphstore.rules.game import Game
 
 MOST_PROCESSES: Final = 512
 ANSWER: Final = 10.0  # seconds in which a scheduler and its workers must answer
-LOOK: Final = 2.0  # seconds without a result after which it is looked whether the crew is there
+LOOK: Final = 2.0  # seconds without a result after which the scheduler is asked for its workers
 WITHOUT: Final = 60.0  # seconds for which there may be no worker
 END: Final = 1.0  # seconds that a process of ours has to end itself
 SILENT: Final = logging.CRITICAL + 1
@@ -53,15 +54,14 @@ _TALK = re.compile(r"(distributed|tornado|asyncio|bokeh)(\..*)?")
 _ADDRESS = re.compile(r"([a-z]+://)?(\[[0-9a-f:.%]+\]|[\w.-]+):[0-9]{1,5}", re.IGNORECASE)
 
 
-def cluster(where: str) -> AbstractContextManager[Crew]:
+def cluster(where: str) -> AbstractContextManager[Workers]:
     """Yield the workers of a cluster.
 
-    Args:
-        where: ``local:N`` for N processes on this machine, which end with the block; or the address
-            of a scheduler, such as ``tcp://host:8786``.
+    That is ``local:N`` for N processes on this machine, which end with the block, or the address of
+    a scheduler, such as ``tcp://host:8786``.
 
     Raises:
-        AddressError: it is neither, or nobody answers there.
+        AddressError: it is neither, or does not answer.
         StoreError: the processes do not start, or its workers have other versions than this one.
         MissingExtraError: Dask is not installed.
     """
@@ -71,17 +71,13 @@ def cluster(where: str) -> AbstractContextManager[Crew]:
     if not local and _ADDRESS.fullmatch(where.strip()):
         return _running(where.strip())
     raise AddressError(
-        f"{shown(where)} is no cluster; write local:2 for two processes on this machine (at most "
-        f"{MOST_PROCESSES}), or the address of a Dask scheduler, such as tcp://host:8786"
+        f"{shown(where)} is not a cluster; write local:2 for two processes on this machine (at "
+        f"most {MOST_PROCESSES}), or the address of a Dask scheduler, such as tcp://host:8786"
     )
 
 
 def name_for_others(game: Game) -> str:
-    """Return the name by which other processes find a game.
-
-    Raises:
-        RulesError: there is none.
-    """
+    """Return the name by which other processes find a game; raise a RulesError if there is none."""
     origin = getattr(game, "origin", "")
     if origin:
         return str(origin)
@@ -95,14 +91,8 @@ def name_for_others(game: Game) -> str:
     )
 
 
-class Workers:
-    """The workers of a cluster, as a `Crew`.
-
-    Args:
-        client: a client of Dask.
-        where: what to call the cluster.
-        size: how many steps are taken at once.
-    """
+class ClusterWorkers:
+    """The workers of a cluster: see `Workers`."""
 
     def __init__(self, client: Any, where: str, size: int) -> None:
         self.size = size
@@ -112,22 +102,20 @@ class Workers:
     rules = staticmethod(name_for_others)
 
     def run(
-        self, step: Callable[..., Any], calls: Sequence[Call], homes: Sequence[int] | None = None
+        self, step: Callable[..., Any], calls: Sequence[tuple[Any, ...]], homes: Sequence[int] = ()
     ) -> Iterator[tuple[int, Any]]:
-        """See `Crew.run`; the step is a function that the workers can import.
+        """See `Workers.run`; raises what a step raises, which the workers must be able to import.
 
-        Raises:
-            StoreError: the scheduler is gone, or its workers; or a step has ended them.
-            GraphstoreError: what a step has raised.
+        A StoreError also says that a step has ended several workers.
         """
         done: SimpleQueue[Any] = SimpleQueue()
         number_of: dict[Any, int] = {}
         try:
             with self._there():
-                workers = sorted(self._client.nthreads()) if homes is not None else []
+                workers = sorted(self._client.nthreads()) if homes else []
             for number, call in enumerate(calls):
                 at: dict[str, Any] = {}
-                if homes is not None and workers:
+                if workers:
                     home = workers[homes[number] % len(workers)]
                     at = {"workers": [home], "allow_other_workers": True}
                 with self._there():
@@ -139,7 +127,7 @@ class Workers:
                 for future, record in zip(futures, self._results(futures), strict=True):
                     yield number_of.pop(future), record
         finally:
-            for future in number_of:  # Dask drops what nobody waits for
+            for future in number_of:  # Dask drops what is not waited for
                 future.release()
 
     def _next(self, done: "SimpleQueue[Any]") -> list[Any]:
@@ -147,16 +135,13 @@ class Workers:
         alone_since = None
         while True:
             try:
-                futures = [done.get(timeout=LOOK)]
-                with suppress(Empty):
-                    while True:
-                        futures.append(done.get_nowait())
-                return futures
+                first = done.get(timeout=LOOK)
+                return [first, *(done.get() for _ in range(done.qsize()))]
             except Empty:
                 with self._there():
-                    hands = self._client.nthreads()
+                    workers = self._client.nthreads()
                 now = time.monotonic()
-                alone_since = None if hands else alone_since or now
+                alone_since = None if workers else alone_since or now
                 if alone_since and now - alone_since > WITHOUT:
                     raise StoreError(
                         f"{self._where} has had no worker for {WITHOUT:.0f} seconds; start some, "
@@ -173,21 +158,19 @@ class Workers:
             except KilledWorker as error:
                 raise StoreError(
                     f"{error.allowed_failures + 1} workers of {self._where} have died, one after "
-                    "the other, over the same step, maybe for want of memory; allow a step less "
-                    f"(--memory, memory=), then {GO_ON}"
+                    "the other, over the same step, maybe because memory is short; allow a step "
+                    f"less (--memory, memory=), then {GO_ON}"
                 ) from None
             return results
 
     @contextmanager
     def _there(self, futures: Sequence[Any] = ()) -> Iterator[None]:
         """Say so where a call to the scheduler fails; errors of the steps of futures pass."""
-        from concurrent.futures import CancelledError
-
         try:
             if self._client.status != "running":
                 raise ConnectionError(self._client.status)
             yield
-        except (OSError, TimeoutError, CancelledError) as error:
+        except (OSError, CancelledError) as error:
             if any(future.status == "error" for future in futures):
                 raise
             raise StoreError(
@@ -196,7 +179,7 @@ class Workers:
 
 
 @contextmanager
-def _local(size: int) -> Iterator[Crew]:
+def _local(size: int) -> Iterator[Workers]:
     """Yield processes of this machine, of one thread each."""
     dask, distributed = _dask()
     with dask.config.set(LOCAL_CONFIG), _quiet(), _without_script():
@@ -207,18 +190,18 @@ def _local(size: int) -> Iterator[Crew]:
                 host="127.0.0.1",
                 dashboard_address="127.0.0.1:0",  # of what answers /health; at None it is 8787
                 scheduler_kwargs={"dashboard": False},
-                memory_limit=0,  # a step bounds what it takes; what it has mapped is no load
+                memory_limit=0,  # a step bounds what it takes; files that it maps do not count
                 worker_class=_nanny(),
                 silence_logs=SILENT,
             )
-        except (OSError, RuntimeError, TimeoutError) as error:
+        except (OSError, RuntimeError) as error:
             raise StoreError(f"no processes can be started here: {_line(error)}") from error
         with processes, distributed.Client(processes, set_as_default=False) as client:
-            yield Workers(client, f"local:{size}", size)
+            yield ClusterWorkers(client, f"local:{size}", size)
 
 
 @contextmanager
-def _running(address: str) -> Iterator[Crew]:
+def _running(address: str) -> Iterator[Workers]:
     """Yield the workers of a scheduler that is running."""
     _, distributed = _dask()
     with _quiet():
@@ -227,18 +210,13 @@ def _running(address: str) -> Iterator[Crew]:
                 # Other versions, of which it warns, are judged by `_check`.
                 warnings.simplefilter("ignore", distributed.versions.VersionMismatchWarning)
                 client = distributed.Client(address, timeout=ANSWER, set_as_default=False)
-        except (OSError, ValueError, ImportError, RuntimeError, TimeoutError) as error:
+        except (OSError, ValueError, ImportError, RuntimeError) as error:
             raise AddressError(
                 f"no Dask scheduler answers at {address}; start one with: dask scheduler "
                 f"({_line(error)})"
             ) from error
         try:
-            _check(client, address)
-            try:
-                hands = sum(client.nthreads().values())
-            except (OSError, TimeoutError) as error:
-                raise StoreError(f"the scheduler at {address} is gone: {_line(error)}") from error
-            yield Workers(client, address, hands)
+            yield ClusterWorkers(client, address, _check(client, address))
         finally:
             with suppress(Exception):  # it may be gone
                 client.close(timeout=ANSWER)
@@ -254,37 +232,35 @@ def versions() -> tuple[str, str, str]:
     )
 
 
-def _check(client: Any, address: str) -> None:
-    """Raise a StoreError unless a cluster has workers, each of which can take steps."""
+def _check(client: Any, address: str) -> int:
+    """Return how many threads the workers have; refuse a cluster in which one cannot take steps."""
     try:
         client.wait_for_workers(1, timeout=ANSWER)
-    except (OSError, TimeoutError) as error:
+    except OSError as error:
         raise StoreError(
             f"the scheduler at {address} has no workers; start some with: dask worker {address}"
         ) from error
     try:
         found = client.run(versions, on_error="return")
-    except (OSError, TimeoutError) as error:
+        threads: int = sum(client.nthreads().values())
+    except OSError as error:
         raise StoreError(f"the workers of {address} do not answer: {_line(error)}") from error
     for worker, there in found.items():
         if isinstance(there, BaseException):
             raise StoreError(
                 f"worker {worker} of {address} cannot take steps: {_line(there)}; install "
-                "graphstore[dask] where the workers are, and start them anew"
+                "graphstore[dask] where the workers are, and start them again"
             )
         differ = [f"{a}, here {b}" for a, b in zip(there, versions(), strict=True) if a != b]
         if differ:
             raise StoreError(
                 f"worker {worker} of {address} has {differ[0]}; have the same on all machines"
             )
+    return threads
 
 
 def _dask() -> tuple[Any, Any]:
-    """Return Dask and its distributed part.
-
-    Raises:
-        MissingExtraError: it is not installed.
-    """
+    """Return Dask and its distributed part."""
     try:
         import dask
         import distributed
@@ -313,16 +289,15 @@ def _quiet() -> Iterator[None]:
 
 
 def _nanny() -> type:
-    """Return the class of what starts a worker, starts it anew if it dies, and ends it."""
+    """Return the class of what starts a worker, starts it again if it dies, and ends it."""
     from distributed import Nanny
 
     class Starter(Nanny):
         async def instantiate(self) -> Any:
-            """Start a process."""
+            """Start a process, with SIGINT blocked: who started it also ends it."""
             if hasattr(signal, "pthread_sigmask"):
-                # In the thread of the event loop, whose children have it blocked, too: Ctrl-C is
-                # for whoever started them, who ends them. (Python unblocks it when it starts what
-                # tracks resources.)
+                # Children of this thread, that of the event loop, have it blocked, too. (Python
+                # unblocks it when it starts what tracks resources.)
                 resource_tracker.ensure_running()
                 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
             return await super().instantiate()
@@ -336,10 +311,9 @@ def _nanny() -> type:
 
 @contextmanager
 def _without_script() -> Iterator[None]:
-    """Let processes that start meanwhile not begin with the script that runs here.
+    """Let processes that start meanwhile not import the script that runs here.
 
-    `multiprocessing` has them import it, for what might be defined there; a script that builds a
-    game at its top level would do so in each of them.
+    A script that builds a game at its top level would do so in each of them.
     """
     main: dict[str, Any] = vars(sys.modules["__main__"])
     had: dict[str, Any] = {name: main[name] for name in ("__file__", "__spec__") if name in main}

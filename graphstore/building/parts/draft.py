@@ -19,37 +19,8 @@ PLAN: Final = "plan.json"
 OLD: Final = "old"  # where the old folder is while the new one takes its name
 
 
-class Draft:
-    """A folder that can take the name of its target.
-
-    Attributes:
-        path: where it is. Each that is begun anew has a path of its own, so that steps of one that
-            was given up, which a worker may still be taking, write nothing here.
-    """
-
-    def __init__(self, path: Path, target: Path, *, force: bool) -> None:
-        self.path = path
-        self._target = target
-        self._force = force
-
-    def finish(self) -> None:
-        """Give it the name of its target, whose old contents are removed."""
-        check_free(self._target, force=self._force)  # somebody may have made it meanwhile
-        shutil.rmtree(self.path / WORK, ignore_errors=True)
-        with suppress(OSError):
-            self._target.rmdir()  # if it is empty
-        if self._force and self._target.exists():
-            self._target.rename(self.path.parent / OLD)
-        name_new(self.path, self._target)
-        clear(self.path.parent)
-
-
 def target_of(folder: str | os.PathLike[str]) -> Path:
-    """Return where a folder is, whatever links lead there.
-
-    Raises:
-        StoreError: it has no name of its own, or none that files of others can have.
-    """
+    """Return where a folder is, whatever links lead there; refuse a name that it cannot have."""
     target = Path(os.path.realpath(folder))
     try:
         str(target).encode()
@@ -61,11 +32,7 @@ def target_of(folder: str | os.PathLike[str]) -> Path:
 
 
 def check_free(target: Path, *, force: bool) -> None:
-    """Refuse a target where something else is, or, unless by force, a game in parts.
-
-    Raises:
-        StoreExistsError, StoreError: see there.
-    """
+    """Refuse a target where something else is, or, unless by force, a game in parts."""
     if not target.parent.is_dir():
         raise StoreError(f"there is no folder {target.parent}; make it first")
     if not os.path.lexists(target):
@@ -74,7 +41,7 @@ def check_free(target: Path, *, force: bool) -> None:
     if not names:
         return
     if MANIFEST not in names:
-        raise StoreError(f"{target} is there, and no game in parts; name another folder")
+        raise StoreError(f"{target} is not a game in parts; name another folder")
     if not force:
         raise StoreExistsError(f"{target} exists; add --force (force=True) to replace it")
     if names - OURS:
@@ -83,16 +50,11 @@ def check_free(target: Path, *, force: bool) -> None:
 
 
 @contextmanager
-def drafting(target: Path, plan: Mapping[str, Any], *, force: bool) -> Iterator[Draft]:
-    """Lend the draft of a folder, which no other build is writing, and which a plan has begun.
+def drafting(target: Path, plan: Mapping[str, Any], *, force: bool) -> Iterator[Path]:
+    """Yield the draft of a folder, locked, as a plan has begun it; it takes its name at the end.
 
-    Args:
-        target: see `target_of`.
-        plan: what the same build would be told again; ``name`` of the game among it.
-        force: replace the folder if there is one, and begin anew what has another plan.
-
-    Raises:
-        StoreExistsError, StoreError: see `check_free`; or it is being written, or cannot be.
+    The plan is what the same build is told again. `force` replaces the folder if there is one, and
+    begins again what has another plan.
     """
     place = draft_of(target)
     if not (place / OLD).is_dir():
@@ -105,17 +67,26 @@ def drafting(target: Path, plan: Mapping[str, Any], *, force: bool) -> Iterator[
             (place / OLD).rename(target)  # a build was killed just before its end
         check_free(target, force=force)
         try:
-            yield Draft(_begun(place, plan, force=force), target, force=force)
+            path = _begun(place, plan, force=force)
+            yield path
         except (RulesError, PositionError):  # to which the same call could only come again
             clear(place)
             raise
+        check_free(target, force=force)  # another program may have made it meanwhile
+        shutil.rmtree(path / WORK, ignore_errors=True)
+        with suppress(OSError):
+            target.rmdir()  # if it is empty
+        if force and target.exists():
+            target.rename(place / OLD)
+        name_new(path, target)
+        clear(place)
 
 
 def _begun(place: Path, plan: Mapping[str, Any], *, force: bool) -> Path:
     """Return the folder that a plan has begun, in this version; else begin.
 
-    Raises:
-        StoreError: another plan has begun it, and `force` is not given.
+    Each that is begun has another path, so that steps of one that was given up, which a worker may
+    still be taking, write nothing there.
     """
     path, before = place, None
     try:
@@ -134,7 +105,7 @@ def _begun(place: Path, plan: Mapping[str, Any], *, force: bool) -> Path:
         )
         raise StoreError(
             f"{place} was begun otherwise ({differ}); give the same again to go on, or add --force "
-            "(force=True) to begin anew"
+            "(force=True) to begin again"
         )
     clear(place)
     token = uuid4().hex[:8]

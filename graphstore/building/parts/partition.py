@@ -60,12 +60,7 @@ def meeting(part: int, parts: int, others: int) -> range:
 
 
 def in_order(ids: Ints) -> tuple[Ints, NDArray[np.int32], Ints]:
-    """Return ids, which ascend, by bucket, then by id; where each went; where the buckets begin.
-
-    Returns:
-        int64[n], the ids; int32[n], their new places; int64[BUCKETS + 1], bucket b is
-        ``begin[b]:begin[b + 1]``.
-    """
+    """Return ids, which ascend, by bucket, then by id; where each went; where the buckets begin."""
     of = buckets(ids)
     order = np.argsort(of, kind="stable")
     place = np.empty(len(ids), dtype=np.int32)

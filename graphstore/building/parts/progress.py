@@ -20,23 +20,17 @@ from graphstore.solver.columns import Worth
 from graphstore.solver.solution import OpenChildren, Retrograde, backed_up
 from graphstore.util.arrays import ragged
 
-NOBODY: Final = np.empty(0, dtype=np.int64)
+NO_ROWS: Final = np.empty(0, dtype=np.int64)
 Inbox: TypeAlias = tuple[tuple[int, int, int], ...]
 """Of what each share has told: (the share, from which row on, to which row)."""
 
 
 class Round(NamedTuple):
-    """Which round.
+    """Which round."""
 
-    Attributes:
-        phase: `Upward` or `Around` by name.
-        number: of the round, from 0.
-        ties: the number of the round in which draws begin to be numbered; None if not yet known.
-    """
-
-    phase: str
-    number: int
-    ties: int | None = None
+    phase: str  # "upward" or "around"
+    number: int  # from 0
+    ties: int | None = None  # the round in which draws begin to be numbered; None if not yet known
 
     @property
     def opens(self) -> bool:
@@ -45,28 +39,16 @@ class Round(NamedTuple):
 
 
 class _Solving:
-    """The progress of a share in one phase.
-
-    Args:
-        share: whose states.
-
-    Attributes:
-        PHASE: its name.
-        FIELDS: of a `Worth`, what shares tell each other.
-        share: the same.
-        next: the number of the round that is next.
-        worth: of the states, as far as it is known.
-        asked_value: the value of each slot.
-    """
+    """The progress of a share in one phase."""
 
     PHASE: ClassVar[str]
-    FIELDS: ClassVar[tuple[str, ...]]
-    worth: Worth
-    asked_value: Codes
+    FIELDS: ClassVar[tuple[str, ...]]  # of a `Worth`, what shares tell each other
+    worth: Worth  # of the states, as far as it is known
+    asked_value: Codes  # the value of each slot
 
     def __init__(self, share: Share) -> None:
         self.share = share
-        self.next = 0
+        self.next = 0  # the number of the round that is next
 
 
 class Upward(_Solving):
@@ -85,23 +67,17 @@ class Upward(_Solving):
     def take(
         self, now: Round, me: int, slots: Ints, *told: NDArray[Any]
     ) -> tuple[int, NDArray[Any], Ints]:
-        """Take a round; go on with what the share hears of itself, for which others wait.
+        """Take a round; go on with what the share, `me`, hears of itself, for which others wait.
 
-        Args:
-            now: which.
-            me: the number of the share.
-            slots: those that were settled in the round before.
-            told: the `FIELDS` of these.
-
-        Returns:
-            How many states are settled now; the slots that hear of them, ascending; of which state
-            each hears.
+        The slots were settled in the round before; `told` are the `FIELDS` of these. Returned are
+        how many states are settled now; the slots that hear of them, ascending; and of which state
+        each hears.
         """
         share, settled = self.share, 0
         offset, first, end = share.offset, share.hearers[me], share.hearers[me + 1]
-        hearers: list[NDArray[Any]] = [NOBODY]
-        of = [NOBODY]
-        rows = np.flatnonzero(share.outcome != IN_PLAY) if now.opens else NOBODY
+        hearers: list[NDArray[Any]] = [NO_ROWS]
+        of = [NO_ROWS]
+        rows = np.flatnonzero(share.outcome != IN_PLAY) if now.opens else NO_ROWS
         worth = Worth(*told)
         while True:
             if slots.size:
@@ -120,7 +96,7 @@ class Upward(_Solving):
             slots, worth = hearer[own] - first + share.begin[me], self.worth.at(row[own])
             hearers += (hearer[: own.start], hearer[own.stop :])
             of += (row[: own.start], row[own.stop :])
-            rows = NOBODY
+            rows = NO_ROWS
         told_to, told_of = np.concatenate(hearers), np.concatenate(of)
         order = np.argsort(told_to)
         return settled, told_to[order], told_of[order]
@@ -169,16 +145,14 @@ class Around(_Solving):
 
 
 Solving: TypeAlias = Upward | Around
-PHASES: Final[dict[str, type[Upward] | type[Around]]] = {
-    each.PHASE: each for each in (Upward, Around)
-}
+PHASES: Final[dict[str, type[Solving]]] = {"upward": Upward, "around": Around}
 
 _kept: dict[tuple[str, int], Solving] = {}
-"""What this process keeps, by folder and share. Nobody else has what was taken out."""
+"""What this process keeps, by folder and share."""
 
 
 def take_up(build: Build, share: int, now: Round) -> Solving:
-    """Return the progress of a share before a round; nobody else has it until `keep`."""
+    """Return the progress of a share before a round, which is not kept meanwhile."""
     found = _kept.pop((build.folder, share), None)
     if not isinstance(found, PHASES[now.phase]) or found.next > now.number:
         found = None  # let its memory go
@@ -186,7 +160,8 @@ def take_up(build: Build, share: int, now: Round) -> Solving:
         found = _read(build, share, now)
     for number in range(found.next, now.number):
         past = now._replace(number=number)
-        inbox = _past_inbox(build, share, past)
+        before = () if past.opens else [BlockId(number - 1, each) for each in range(build.shares)]
+        inbox = inboxes([build.work.noted(now.phase, at) for at in before]).get(share, ())
         if inbox or past.opens:
             found.take(past, share, *heard(build, found, past, inbox))
         found.next = number + 1
@@ -194,11 +169,7 @@ def take_up(build: Build, share: int, now: Round) -> Solving:
 
 
 def heard(build: Build, at: Solving, now: Round, inbox: Inbox) -> list[NDArray[Any]]:
-    """Return the slots that are settled by what others told in the round before, and their worth.
-
-    Returns:
-        int32[n], the slots, and the `FIELDS` of each.
-    """
+    """Return int32[n], the slots settled by what others told in the round before, and `FIELDS`."""
     none = Worth.of_ended(np.empty(0, dtype=np.int8))
     pieces = [(np.empty(0, dtype=np.int32), *none[: len(at.FIELDS)])]
     for other, first, end in inbox:
@@ -254,19 +225,10 @@ def _read(build: Build, share: int, now: Round) -> Solving:
     return at
 
 
-def _past_inbox(build: Build, share: int, now: Round) -> Inbox:
-    """Return what was told to a share in the round before one that was taken long ago."""
-    if now.opens:
-        return ()
-    blocks = [BlockId(now.number - 1, other) for other in range(build.shares)]
-    return inboxes([build.work.noted(now.phase, at) for at in blocks]).get(share, ())
-
-
 def inboxes(records: Sequence[Record | None]) -> dict[int, Inbox]:
     """Return for each share that is told something by whom, from the records of a round.
 
-    Args:
-        records: of all shares; None of one that did not hear anything.
+    The record of a share that did not hear anything is None.
     """
     found: dict[int, Inbox] = {}
     for other, record in enumerate(records):

@@ -3,16 +3,12 @@
 In a round every share that has heard of something settles what follows from it, and tells those
 shares whose slots stand for what it settled. Rounds go upward from the ended states; if they stall,
 play can cycle, and rounds of retrograde waves begin, one for each remoteness.
-
-A process holds one share at a time, whose size is chosen for that, and more of them only if there
-is room. The disk takes up to a row for each state, and one for each slot, beside the blocks.
 """
 
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
-from graphstore.building.parts.crew import LITTLE, Crew, take_all
 from graphstore.building.parts.partition import BUCKETS, meeting, rows_of
 from graphstore.building.parts.progress import Inbox, Round, heard, inboxes, keep, release, take_up
 from graphstore.building.parts.shares import gather, listen
@@ -27,6 +23,7 @@ from graphstore.building.parts.steps import (
 )
 from graphstore.building.parts.texts import meet
 from graphstore.building.parts.work import BlockId, Record
+from graphstore.building.parts.workers import LITTLE, Workers, take_all
 from graphstore.rules.game import Progress
 from graphstore.solver.columns import Worth
 from graphstore.solver.solution import solution_of
@@ -35,30 +32,22 @@ BYTES_A_STATE, BYTES_A_MOVE = 100, 60  # of a share, while it is gathered or sol
 
 
 def solve_in_rounds(
-    build: Build, crew: Crew, states: int, moves: int, progress: Progress
+    build: Build, workers: Workers, states: int, moves: int, progress: Progress
 ) -> list[Record]:
-    """Solve all states, whose blocks are explored; return the records of all steps.
-
-    Args:
-        build: what every step is told.
-        crew: who takes them.
-        states: how many there are.
-        moves: how many they have.
-        progress: called with the phase and how far it is.
-    """
-    build = build._replace(shares=_number_of_shares(build, crew, states, moves))
+    """Solve all states, whose blocks are explored; return the records of all steps."""
+    build = build._replace(shares=_number_of_shares(build, workers, states, moves))
     work, shares, records = build.work, range(build.shares), list[Record]()
 
     def each(step: Step, *told: Any) -> None:
         calls = {BlockId(0, share): told for share in shares}
-        records.extend(take_all(crew, step, build, calls, homes=True).values())
+        records.extend(take_all(workers, step, build, calls, homes=True).values())
 
     def rounds(step: Step, now: Round) -> tuple[int, Round]:
         """Take rounds until no share tells another; return what was settled, and what is next."""
         settled, inbox = 0, dict.fromkeys(shares, Inbox())
         while inbox:
             calls = {BlockId(now.number, share): (now, inbox[share]) for share in sorted(inbox)}
-            done = take_all(crew, step, build, calls, homes=True)
+            done = take_all(workers, step, build, calls, homes=True)
             records.extend(done.values())
             settled += sum(record["settled"] for record in done.values())
             if now.ties is None:  # till then a state is settled once
@@ -79,19 +68,19 @@ def solve_in_rounds(
     each(finish, last)
     work.clear(f"{last.phase}_*", "share*")
     blocks = [at for wave in range(len(build.parts)) for at in build.blocks(wave)]
-    records += take_all(crew, write_block, build, dict.fromkeys(blocks, ()), homes=True).values()
+    records += take_all(workers, write_block, build, dict.fromkeys(blocks, ()), homes=True).values()
     work.clear("solved", "block")
     progress("solve", states, states)
     return records
 
 
-def _number_of_shares(build: Build, crew: Crew, states: int, moves: int) -> int:
+def _number_of_shares(build: Build, workers: Workers, states: int, moves: int) -> int:
     """Return how many shares there are: as many as were chosen before, if they were."""
     at = BlockId(0, 0)
     before = build.work.noted("shares", at)
     if before is None:
         need = states * BYTES_A_STATE + moves * BYTES_A_MOVE
-        size = crew.size if states > LITTLE * crew.size else 1
+        size = workers.size if states > LITTLE * workers.size else 1
         asked = build.parts[0]  # few starts are in as many parts as were asked for, or in one
         before = {"shares": min(max(size, -(-need // build.memory), asked), BUCKETS)}
         build.work.note("shares", at, before)
@@ -113,9 +102,8 @@ def around(build: Build, at: BlockId, now: Round, inbox: Inbox) -> Record:
 def _take(build: Build, at: BlockId, now: Round, inbox: Inbox) -> Record:
     """Settle what follows from what a share was told in the round before, and tell others.
 
-    Returns:
-        The record: ``settled``, how many states; ``told``, to which shares, and which rows of what
-        it keeps: the slots, and what they are worth; ``messages`` and their ``bytes``.
+    The record says how many states are ``settled``, and what was ``told`` to which shares: from
+    which row to which of what it keeps, slots and what they are worth.
     """
     solving = take_up(build, at.part, now)
     messages = heard(build, solving, now, inbox)
@@ -147,16 +135,9 @@ def finish(build: Build, at: BlockId, now: Round) -> Record:
     return {}
 
 
-SOLVED: Final = (*Worth._fields, "score")
-
-
 @recorded
 def write_block(build: Build, at: BlockId) -> Record:
-    """Write the states of a block, that the shares have solved.
-
-    Returns:
-        The record, as that of `steps.solve_block`; and ``cyclic``, if play can cycle.
-    """
+    """Write the states of a block, that the shares have solved."""
     release(build)  # in this process, which may have had some
     game = build.ready()
     block = Block.load(build.work, at)
@@ -166,7 +147,7 @@ def write_block(build: Build, at: BlockId) -> Record:
         rows.append(rows_of(block.id, share, build.shares))
         found = build.work.load("solved", BlockId(0, share))
         places = np.searchsorted(found["id"], block.id[rows[-1]])
-        pieces.append([found[name][places] for name in SOLVED])
+        pieces.append([found[name][places] for name in (*Worth._fields, "score")])
     columns = [*zip(*pieces, strict=True)]
     order = np.argsort(np.concatenate(rows))
     *worth, score = (np.concatenate(column)[order] for column in columns)

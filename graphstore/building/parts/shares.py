@@ -21,35 +21,20 @@ SMALL: Final = 1 << 20  # bytes of an array that is copied into memory, and keep
 
 
 class Share(NamedTuple):
-    """The graph of a share's n states, with m moves to k slots; of w slots they are heard.
+    """The graph of a share's n states, with m moves to k slots; of w slots they are heard."""
 
-    Attributes:
-        id: int64[n], ascending.
-        outcome: int8[n].
-        offset: int64[n + 1], where the moves of each state begin.
-        into: int32[m], the slot that a move leads to.
-        above: int64[k + 1], where the parents of each slot begin.
-        parent: int32[m], the parents.
-        twice: int32[t], the states of moves that lead where another one of the state leads.
-        twice_into: int32[t], the slots of these.
-        begin: int64[shares + 1], where the slots for the states of each share begin.
-        heard: int64[n + 1], where the hearers of each state begin.
-        hearer: int32[w], which slots these are, if all that hear are counted share by share.
-        hearers: int64[shares + 1], where the count begins for each share.
-    """
-
-    id: Ints
-    outcome: Codes
-    offset: Ints
-    into: NDArray[np.int32]
-    above: Ints
-    parent: Rows
-    twice: NDArray[np.int32]
-    twice_into: NDArray[np.int32]
-    begin: Ints
-    heard: Ints
-    hearer: NDArray[np.int32]
-    hearers: Ints
+    id: Ints  # [n], ascending
+    outcome: Codes  # [n]
+    offset: Ints  # [n + 1], where the moves of each state begin
+    into: NDArray[np.int32]  # [m], the slot that a move leads to
+    above: Ints  # [k + 1], where the parents of each slot begin
+    parent: Rows  # [m], the parents
+    twice: NDArray[np.int32]  # [t], states of moves that lead where another one of the state leads
+    twice_into: NDArray[np.int32]  # [t], the slots of these
+    begin: Ints  # [shares + 1], where the slots for the states of each share begin
+    heard: Ints  # [n + 1], where the hearers of each state begin
+    hearer: NDArray[np.int32]  # [w], which slots these are, if all that hear are counted by share
+    hearers: Ints  # [shares + 1], where the count begins for each share
 
     @classmethod
     def load(cls, work: Work, share: int) -> "Share":
@@ -87,24 +72,29 @@ def gather(build: Build, at: BlockId) -> Record:
     """Collect the states of a share from all blocks, and number what their moves lead to.
 
     It keeps the arrays of a `Share` up to ``begin``; and the ids of the slots, int64[k], by share.
-
-    Returns:
-        The record: ``messages`` and their ``bytes``, what blocks had for it.
     """
-    columns = _collected(build, at.part)
+    columns: list[list[NDArray[Any]]] = [[], [], [], []]
+    for wave, parts in enumerate(build.parts):
+        for part in meeting(at.part, build.shares, parts):
+            of = BlockId(wave, part)
+            block, asks = build.work.load("block", of), build.work.load("asks", of)["id"]
+            rows = rows_of(block["id"], at.part, build.shares)
+            for column, name in zip(columns, ("id", "outcome", "counts"), strict=False):
+                column.append(block[name][rows])
+            into = block["into"][ragged(offsets(block["counts"]), rows)]
+            columns[3].append(asks[into])
     record: Record = received(*columns)
     ids, outcome, counts, child = map(np.concatenate, columns)
     columns.clear()  # let their memory go
     rows = np.argsort(ids)
-    found, into = numbered(child)
+    children, into = numbered(child)
     del child
-    asked, place, bucket = in_order(found)
+    asked, place, bucket = in_order(children)
     into = place[into][ragged(offsets(counts), rows)]
     offset = offsets(counts[rows])
-    backward = Backward.of(Edges(offset, np.empty(0, dtype=np.int32), into), len(found))
+    backward = Backward.of(Edges(offset, np.empty(0, dtype=np.int32), into), len(children))
     again = np.flatnonzero(backward.again)
-    shares = range(build.shares)
-    begin = bucket[[*(span(other, build.shares)[0] for other in shares), BUCKETS]]
+    begin = bucket[[*(span(other, build.shares)[0] for other in range(build.shares)), BUCKETS]]
     build.work.save(
         "share",
         at,
@@ -124,11 +114,7 @@ def gather(build: Build, at: BlockId) -> Record:
 
 @recorded
 def listen(build: Build, at: BlockId) -> Record:
-    """Find out which slots of all shares stand for the states of one; all must be gathered.
-
-    Returns:
-        The record: ``messages`` and their ``bytes``, what shares ask for.
-    """
+    """Find out which slots of all shares stand for the states of one; all must be gathered."""
     asked = []
     for other in range(build.shares):
         found = build.work.load("share_asks", BlockId(0, other))
@@ -144,21 +130,3 @@ def listen(build: Build, at: BlockId) -> Record:
         hearers=offsets(np.array([*map(len, asked)])),
     )
     return received(asked)
-
-
-def _collected(build: Build, share: int) -> list[list[NDArray[Any]]]:
-    """Return the ids, outcomes and numbers of moves of a share's states, and the children.
-
-    Each is in pieces, block by block.
-    """
-    columns: list[list[NDArray[Any]]] = [[], [], [], []]
-    for wave, parts in enumerate(build.parts):
-        for part in meeting(share, build.shares, parts):
-            at = BlockId(wave, part)
-            block, asks = build.work.load("block", at), build.work.load("asks", at)["id"]
-            rows = rows_of(block["id"], share, build.shares)
-            moves = ragged(offsets(block["counts"]), rows)
-            for column, name in zip(columns, ("id", "outcome", "counts"), strict=False):
-                column.append(block[name][rows])
-            columns[3].append(asks[block["into"][moves]])
-    return columns

@@ -1,6 +1,7 @@
 """Positions whose ids are hashes: between processes their texts go with the ids."""
 
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,24 +15,16 @@ Texts = NDArray[np.str_]
 """A text for each id that is a hash, with a full stop after it, since numpy cuts final zeros, and
 nothing for the others; of no length if none is."""
 
-
-def afresh(game: Game) -> Game:
-    """Return the same rules, which remember no position: so that memory does not grow."""
-    return game.afresh() if isinstance(game, PlainGame) else game
+NO_TEXTS: Final = np.zeros(0, dtype="U1")
 
 
 def spelled(game: Game, ids: Ints) -> Texts:
-    """Return the texts that others need to know these ids.
-
-    Raises:
-        RulesError: the game reads another position out of a text that it wrote.
-    """
-    none = np.zeros(0, dtype="U1")
+    """Return the texts that others need to know these ids."""
     if not isinstance(game, PlainGame):
-        return none
+        return NO_TEXTS
     hashed = np.flatnonzero(game.hashed(ids))
     if not hashed.size:
-        return none
+        return NO_TEXTS
     told = np.array([f"{text}." for text in game.spelled(ids[hashed])])
     texts = np.zeros(len(ids), dtype=told.dtype)
     texts[hashed] = told
@@ -39,11 +32,7 @@ def spelled(game: Game, ids: Ints) -> Texts:
 
 
 def meet(game: Game, ids: Ints, texts: Texts) -> None:
-    """Let a game know the ids by their texts, which are those that it has `spelled`.
-
-    Raises:
-        RulesError: the game reads another position out of a text than before.
-    """
+    """Let a game know the ids by their texts, which are those that it has `spelled`."""
     hashed = np.flatnonzero(texts != "")
     if not hashed.size:
         return
@@ -57,37 +46,25 @@ def meet(game: Game, ids: Ints, texts: Texts) -> None:
 
 
 def agree(game: Game, asked: tuple[Ints, Texts], known: tuple[Ints, Texts]) -> None:
-    """Check that no id, of those asked for and those known, ascending, has two texts.
-
-    Raises:
-        RulesError: one has.
-    """
-    if any(len(texts) for _, texts in (asked, known)):
+    """Check that no id, of those asked for and those known, ascending, has two texts."""
+    if len(asked[1]) or len(known[1]):
         rows = np.flatnonzero(member(asked[0], known[0]))
         at = np.searchsorted(known[0], asked[0][rows])
         one, other = _filled(*asked)[rows], _filled(*known)[at]
-        differ = np.flatnonzero(one != other)
-        if differ.size:
-            first = differ[0]
+        for first in np.flatnonzero(one != other)[:1]:
             raise _shared(game, int(asked[0][rows[first]]), other[first], one[first])
 
 
 def merged(game: Game, ids: Sequence[Ints], texts: Sequence[Texts]) -> tuple[Ints, Texts]:
-    """Return the distinct ids of several arrays, ascending, and their texts.
-
-    Raises:
-        RulesError: two texts have one id.
-    """
+    """Return the distinct ids of several arrays, ascending, and their texts."""
     if not any(map(len, texts)):
-        return distinct(np.concatenate(ids)), np.zeros(0, dtype="U1")
+        return distinct(np.concatenate(ids)), NO_TEXTS
     filled = [_filled(of, told) for of, told in zip(ids, texts, strict=True)]
     all_ids, all_texts = np.concatenate(ids), np.concatenate(filled)
     order = np.argsort(all_ids, kind="stable")
     all_ids, all_texts = all_ids[order], all_texts[order]
     first = first_of_runs(all_ids)
-    other = np.flatnonzero(~first[1:] & (all_texts[1:] != all_texts[:-1]))
-    if other.size:
-        at = int(other[0])
+    for at in np.flatnonzero(~first[1:] & (all_texts[1:] != all_texts[:-1]))[:1]:
         raise _shared(game, int(all_ids[at]), all_texts[at], all_texts[at + 1])
     return all_ids[first], all_texts[first]
 

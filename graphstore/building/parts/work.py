@@ -29,26 +29,17 @@ Record = dict[str, Any]
 
 
 class BlockId(NamedTuple):
-    """Which block.
+    """Which block; of a share (`graphstore.building.parts.shares`), which round."""
 
-    Attributes:
-        wave: its ply; for a share, see `graphstore.building.parts.shares`, the round, or 0.
-        part: of the wave, from 0; or the number of the share.
-    """
-
-    wave: int
-    part: int
+    wave: int  # its ply; of a share the round, or 0
+    part: int  # of the wave, from 0; or the number of the share
 
     def __str__(self) -> str:
         return f"{self.wave:04}-{self.part:04}"
 
 
 class Work:
-    """The arrays and the records of a build.
-
-    Args:
-        path: the folder that is being built.
-    """
+    """The arrays and the records of the build in a folder."""
 
     def __init__(self, path: Path) -> None:
         self.path = path / WORK
@@ -120,4 +111,4 @@ def damaged(path: Path, why: str = "") -> StoreError:
     """Return the error for a build that cannot go on."""
     drafts = [each for each in (path, *path.parents) if each.name.endswith(BUILDING)]
     what = f"{path} is damaged: {why}" if why else f"{path} is damaged"
-    return StoreError(f"{what}; remove {(drafts or [path])[0]} and begin anew")
+    return StoreError(f"{what}; remove {(drafts or [path])[0]} and begin again")

@@ -25,14 +25,11 @@ def orphans(store: Store) -> Iterator[Problem]:
 
 
 def impossible(store: Store, names: list[str]) -> Iterator[Problem]:
-    """Yield boxes, games and checkpoints of these agents that cannot be.
-
-    Raises:
-        NotAStoreError: the states and edges are not a graph.
-    """
-    arena = Arena.of(store.graph()) if names else None
+    """Yield boxes, games and checkpoints of these agents that cannot be."""
+    if not names:
+        return
+    arena = Arena.of(store.graph())
     for name in names:
-        assert arena is not None
         try:
             known = agents.load(store, agent_name(name))
             boxes = agents.boxes(store, arena, known)

@@ -1,7 +1,7 @@
-"""What the columns of a solved game must say of each other, derived row by row from the neighbours.
+"""The columns of a solved game, derived row by row from the neighbours.
 
-That each row agrees with its neighbours proves all values, depths and plies, cycles or not, with no
-solver, once the rules confirm the ends, the edges and the starts:
+That each row agrees with its neighbours proves all values, depths and plies, cycles or not, without
+a solver, once the rules confirm the ends, the edges and the starts:
 
 - *Won and lost.* A row claims a win only with a child that claims a loss, a loss only if all
   children claim wins, and a remoteness, a number, of one more than the least or the most of theirs.
@@ -64,15 +64,10 @@ class States(NamedTuple):
 
 
 class Links(NamedTuple):
-    """The moves that join two states, by parent, then by move: `graphstore.solver.columns.Edges`.
+    """The moves that join two states, by parent, then by move."""
 
-    Attributes:
-        offset: int64[n + 1].
-        child: int32[m], rows of states.
-    """
-
-    offset: Ints
-    child: NDArray[np.int32]
+    offset: Ints  # [n + 1], where the moves of each state begin
+    child: NDArray[np.int32]  # [m], rows of states
 
     def of(self, rows: Ints) -> tuple[Ints, NDArray[np.int32]]:
         """Return int64[k], how many moves each row has, and all their children, row by row."""
@@ -115,13 +110,7 @@ def in_parts(rows: Ints) -> Iterator[Ints]:
 def astray(
     edges: Mapping[str, Any], has_parent: NDArray[np.bool_], has_child: NDArray[np.bool_]
 ) -> Iterator[WrongCells]:
-    """Yield the edges that do not join two states.
-
-    Args:
-        edges: columns of the table edge, k rows.
-        has_parent: bool[k], whether there is a state for the parent.
-        has_child: bool[k], likewise for the child.
-    """
+    """Yield the edges that do not join two states: bool[k] tell whether the ends are states."""
     for name, lost in (("parent", ~has_parent), ("child", has_parent & ~has_child)):
         at = np.flatnonzero(lost)
         found, moves = edges[name][at], edges["move"][at]
@@ -187,7 +176,7 @@ def _scores(states: States, counts: Ints, child: Cells, value: Ints) -> NDArray[
 
 
 def distinct_replies(counts: Ints, child: Cells) -> tuple[Ints, Ints]:
-    """Return the pairs of a row and one of its children, each once however many moves lead there.
+    """Return the distinct pairs of a row and one of its children.
 
     >>> distinct_replies(np.array([2, 1]), np.array([5, 5, 0]))
     (array([0, 1]), array([5, 0]))
@@ -208,13 +197,7 @@ def nearest_parents(states: States, links: Links) -> Ints:
 
 
 def plies(states: States, nearest: Ints, rows: Ints) -> Iterator[WrongCells]:
-    """Yield the plies of rows, other than 0, that are not one more than the least of the parents'.
-
-    Args:
-        states: the columns.
-        nearest: what `nearest_parents` returns, int64[n].
-        rows: which rows.
-    """
+    """Yield the plies of rows, other than 0, that are not those of `nearest_parents`."""
     found = widened(states.ply[rows])
     yield from _differing(states, rows, "ply", found, np.where(found == 0, 0, nearest[rows]))
 
@@ -237,9 +220,9 @@ def has_cycle(links: Links) -> bool:
 
 
 def chosen(states: States, links: Links) -> NDArray[np.float64]:
-    """Return what the player to move expects who chooses best while the other plays at random.
+    """Return float64[n], the most that a move is worth, the other player playing at random.
 
-    It is float64[n], the most that one of the moves is worth: the child's best_response.
+    A move is worth the best_response of the child.
     """
     result = np.empty(len(states.id))
     for rows in in_parts(np.arange(len(result))):
@@ -257,12 +240,7 @@ def random_play(
 ) -> Iterator[WrongCells]:
     """Yield the numbers of random play that do not follow from the children, to the last bit.
 
-    Args:
-        states: the columns.
-        links: the moves.
-        chooser: what `chosen` returns.
-        rows: which rows.
-        cyclic: whether play can come back to a state, so that there are no such numbers.
+    `chooser` is what `chosen` returns. Where play can come back to a state, there are no numbers.
     """
     counts, child = links.of(rows)
     is_open = counts > 0
@@ -278,11 +256,6 @@ def random_play(
                 mean = np.add.reduceat(of_child[child], begin) / counts[is_open]
             expected[is_open] = sign * mean
         yield from _differing(states, rows, column, getattr(states, column)[rows], expected)
-
-
-def total(cells: Ints) -> int:
-    """Return the sum, however large."""
-    return (int((cells >> 32).sum()) << 32) + int((cells & 0xFFFFFFFF).sum())
 
 
 def _differing(

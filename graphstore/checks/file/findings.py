@@ -1,5 +1,6 @@
 """What a verification finds: problems, how many of each kind, and how many states have one."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -53,21 +54,13 @@ class Problem(NamedTuple):
 
 
 class WrongCells(NamedTuple):
-    """Cells of one column that are not as they must be, k of them.
+    """Cells of one column that are not as they must be, k of them; NaN stands for NULL, too."""
 
-    Attributes:
-        ids: int64[k], of states; of edges, their parents.
-        column: its name, or what was checked.
-        found: k cells; `graphstore.store.digests.NULL` and NaN stand for NULL.
-        expected: k cells, or a word for all.
-        moves: k moves if these are edges.
-    """
-
-    ids: Ints
-    column: str
-    found: Any
-    expected: Any
-    moves: Any = None
+    ids: Ints  # [k], of states; of edges, their parents
+    column: str  # or what was checked
+    found: Any  # k cells
+    expected: Any  # k cells, or a word for all
+    moves: Any = None  # k moves if these are edges
 
 
 class Verdict(NamedTuple):
@@ -128,25 +121,15 @@ class Drawn(NamedTuple):
 
 
 class Findings:
-    """Collects what is found, however many parts it comes in.
-
-    Attributes:
-        skipped: what was not checked, and why.
-        drawn: ids of states, ascending; those that a check names are counted as wrong.
-    """
+    """Collects what is found, however many parts it comes in."""
 
     def __init__(self, texts: Callable[[Sequence[int]], dict[int, str]]) -> None:
-        """Begin.
-
-        Args:
-            texts: returns the texts of states by id.
-        """
-        self.skipped: list[str] = []
-        self.drawn = np.empty(0, dtype=np.int64)
-        self._wrong: set[int] = set()
-        self._texts = texts
+        self.skipped: list[str] = []  # what was not checked, and why
+        self.drawn = np.empty(0, dtype=np.int64)  # ids of states
+        self.wrong: set[int] = set()  # those of them that are found wrong
+        self._texts = texts  # returns the texts of states by id
         self._listed: dict[Check, list[Problem]] = {}
-        self._counts: dict[tuple[Check, str, str], int] = {}
+        self._counts = Counter[tuple[Check, str, str]]()
 
     def note(self, what: Check, found: Iterable[Problem | WrongCells]) -> None:
         """Say that something was checked, and what is wrong with it."""
@@ -157,30 +140,20 @@ class Findings:
             else:
                 table = "state" if each.moves is None else "edge"
                 key, count = (what, table, each.column), len(each.ids)
-                self._wrong.update(each.ids[np.isin(each.ids, self.drawn)].tolist())
-            left = max(0, SHOWN - self._counts.get(key, 0))
-            self._counts[key] = self._counts.get(key, 0) + count
-            if left:
-                listed += [each] if isinstance(each, Problem) else self._spelt(each, left)
-
-    @property
-    def problems(self) -> tuple[Problem, ...]:
-        """The problems that are listed so far."""
-        return tuple(each for what in Check for each in self._listed.get(what, ()))
-
-    @property
-    def wrong(self) -> int:
-        """How many of the states that were drawn are wrong."""
-        return len(self._wrong)
+                self.wrong.update(each.ids[np.isin(each.ids, self.drawn)].tolist())
+            left = SHOWN - self._counts[key]
+            self._counts[key] += count
+            if left > 0:
+                listed += [each] if isinstance(each, Problem) else self._problems(each, left)
 
     def verdict(self, sample: Drawn | None = None) -> Verdict:
         """Return all that was found."""
-        problems = self.problems
+        problems = tuple(each for what in Check for each in self._listed.get(what, ()))
         more = sum(self._counts.values()) - len(problems)
         checked = tuple(what.value for what in Check if what in self._listed)
         return Verdict(problems, more, checked, tuple(self.skipped), sample)
 
-    def _spelt(self, cells: WrongCells, most: int) -> list[Problem]:
+    def _problems(self, cells: WrongCells, most: int) -> list[Problem]:
         """Return the first wrong cells as problems that name their rows."""
         ids = [int(each) for each in cells.ids[:most]]
         texts = self._texts(ids) if cells.moves is None else {}

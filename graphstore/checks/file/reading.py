@@ -30,11 +30,7 @@ _EDGE = select(schema.edge)
 
 
 def read(connection: Connection, query: Select[Any]) -> dict[str, Any]:
-    """Return the columns of a query; `NULL` where an integer is.
-
-    Raises:
-        NotAStoreError: a cell is not of the column's type.
-    """
+    """Return the columns of a query; an integer that is NULL is `NULL`."""
     try:
         return columns(connection, [query])
     except UnicodeDecodeError:
@@ -69,21 +65,10 @@ def states_of(connection: Connection, ids: Sequence[int]) -> dict[str, Any]:
     return _together(connection, _STATE.order_by(schema.state.c.id), schema.state.c.id, ids)
 
 
-def plies_of(connection: Connection, ids: Sequence[int]) -> dict[str, Any]:
-    """Return id and ply of the states that are there of some, ascending by id."""
-    query = _STATE.with_only_columns(_STATE.selected_columns["id"], _STATE.selected_columns["ply"])
-    return _together(connection, query.order_by(schema.state.c.id), schema.state.c.id, ids)
-
-
-def edges_from(connection: Connection, ids: Sequence[int]) -> dict[str, Any]:
-    """Return the columns of the edges from some states, by parent, then by move."""
+def edges_of(connection: Connection, ids: Sequence[int], end: str) -> dict[str, Any]:
+    """Return the columns of the edges whose parent, or child, is one of some states."""
     query = _EDGE.order_by(schema.edge.c.parent, schema.edge.c.move)
-    return _together(connection, query, schema.edge.c.parent, ids)
-
-
-def edges_into(connection: Connection, ids: Sequence[int]) -> dict[str, Any]:
-    """Return the columns of the edges into some states, in no order."""
-    return _together(connection, _EDGE, schema.edge.c.child, ids)
+    return _together(connection, query, schema.edge.c[end], ids)
 
 
 def _together(
@@ -119,12 +104,7 @@ def texts(connection: Connection, ids: Sequence[int]) -> dict[int, str]:
 
 
 def false_nulls(connection: Connection, ids: Sequence[int] | None = None) -> Iterator[WrongCells]:
-    """Yield the cells that are the very number which stands for NULL everywhere else.
-
-    Args:
-        connection: to the database.
-        ids: of the states to look at; by default all.
-    """
+    """Yield the cells, of all states or of some, that are the number which stands for NULL."""
     state = schema.state.c
     cells = [state[name] for name in _NULLABLE]
     query = select(state.id, *cells).where(or_(*(cell == _NULL for cell in cells)))

@@ -29,12 +29,7 @@ def packed(game: Game, texts: list[Any]) -> Ints:
 
 
 def ids(found: Ints, rows: Mapping[str, Any]) -> Iterator[WrongCells]:
-    """Yield the states whose text is not a position, or not that of the id.
-
-    Args:
-        found: what `packed` returns of the column position.
-        rows: columns of the table state.
-    """
+    """Yield the states whose text, `packed` as found, is not a position, or not that of the id."""
     none = np.flatnonzero(found == NO_POSITION)
     texts = [rows["position"][place] for place in none.tolist()]
     yield WrongCells(rows["id"][none], "position", texts, "a position")
@@ -42,29 +37,21 @@ def ids(found: Ints, rows: Mapping[str, Any]) -> Iterator[WrongCells]:
     yield WrongCells(rows["id"][other], "id or position", rows["id"][other], found[other])
 
 
-def outcomes(rows: Mapping[str, Any]) -> Ints:
-    """Return the outcomes that are stored, as `graphstore.rules.game.Game.outcomes` gives them."""
-    return np.where(rows["ended"] != 0, rows["value"], IN_PLAY)
-
-
 def states(game: Game, rows: Mapping[str, Any]) -> Iterator[WrongCells]:
     """Yield what the rules say otherwise of states whose ids and texts are positions."""
     here = rows["id"]
     turns = game.turns(here).astype(np.int64)
+    outcome = np.where(rows["ended"] != 0, rows["value"], IN_PLAY)
+    texts, stored = (np.array(each, dtype=object) for each in (game.texts(here), rows["position"]))
     for name, found, expected in (
         ("id", here, game.canonical(here)),
         ("to_move", rows["to_move"], np.where(turns == 0, NULL, turns)),
         ("orbit", rows["orbit"], game.orbits(here)),
-        ("ended or value", outcomes(rows), game.outcomes(here)),
+        ("ended or value", outcome, game.outcomes(here)),
+        ("position", stored, texts),
     ):
         at = np.flatnonzero(found != expected)
         yield WrongCells(here[at], name, found[at], expected[at])
-    texts = game.texts(here)
-    if texts != rows["position"]:
-        pairs = enumerate(zip(rows["position"], texts, strict=True))
-        wrong = [place for place, (found, expected) in pairs if found != expected]
-        cells = ([column[place] for place in wrong] for column in (rows["position"], texts))
-        yield WrongCells(here[wrong], "position", *cells)
 
 
 def starts(
@@ -72,12 +59,7 @@ def starts(
 ) -> Iterator[Problem | WrongCells]:
     """Yield the starts that are missing or not at ply 0, and other states at ply 0.
 
-    Args:
-        game: the rules.
-        begins: int64[k], starts.
-        known: int64[n], ids of states, with the starts among them.
-        ply: their plies, n integers.
-        complete: whether there are no other starts.
+    `known` are ids of states, with the starts among them. If `complete`, there are no other starts.
     """
     is_start = np.isin(known, begins)
     late = np.flatnonzero(is_start & (ply != 0))
@@ -90,13 +72,9 @@ def starts(
 
 
 def edges(game: Game, here: Ints, in_play: NDArray[np.bool_], rows: Any) -> Iterator[WrongCells]:
-    """Yield the moves of states that are missing, too many, or lead elsewhere.
+    """Yield the moves of states, whose ids ascend, that are missing, too many, or lead elsewhere.
 
-    Args:
-        game: the rules.
-        here: ascending ids of states, which are positions.
-        in_play: whether each is in play by the rules.
-        rows: the columns of the table edge for all these parents, and maybe others.
+    `rows` are the columns of the table edge for all these parents, and maybe others.
     """
     if not here.size:
         return

@@ -5,8 +5,8 @@ gaps, so that an id at random would favour the states after large ones. The tabl
 from one rank to the next inside the database, which neither decodes nor hands over what is between.
 
 A state is wrong if a cell of its row, or one of its moves, is not what the rules, its children or
-its parents say; so a wrong value may make its parents wrong as well. The module `shares` says what
-the number of wrong ones tells of all.
+its parents say; so a wrong value may make its parents wrong as well. The module `confidence` says
+what the number of wrong ones tells of all.
 """
 
 from collections.abc import Iterator
@@ -60,7 +60,7 @@ class Sample:
     def edges(self) -> Iterator[tuple[slice, dict[str, Any]]]:
         """Yield rows of the states that were drawn, and the columns of the edges from them."""
         for rows, ids in self._batches():
-            yield rows, reading.edges_from(self._connection, ids.tolist())
+            yield rows, reading.edges_of(self._connection, ids.tolist(), "parent")
 
     def neighbourhoods(self) -> Iterator[tuple[States, Links, Ints]]:
         """Yield states, the moves that join them, and the rows of those that were drawn.
@@ -69,11 +69,11 @@ class Sample:
         of the parents only those that lead to drawn states are there.
         """
         for rows, ids in self._batches():
-            out = reading.edges_from(self._connection, ids.tolist())
-            into = reading.edges_into(self._connection, ids.tolist())
+            out = reading.edges_of(self._connection, ids.tolist(), "parent")
+            into = reading.edges_of(self._connection, ids.tolist(), "child")
             children = distinct(out["child"])
             further = children[~member(children, ids)]
-            below = reading.edges_from(self._connection, further.tolist())
+            below = reading.edges_of(self._connection, further.tolist(), "parent")
             everyone = np.concatenate((ids, children, below["child"], into["parent"]))
             states = States.of(reading.states_of(self._connection, distinct(everyone).tolist()))
             for edges in (out, into):
@@ -94,7 +94,7 @@ class Sample:
     def plies(self, begins: Ints) -> tuple[Ints, Any]:
         """Return the ids and the plies of the states that were drawn, and of starts."""
         ids = distinct(np.concatenate((begins, self.ids)))
-        part = reading.plies_of(self._connection, ids.tolist())
+        part = reading.states_of(self._connection, ids.tolist())
         return part["id"], part["ply"]
 
     def counts(self) -> dict[str, Any]:
@@ -103,7 +103,7 @@ class Sample:
 
     def drawn(self, confidence: float) -> Drawn:
         """Return what the number of wrong states tells of all."""
-        drawn, wrong = len(self.ids), self._findings.wrong
+        drawn, wrong = len(self.ids), len(self._findings.wrong)
         share = wrong / max(1, self._states)
         if drawn < self._states:
             share = at_most(wrong, drawn, confidence)
@@ -120,12 +120,7 @@ def draw(
 ) -> tuple[Ints, int]:
     """Return the ids of states drawn at random, ascending, and how many states there are.
 
-    Args:
-        connection: to the database.
-        claimed: how many there should be.
-        wanted: how many to draw; all, if there are not as many.
-        seed: of the drawing.
-        progress: called with how many are drawn.
+    `claimed` is how many there should be; of fewer than `wanted`, all are drawn.
     """
     key = schema.state.c.id
     claimed = max(0, claimed)

@@ -28,6 +28,8 @@ from graphstore.store.store import Store
 from graphstore.util import arguments
 from graphstore.util.arrays import distinct
 
+CELL_DAMAGE = "CHECK constraint failed"  # of integrity_check, of cells; all else can be read
+
 
 def verify(
     store: Store,
@@ -59,8 +61,12 @@ def verify(
         note, skipped = findings.note, findings.skipped
         if sample is None:
             progress(f"verify {Check.STRUCTURE}", 0, None)
-            note(Check.STRUCTURE, structure.structure(store))
-            if not structure.is_readable(findings.problems):
+            damage = list(store.place.integrity())
+            of_file = (
+                Problem("file", store.address, "integrity_check", line, "ok") for line in damage
+            )
+            note(Check.STRUCTURE, of_file)
+            if not all(line.startswith(CELL_DAMAGE) for line in damage):
                 skipped.append("all else, since the file's structure is damaged")
                 return findings.verdict()
         else:
@@ -68,7 +74,6 @@ def verify(
         game = _rules(store, findings)
         stored = structure.stored_digests(connection)
         note(Check.OBJECTS, structure.objects(connection, stored))
-        note(Check.ROW, structure.extent(store))
         try:
             reader: Whole | Sample
             if sample is None:
@@ -82,7 +87,8 @@ def verify(
             if isinstance(reader, Whole):
                 columns, what = reader.hashes.of_columns(), Check.DIGESTS
             else:
-                columns, what = structure.of_columns(stored), Check.ROW
+                names = {str(column) for of in schema.STORED.values() for column in of}
+                columns, what = {each: stored[each] for each in names & stored.keys()}, Check.ROW
             note(what, structure.digests_differ(store, stored, columns))
         except NotAStoreError as error:
             note(Check.ROW, [Problem("file", store.address, "content", error, "a graph")])
@@ -175,6 +181,8 @@ def _verify_game(
 ) -> None:
     """Compare the row of the table game, and the starts, with the rules and what was counted."""
     extent, expected = store.info["extent"], reader.counts()
+    if extent not in schema.EXTENTS:
+        expected["extent"] = f"one of {', '.join(schema.EXTENTS)}"
     begins: Ints = np.empty(0, dtype=np.int64)
     if game is not None and extent != schema.STRATEGY:
         if find_builtin(game.name) is not None:
@@ -198,7 +206,7 @@ def _verify_game(
 
 
 def _verify_agents(store: Store, findings: Findings) -> None:
-    """Check the agents, if there are any: only for them the graph is loaded."""
+    """Check the agents; only if there are any, the graph is loaded."""
     findings.note(Check.AGENTS, orphans(store))
     try:
         findings.note(Check.AGENTS, impossible(store, agents.names(store)))
@@ -215,11 +223,9 @@ def _flaws(store: Store, connection: Connection) -> Iterator[Problem]:
         yield Problem("game", "1", "name", store.info["name"], expected)
         return
     state, edge = schema.state.c, schema.edge.c
-    rows = connection.execute(
-        select(*(state[name] for name in proof.Row._fields)).order_by(state.id)
-    )
-    edges = connection.execute(select(schema.edge).order_by(edge.parent, edge.move))
-    for flaw in proof.flaws(
-        (proof.Row(*row) for row in rows), (proof.Edge(*each) for each in edges)
-    ):
+    columns = [state[name] for name in proof.Row._fields]
+    rows = map(proof.Row._make, connection.execute(select(*columns).order_by(state.id)))
+    of_edges = select(schema.edge).order_by(edge.parent, edge.move)
+    edges = map(proof.Edge._make, connection.execute(of_edges))
+    for flaw in proof.flaws(rows, edges):
         yield Problem(*flaw)

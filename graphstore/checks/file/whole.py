@@ -20,18 +20,13 @@ class Whole:
 
     `states`, `edges` and `neighbourhoods` are called once each, in this order, before the others.
     Edges that do not join two states, and numbers that stand for NULL, are noted on the way.
-
-    Attributes:
-        ids: int64[n], of the states, ascending.
-        cyclic: whether play can come back to a state.
-        hashes: the digests of the columns.
     """
 
     def __init__(
         self, store: Store, connection: Connection, findings: Findings, progress: Progress
     ) -> None:
-        self.ids: Ints = np.empty(0, dtype=np.int64)
-        self.cyclic = False
+        self.ids: Ints = np.empty(0, dtype=np.int64)  # of the states, ascending
+        self.cyclic = False  # whether play can come back to a state
         self._store, self._connection = store, connection
         self._findings, self._progress = findings, progress
         self.hashes = ColumnDigests()
@@ -44,7 +39,7 @@ class Whole:
         for part in reading.states(self._connection):
             if len(part["id"]):  # a column without cells has no digest
                 self.hashes.update_table("state", part)
-            self._positions += consistency.total(part["orbit"][part["orbit"] != NULL])
+            self._positions += sum(part["orbit"][part["orbit"] != NULL].tolist())  # however large
             parts.append(States.of(part))
             yield part
             done += len(part["id"])
