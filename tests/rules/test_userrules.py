@@ -161,7 +161,7 @@ def test_without_rules_positions_are_found_as_stored_and_a_line_says_so(rules: P
         "positions are found only as they are stored"
     ]
     with graphstore.Store.open("take.db") as store:
-        with pytest.raises(NotInStoreError, match="the rules are needed"):
+        with pytest.raises(NotInStoreError, match="give --rules to read other spellings"):
             store.probe("(5,1)")
         known = graphstore.Store.open("take.db", rules=graphstore.find_game("take.py:Take"))
         assert store.probe("(5, 1)") == known.probe("(5,1)")
