@@ -78,15 +78,9 @@ def write_cells(
     tails: Sequence[str] = ("",),
     which: Codes | None = None,
 ) -> list[str]:
-    """Return the text of every board.
+    """Return the text of every board, from int8[n, rows * columns] of indices into `marks`.
 
-    Args:
-        cells: int8[n, rows * columns], indices into `marks`.
-        rows: of the board.
-        columns: of the board.
-        marks: the characters, first the empty cell's.
-        tails: texts of one length that may stand after a board.
-        which: the number of each board's tail, int8[n]; if they are empty, None will do.
+    `tails` are texts of one length that may stand after a board, `which` the number of each's.
     """
     letters = np.frombuffer(marks.encode(), dtype=np.uint8)
     board = np.full((len(cells), rows, columns + 1), ord("/"), dtype=np.uint8)
@@ -123,15 +117,7 @@ def plain_cells(
 
 
 class TwoMasks:
-    """The text of a board whose cells have the marks of two players, each a mask.
-
-    Args:
-        rows: of the board.
-        columns: of the board.
-        bits: int64[cells], of every cell in a mask.
-        marks: the players'.
-        tails: see `write_cells`.
-    """
+    """The text of a board of two masks, one a player; `bits` are those of the cells in a mask."""
 
     def __init__(
         self,

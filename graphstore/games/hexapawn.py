@@ -183,9 +183,6 @@ def hexapawn(w: int, h: int) -> Hexapawn:
 
     >>> hexapawn(3, 3).name
     'hexapawn(3,3)'
-
-    Raises:
-        GameNameError: a parameter is out of range.
     """
     check_whole("hexapawn", w=w)
     check_whole("hexapawn", least=3, h=h)

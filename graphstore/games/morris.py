@@ -139,17 +139,12 @@ class Morris(SidedGame):
 def morris(variant: str, *options: str) -> Morris:
     """Return three men's morris.
 
-    Args:
-        variant: ``orthogonal``: a man moves one step along a row or column; ``diagonals``: also
-            along the board's two diagonals; ``king``: to any neighbour; ``flying``: anywhere.
-        options: what a player who is stuck has, ``loss`` by default, ``draw`` or ``pass``; and
-            ``straight``: a line is a row or a column, not a diagonal.
+    A man moves one step along a row or column if `variant` is ``orthogonal``; ``diagonals``: also
+    along the two diagonals; ``king``: to any neighbour; ``flying``: anywhere. Options are what a
+    player who is stuck has, ``loss``, ``draw`` or ``pass``, and ``straight``: diagonals do not win.
 
     >>> morris("diagonals", "loss").name
     'morris(diagonals)'
-
-    Raises:
-        GameNameError: there is no such variant or option.
     """
     if variant not in VARIANTS:
         raise GameNameError(f"morris: {variant!r} is no variant; choose {', '.join(VARIANTS)}")

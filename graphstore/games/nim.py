@@ -62,9 +62,7 @@ class Nim(ArrayGame):
         orbits, of_run, run = np.ones((3, len(positions)), dtype=np.int64)
         for rank in range(len(self.heaps)):  # a heap takes any free place that is high enough
             size = falling[:, rank]
-            first = (
-                size != falling[:, rank - 1] if rank else np.ones(len(positions), dtype=np.bool_)
-            )
+            first = size != (falling[:, rank - 1] if rank else -1)
             orbits = np.where(first, orbits * of_run, orbits)
             of_run, run = np.where(first, 1, of_run), np.where(first, 1, run + 1)
             places = len(self.heaps) - np.searchsorted(self.heaps, size) - rank
@@ -121,17 +119,10 @@ class Nim(ArrayGame):
 
 
 def nim(heap: int | str, *more: int | str) -> Nim:
-    """Return nim with the given heaps; their order does not matter.
-
-    Args:
-        heap: what is in a heap.
-        more: what is in the others; ``misere`` at the end: who takes the last has lost.
+    """Return nim with the given heaps in any order; ``misere`` at the end: the last taker loses.
 
     >>> nim(5, 3, 4, "misere").name
     'nim(3,4,5,misere)'
-
-    Raises:
-        GameNameError: a parameter is out of range.
     """
     misere = more[-1:] == ("misere",)
     heaps: list[int] = []

@@ -31,11 +31,7 @@ class UnreachableError(PositionError):
 class SidedBoard(BoardSymmetry):
     """Positions of a board with the side to move, at most 31 cells: packing, images and text.
 
-    Args:
-        rows: of the board.
-        columns: of the board.
-        players: what they are called; the first letters are their men.
-        permutations: the symmetries, cell -> its image, identity first; by default all.
+    The first letters of the players are their men.
     """
 
     def __init__(
@@ -67,7 +63,6 @@ class SidedBoard(BoardSymmetry):
         )
 
     def split(self, positions: Ints) -> tuple[Ints, Ints]:
-        """Return the masks of player 1 and of player 2."""
         return (positions >> self.cells) & self.full, positions & self.full
 
     def turns(self, positions: Ints) -> Codes:
@@ -92,26 +87,18 @@ class SidedBoard(BoardSymmetry):
         return self.join(first, second, (3 - turns).astype(np.int8))
 
     def positions(self, positions: Ints) -> Ints:
-        """Return int64[order, n]: every position under every symmetry."""
         return super().positions(positions) | self._turn_bit(positions)
 
     def canonical(self, positions: Ints) -> Ints:
-        """Return int64[n]: the smallest image of every position."""
         return super().canonical(positions) | self._turn_bit(positions)
 
     def texts(self, positions: Ints) -> list[str]:
-        """Return the text of every position."""
         return self._text.write(*self.split(positions), self.turns(positions) - 1)
 
     def read(self, text: str, *, game: str) -> tuple[int, int, int]:
         """Return the masks, and the player to move: 0 where the text does not say.
 
-        The board is what `graphstore.games.boardtext.read_cells` takes. After it may stand a
-        player's letter or name, ``, O`` and ``O to move`` included.
-
-        Raises:
-            UnknownCharacterError: a character is neither a man, nor empty, nor part of a frame.
-            WrongSizeError: the cells do not make the board.
+        After the board may stand a player's letter or name, ``, O`` and ``O to move`` included.
         """
         end = text.rstrip()[-LONGEST_TURN:]
         said = self._said.search(end)

@@ -34,7 +34,7 @@ class MarkOrderError(PositionError):
 
 
 class Vanishing(ArrayGame):
-    """Tic-tac-toe with marks that vanish. Make it with `vanishing`."""
+    """Tic-tac-toe with marks that vanish."""
 
     name = "vanishing"
     shape = (ROWS, COLUMNS)
@@ -69,7 +69,7 @@ class Vanishing(ArrayGame):
     def texts(self, positions: Ints) -> list[str]:
         """Return rows from the top, in which a mark's letter is its rank by age.
 
-        >>> game = vanishing()
+        >>> game = Vanishing()
         >>> position = np.array([game.read("Ab./.C./...")])
         >>> game.texts(game.expand(position).child)[0]
         'Abd/.C./...'
@@ -131,8 +131,3 @@ def _has_line(moves: Ints) -> NDArray[np.bool_]:
     """Return whether each player's moves, three to a row, are three in a row on the board."""
     masks: Ints = ((1 << CELLS) >> moves & (2**CELLS - 1)).sum(axis=1)
     return BOARD.has_line(masks)
-
-
-def vanishing() -> Vanishing:
-    """Return vanishing tic-tac-toe."""
-    return Vanishing()

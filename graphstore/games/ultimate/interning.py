@@ -18,12 +18,7 @@ SMALLEST = 1 << 12  # slots
 
 
 class Interned:
-    """Rows of `width` numbers of 16 bits under 63-bit ids; several threads may use it.
-
-    Args:
-        width: of a row, an even number.
-        game: what the rows are positions of, for messages.
-    """
+    """Rows of `width` (an even number) of 16 bits under 63-bit ids; several threads may use it."""
 
     def __init__(self, *, width: int, game: str) -> None:
         self._game = game
@@ -35,11 +30,7 @@ class Interned:
         return self._count
 
     def add(self, ids: Ints, rows: Rows) -> None:
-        """Keep every row under its id.
-
-        Raises:
-            RulesError: two different rows have one id.
-        """
+        """Keep every row under its id."""
         with self._lock:
             self._make_room(len(ids))
             keys, kept = self._kept
@@ -54,11 +45,7 @@ class Interned:
             )
 
     def rows(self, ids: Ints) -> Rows:
-        """Return uint16[n, width]: the row of every id.
-
-        Raises:
-            PositionError: an id that was never added.
-        """
+        """Return uint16[n, width]: the row of every id."""
         keys, kept = self._kept  # both of one size, even if another thread makes room meanwhile
         mask = len(keys) - 1
         slots = ids & mask

@@ -16,7 +16,7 @@ known to be, and X has as many marks as O, or one more when O is to move.
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 from graphstore.errors import EncodingError
 from graphstore.games.ultimate.fields import (
@@ -31,10 +31,6 @@ from graphstore.games.ultimate.fields import (
     lines_of,
 )
 
-if TYPE_CHECKING:
-    pass
-
-
 LENGTH: Final = 25  # bytes
 PADDING: Final = 5  # bits
 WIDTHS: Final = (1, 4, 2, 8, *[2] * (SPOTS * SPOTS), *[2] * SPOTS)
@@ -46,30 +42,17 @@ EVALUATIONS: Final = (-1, 0, 1, None)
 
 
 class Record(NamedTuple):
-    """A record, unpacked.
+    """A record, unpacked. Its methods raise EncodingError if it contradicts itself."""
 
-    Attributes:
-        to_move: 1 for X, 2 for O.
-        active: the field that must be played in, 9 for any.
-        evaluation: +1 X wins, 0 draw, -1 O wins, None unknown.
-        best_move: 9 * field + spot, or None.
-        spots: 81 of 0 empty, 1 X, 2 O, field by field.
-        results: of the nine fields: 0 none, 1 X, 2 O, 3 drawn.
-    """
-
-    to_move: int
-    active: int
-    evaluation: int | None
-    best_move: int | None
-    spots: tuple[int, ...]
-    results: tuple[int, ...]
+    to_move: int  # 1 for X, 2 for O
+    active: int  # the field that must be played in, 9 for any
+    evaluation: int | None  # +1 X wins, 0 draw, -1 O wins, None unknown
+    best_move: int | None  # 9 * field + spot, or None
+    spots: tuple[int, ...]  # 81 of 0 empty, 1 X, 2 O, field by field
+    results: tuple[int, ...]  # of the nine fields: 0 none, 1 X, 2 O, 3 drawn
 
     def pack(self) -> bytes:
-        """Return the 25 bytes.
-
-        Raises:
-            EncodingError: the record contradicts itself.
-        """
+        """Return the 25 bytes."""
         self.check()
         values = [
             int(self.to_move == CROSS),
@@ -85,11 +68,7 @@ class Record(NamedTuple):
 
     @classmethod
     def unpack(cls, data: bytes) -> Self:
-        """Return the record of 25 bytes.
-
-        Raises:
-            EncodingError: they are not a record, or one that contradicts itself.
-        """
+        """Return the record of 25 bytes."""
         if len(data) != LENGTH:
             raise EncodingError(f"a record has {LENGTH} bytes, not {len(data)}")
         bits = int.from_bytes(data)
@@ -121,11 +100,7 @@ class Record(NamedTuple):
         return record
 
     def check(self) -> None:
-        """Refuse a record that contradicts itself under any rules.
-
-        Raises:
-            EncodingError: it does; it says how.
-        """
+        """Refuse a record that contradicts itself under any rules."""
         self._check_ranges()
         self.contents(dead=False)
         count = [self.spots.count(mark) for mark in (CROSS, NOUGHT)]
@@ -161,14 +136,7 @@ class Record(NamedTuple):
         return Field(self.spots[SPOTS * at : SPOTS * (at + 1)], self.results[at])
 
     def contents(self, *, dead: bool) -> list[Contents]:
-        """Return what is in the fields, merged.
-
-        Args:
-            dead: whether a won field cannot be played in any more.
-
-        Raises:
-            EncodingError: a result that the spots contradict, or the best move is in a dead field.
-        """
+        """Return what is in the fields, merged; `dead` is whether won ones are closed."""
         found = []
         for at in range(SPOTS):
             try:

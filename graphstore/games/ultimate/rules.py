@@ -29,9 +29,7 @@ RULES = ("open", "closed")
 class Ultimate(ArrayGame):
     """Ultimate tic-tac-toe. Make it with `ultimate`.
 
-    Args:
-        dead: whether a won field is dead.
-        count: whether most fields win where there is no line.
+    `dead` is whether a won field is dead, `count` whether most fields win where there is no line.
     """
 
     max_plies = SPOTS * SPOTS
@@ -121,11 +119,7 @@ class Ultimate(ArrayGame):
         return ultimatetext.draw(self.merged(position))
 
     def merged(self, position: int) -> Board:
-        """Return what a position keeps.
-
-        Raises:
-            PositionError: the game has met no position with this id.
-        """
+        """Return what a position keeps."""
         *fields, state = self._met.rows(np.array([position]))[0].tolist()
         return Board(tuple(fields), state >> 1 & 15, 1 + (state & 1))
 
@@ -134,20 +128,15 @@ class Ultimate(ArrayGame):
         return int(self._intern([board])[0])
 
     def after(self, moves: Iterable[int], position: int | None = None) -> int:
-        """Return the position after moves, from the start or from a position.
-
-        Raises:
-            MoveError: one of the moves is not legal; the message says which.
-        """
+        """Return the position after moves, from the start or from a position."""
         at = np.array([self._start if position is None else position])
         for ply, move in enumerate(moves):
             over = self.outcomes(at)[0] != IN_PLAY
             legal = None if over else self.expand(at)
             if legal is None or move not in legal.move:
                 why = "the game is over" if over else self._why_not(int(at[0]), move)
-                raise MoveError(
-                    f"{self.write_move(move)} cannot be played as move {ply + 1}: {why}"
-                )
+                said = self.write_move(move)
+                raise MoveError(f"{said} cannot be played as move {ply + 1}: {why}")
             at = legal.child[legal.move == move]
         return int(at[0])
 
@@ -165,9 +154,6 @@ class Ultimate(ArrayGame):
         >>> game = ultimate("open")
         >>> game.read_move("4.4"), game.read_move("40")
         (40, 40)
-
-        Raises:
-            MoveError: it is neither.
         """
         match = re.fullmatch(r"\s*(?:([0-8])\s*[.,:]\s*([0-8])|([0-9]{1,2}))\s*", text, re.ASCII)
         move = -1
@@ -223,9 +209,8 @@ def _legal(rows: Rows) -> NDArray[np.bool_]:
     """Return bool[n, 9, 9]: which spots of which fields may be played."""
     legal = tables().free.take(rows[:, :STATE], axis=0)
     active = rows[:, STATE] >> 1 & 15
-    legal &= ((active[:, np.newaxis] == np.arange(SPOTS)) | (active == ANY)[:, np.newaxis])[
-        ..., None
-    ]
+    chosen = (active == np.arange(SPOTS)[:, np.newaxis]) | (active == ANY)
+    legal &= chosen.T[:, :, np.newaxis]
     return legal
 
 
@@ -241,22 +226,12 @@ def _results() -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
 
 
 def ultimate(*options: int | str) -> Ultimate:
-    """Return ultimate tic-tac-toe under the rules ``open``, ``closed`` or ``closed, count``.
-
-    Raises:
-        GameNameError: other rules.
-    """
+    """Return ultimate tic-tac-toe under the rules ``open``, ``closed`` or ``closed, count``."""
     rules, *count = options or ("",)
     if rules not in RULES:
-        raise GameNameError(f"ultimate: {_named(rules)} are no rules; choose {' or '.join(RULES)}")
+        raise GameNameError(f"ultimate: {rules!r} are no rules; choose {' or '.join(RULES)}")
     if count not in ([], ["count"]):
-        raise GameNameError(
-            f"ultimate: {_named(count[-1])} is no option; the one there is is count"
-        )
+        raise GameNameError(f"ultimate: {count[-1]!r} is no option; the one there is is count")
     if count and rules != "closed":
         raise GameNameError("ultimate: only the closed rules can count fields; leave count out")
     return Ultimate(dead=rules == "closed", count=bool(count))
-
-
-def _named(option: int | str) -> str:
-    return shown(option) if isinstance(option, str) else str(option)

@@ -85,16 +85,7 @@ def draw(board: Board) -> str:
 
 
 def read(text: str, *, dead: bool, game: str) -> Board:
-    """Return the position that a person typed.
-
-    Args:
-        text: what was typed.
-        dead: whether a won field cannot be played in any more.
-        game: its name, for messages.
-
-    Raises:
-        PositionError: it is not a position of the game; the leaf says why.
-    """
+    """Return the position that was typed; `dead` is whether won fields are closed."""
     if len(text) > LONGEST:
         raise WrongSizeError(f"{shown(text)} is {len(text):,} characters long; {_FORM}")
     typed = text.strip().upper()
@@ -127,15 +118,7 @@ def read(text: str, *, dead: bool, game: str) -> Board:
 
 
 def check(board: Board, fields: list[Contents]) -> None:
-    """Refuse a position that cannot be, where that can be told.
-
-    Args:
-        board: the position.
-        fields: its fields, with what is known of their marks.
-
-    Raises:
-        PositionError: both sides have won, the marks are too many, or the active field is wrong.
-    """
+    """Refuse a position that cannot be, where that can be told."""
     known, mover = tables(), CROSS + NOUGHT - board.turn  # who has just moved
     won = [
         lines_of(tuple(known.result[list(board.fields)].tolist()), side) for side in (CROSS, NOUGHT)
@@ -199,7 +182,8 @@ def _words(board: str, text: str) -> list[str]:
     """Return the fields of a board in upper case, each as it is written."""
     if "/" in board:
         raise WrongSizeError(f"in {shown(text)} a / may part rows or fields; {_FORM}")
-    lines = [line for line in board.splitlines() if line.strip() and not _is_ruler(line)]
+    filled = [line for line in board.splitlines() if line.strip()]
+    lines = [line for line in filled if line.strip("-+|= \t") or "-" not in line]  # no rulers
     if len(lines) == 1:
         words = re.split(r"[\s,;|]+", lines[0].strip(" \t,;|"))
         if len(words) != SPOTS:
@@ -224,13 +208,13 @@ def _words(board: str, text: str) -> list[str]:
 @lru_cache(1 << 16)
 def _field(word: str, at: int, *, dead: bool, game: str) -> Contents:
     """Return the field that a word means."""
-    for character in word.replace("_", "."):
+    word = word.replace("_", ".")
+    for character in word:
         if character not in MARKS:
             raise UnknownCharacterError(
                 f"{character!r} is not a spot of {game}; write X, O and . for empty, and = for a "
                 "drawn field"
             )
-    word = word.replace("_", ".")
     result = MARKS.index(word[0])
     if word == word[0] * len(word) and len(word) in (1, SPOTS):  # empty, full or dead
         return Contents.full(result, dead=dead) if result else Contents(0, (0,))
@@ -242,18 +226,13 @@ def _field(word: str, at: int, *, dead: bool, game: str) -> Contents:
     cells = tuple(MARKS.index(character) for character in word)
     winners = [mark for mark in (CROSS, NOUGHT) if lines_of(cells, mark)]
     if len(winners) == 2:
+        what = "write all of its marks as those of the player who was first"
         raise BothSidesWonError(
-            f"in field {at} both X and O have a line; "
-            + (
-                "the first one ends it"
-                if dead
-                else "write all of its marks as those of the player who was first"
-            )
+            f"in field {at} both X and O have a line; {'the first one ends it' if dead else what}"
         )
+    result = winners[0] if winners else DRAWN * (0 not in cells)
     try:
-        return contents(
-            Field(cells, winners[0] if winners else DRAWN * (0 not in cells)), dead=dead
-        )
+        return contents(Field(cells, result), dead=dead)
     except EncodingError as error:
         raise PlayAfterWinError(f"field {at}: {error}") from error
 
@@ -264,10 +243,6 @@ def _active(digits: str) -> int:
             f"there is no field {digits[:9]}; the active field is 0 to 8, or any"
         )
     return int(digits)
-
-
-def _is_ruler(line: str) -> bool:
-    return "-" in line and {*line} <= {*"-+|= \t"}
 
 
 def _spots(field: int) -> str:
