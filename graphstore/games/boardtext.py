@@ -1,4 +1,4 @@
-"""Boards as people type them: read into one character a cell, written row by row.
+"""Boards as users type them: read into one character a cell, written row by row.
 
 The text form is rows from the top with ``/`` between them. Also read are
 

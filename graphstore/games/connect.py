@@ -1,10 +1,8 @@
 """Connect Four and its kin: stones fall to the lowest free cell of a column, k in a row wins.
 
-A position packs a field of h + 1 bits a column, column 0 the most significant. From its low end
-up a field has a bit for each stone, 1 where it is X's, then a marker bit 1 above the top stone.
-X moves first, so the number of stones tells whose turn it is. A stone falls by one addition: the
-marker itself for O, twice that for X. A mask of stones has the same fields, and as no stone is
-on a field's top bit, no line that shifts find runs over an edge of the board.
+docs/games.md has the packing. A stone falls by one addition: the marker above the top stone itself
+for O, twice that for X. A mask of stones has the same fields as a position, and as no stone is on
+a field's top bit, no line that shifts find runs over an edge of the board.
 """
 
 from collections.abc import Callable, Sequence

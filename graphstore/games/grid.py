@@ -2,7 +2,6 @@
 
 A position packs two masks of one bit a cell, cell 0 (top left, then row by row) the most
 significant, X's mask above O's. X moves first, so the numbers of marks tell whose turn it is.
-Misère: the player who completes a line has lost.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Heaps as people type them: ``3,4,5``, ``3 4 5``, ``(3, 4, 5)`` or ``[3, 4, 5]``."""
+"""Heaps as users type them: ``3,4,5``, ``3 4 5``, ``(3, 4, 5)`` or ``[3, 4, 5]``."""
 
 import re
 from collections.abc import Sequence

@@ -1,8 +1,7 @@
 """Three men's morris: place three men each, then move them; a line of three wins at any time.
 
-A position is a `graphstore.games.sided.SidedBoard`'s; X begins. Men in hand are those not on the
-board. The variant says where a man may move; a player who cannot move is stuck. With diagonal
-lines nobody is ever stuck: all reachable positions were looked at.
+A position is a `graphstore.games.sided.SidedBoard`'s; men in hand are those not on the board. With
+diagonal lines nobody is ever stuck: all reachable positions were looked at.
 """
 
 import numpy as np

@@ -1,10 +1,8 @@
 """Nim: take any number from one heap; who takes the last has won, or has lost in misère.
 
 A position packs a field of bits a heap, wide enough for what the heap starts with, heap 1 the
-most significant. The heaps of a game stand in ascending order of their starts. A position is any
-arrangement in which no heap is higher than it started; its state is the one in ascending order.
-So the positions of all states are what play reaches, the product of start + 1 over the heaps.
-Whose turn it is is no part of a position.
+most significant. The heaps of a game stand in ascending order of their starts, those of a state in
+ascending order.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,6 @@
 """Boards of two colours that do not show whose turn it is: it is packed and written beside them.
 
-A position packs the side to move (0 for player 1) above player 1's mask, and that above player
-2's. The text is that of the board, a space, and the letter of the side to move: ``XO./.X./... O``.
+A position packs the side to move (0 for player 1) above player 1's mask, and that above player 2's.
 """
 
 import re
@@ -43,18 +42,12 @@ class SidedBoard(BoardSymmetry):
         permutations: list[tuple[int, ...]] | None = None,
     ) -> None:
         super().__init__(rows=rows, columns=columns, permutations=permutations)
-        self.rows = rows
-        self.columns = columns
-        self.players = players
         self.marks = "".join(player[0].upper() for player in players)
         self.full = 2**self.cells - 1
         self.bits: Ints = 1 << np.arange(self.cells - 1, -1, -1, dtype=np.int64)
+        tails = [f" {mark}" for mark in self.marks]
         self._text = TwoMasks(
-            rows=rows,
-            columns=columns,
-            bits=self.bits,
-            marks=self.marks,
-            tails=[f" {mark}" for mark in self.marks],
+            rows=rows, columns=columns, bits=self.bits, marks=self.marks, tails=tails
         )
         self._said = re.compile(
             rf"(?P<comma>[,;:]\s*|\s)(?P<side>{'|'.join((*players, *self.marks))})"
@@ -72,8 +65,8 @@ class SidedBoard(BoardSymmetry):
     def sides(self, positions: Ints) -> tuple[Ints, Ints]:
         """Return the mask of the player to move and that of the other one."""
         first, second = self.split(positions)
-        begins = self.turns(positions) == 1
-        return np.where(begins, first, second), np.where(begins, second, first)
+        own, other = np.where(self.turns(positions) == 1, (first, second), (second, first))
+        return own, other
 
     def join(self, first: Ints, second: Ints, turns: Codes) -> Ints:
         """Return the positions of two masks and of the player to move."""
@@ -82,15 +75,14 @@ class SidedBoard(BoardSymmetry):
 
     def after(self, own: Ints, other: Ints, turns: Codes) -> Ints:
         """Return the positions in which the player of that turn has just moved to `own`."""
-        begins = turns == 1
-        first, second = np.where(begins, own, other), np.where(begins, other, own)
+        first, second = np.where(turns == 1, (own, other), (other, own))
         return self.join(first, second, (3 - turns).astype(np.int8))
 
     def positions(self, positions: Ints) -> Ints:
-        return super().positions(positions) | self._turn_bit(positions)
+        return super().positions(positions) | positions & 1 << 2 * self.cells
 
     def canonical(self, positions: Ints) -> Ints:
-        return super().canonical(positions) | self._turn_bit(positions)
+        return super().canonical(positions) | positions & 1 << 2 * self.cells
 
     def texts(self, positions: Ints) -> list[str]:
         return self._text.write(*self.split(positions), self.turns(positions) - 1)
@@ -133,9 +125,6 @@ class SidedBoard(BoardSymmetry):
             return self._text.read(text, game=game)
         except PositionError as error:
             return error
-
-    def _turn_bit(self, positions: Ints) -> Ints:
-        return positions & (1 << 2 * self.cells)
 
 
 class SidedGame(SymmetricGame):

@@ -1,7 +1,6 @@
 """Subtraction games: one heap, from which one of the given numbers is taken in turn.
 
-Who cannot take any of them has lost, or has won in misère. A position is what is left; whose turn
-it is is no part of it.
+Who cannot take any has lost, or has won in misère. A position is what is left.
 """
 
 from collections.abc import Sequence

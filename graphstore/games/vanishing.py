@@ -1,10 +1,8 @@
 """Vanishing tic-tac-toe, also called infinite: three marks each, a fourth makes the oldest go.
 
 A position packs the last six moves, the newest lowest, four bits each: the cell and 1 more, or 0
-where there were fewer. As turns alternate these are all marks with their ages, the newest is of
-the player who just moved, and if they are six the oldest is of the player to move. It stays
-until that player has chosen a free cell, then it vanishes, and three in a row win. Who of the two
-began makes no difference by then, and no position tells. Play can go round in circles.
+where there were fewer. As turns alternate these are all marks with their ages. The newest is of
+the player who just moved; if they are six, the oldest is of the player to move.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Positions that do not fit 63 bits, kept under ids that do: a hash table on numpy arrays.
 
 The ids are hashes, so their lowest bits say where to look (not the highest: the smallest of eight
-images has few of those set). An id that is met under two different contents is refused.
+images has few of those set).
 """
 
 from threading import Lock

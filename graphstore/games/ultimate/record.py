@@ -1,18 +1,7 @@
 """The record of a position of ultimate tic-tac-toe: 195 bits, written in 25 bytes.
 
-In this order, the most significant bit of the first byte first:
-
-- 1 bit: the side to move, 1 for X;
-- 4: the active field, 1111 where any may be chosen;
-- 2: the evaluation: 00 O wins, 01 draw, 10 X wins, 11 unknown;
-- 8: the best move, field and spot of four bits each, all ones if there is none;
-- 81 of 2: the spots, field by field: 00 empty, 11 X, 10 O;
-- 9 of 2: the results of the fields: 00 none, 01 drawn, 11 X, 10 O;
-- 5 bits that are 0, which fill the last byte.
-
-A position of this package does not know whose the marks in a decided field are. A record of it has
-marks there that could have been: they give the field its result, as many spots are filled as are
-known to be, and X has as many marks as O, or one more when O is to move.
+docs/games.md has the bits. A position of this package does not know whose the marks in a decided
+field are; its record has marks there that could have been.
 """
 
 from collections.abc import Iterator

@@ -1,10 +1,7 @@
 """Ultimate tic-tac-toe: nine fields of nine spots, and the spot played is the field to go to.
 
-Under the *open* rules a won field is still played in and still forces, until it is full; under the
-*closed* ones it is dead. A position is nine fields (`ultimate.fields`), the active field
-and the side to move. That is more than 63 bits, so its id is a hash of them, that of
-`graphstore.games.ultimate.ids`. The canonical position is the image with the smallest id. The
-positions that were met are kept, and two under one id are refused.
+A position is more than 63 bits, so its id is a hash, that of `graphstore.games.ultimate.ids`. The
+canonical position is the image with the smallest id. The positions that were met are kept.
 """
 
 import re

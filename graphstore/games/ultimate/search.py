@@ -1,10 +1,9 @@
 """Ultimate tic-tac-toe for a search: a position is one Python integer, a move is an addition.
 
-All comes from the tables of `ultimate.fields`. Fields with the same free spots from which
-marks lead to the same results are one *class*: what is left of a field is where a line can still
-be made. A node has a number for each field's class, and beside it, a bit a field each, what the
-class means: whether it can be played in, and for each player whether the field is theirs, could
-become theirs with one mark, or could ever.
+Fields with the same free spots from which marks lead to the same results are one *class*. A node
+has a number for each field's class, and beside it, a bit a field each, what the class means:
+whether it can be played in, and for each player whether the field is theirs, could become theirs
+with one mark, or could ever.
 """
 
 from collections.abc import Iterable

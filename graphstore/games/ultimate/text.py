@@ -1,15 +1,6 @@
-"""Ultimate tic-tac-toe as people type it: nine fields, the active field and the side to move.
+"""Ultimate tic-tac-toe as users type it: nine fields, the active field and the side to move.
 
-The text form is the fields 0 to 8 with spaces between them, then the field that must be played in
-(0 to 8, or ``any``) and whose turn it is: ``. . . . ....X.... . . . . 4 O``. A field is its nine
-spots, row by row, ``.`` for an empty one; an empty field is ``.``, a field that is full or dead
-``X``, ``O`` or ``=`` by its result. In a won field that can still be played in, all marks are
-written as the winner's. Also read are
-
-- fields with all their marks, whoever won them;
-- nine lines of nine spots, with or without ``|`` and rulers such as ``---+---``, and below them
-  ``field 4, O to move`` or ``any field, X to move``, as `draw` draws them;
-- the 25 bytes of `graphstore.games.ultimate.record` in hexadecimal.
+docs/games.md has the forms that are read.
 """
 
 import re
