@@ -43,17 +43,11 @@ def quiet(phase: str, done: int, total: int | None) -> None:
 
 
 class Moves(NamedTuple):
-    """All legal moves of an array of positions, ascending by parent, then by move.
+    """All m legal moves of an array of positions, ascending by parent, then by move."""
 
-    Attributes:
-        parent: int64[m], the index of the position in the array that was expanded.
-        move: int32[m], what was played, as the rules number it.
-        child: int64[m], the position it leads to, in the orientation of its parent.
-    """
-
-    parent: Ints
-    move: NDArray[np.int32]
-    child: Ints
+    parent: Ints  # int64[m], the index of the position in the array that was expanded
+    move: NDArray[np.int32]  # int32[m], what was played, as the rules number it
+    child: Ints  # int64[m], the position it leads to, in the orientation of its parent
 
 
 @runtime_checkable
@@ -120,20 +114,13 @@ class Game(Protocol):
 
 @runtime_checkable
 class NamesMoves(Protocol):
-    """What a game may have beside `Game`: names for its moves, where people want more than numbers.
-
-    `move_text` and `read_move` do for any game, with its numbers where it has no names.
-    """
+    """What a game may have beside `Game`: names for its moves."""
 
     def write_move(self, move: int) -> str:
         """Return the name of a move, in one word without commas."""
 
     def read_move(self, text: str) -> int:
-        """Return the move of a name.
-
-        Raises:
-            MoveError: no move has that name.
-        """
+        """Return the move of a name; raise MoveError if no move has it."""
 
 
 def move_text(game: Game | None, move: int) -> str:
@@ -150,13 +137,7 @@ def move_text(game: Game | None, move: int) -> str:
 
 
 def read_move(game: Game | None, text: str) -> int:
-    """Return the move that a person typed: by the name that the game has for it, or its number.
-
-    Whether it is legal is another question.
-
-    Raises:
-        MoveError: it is neither.
-    """
+    """Return the move that was typed, by its name in the game or its number, legal or not."""
     text = text.strip()
     fault = MoveError(f"{shown(text)} is not a move; write its number")
     if isinstance(game, NamesMoves):
@@ -177,10 +158,7 @@ Look: TypeAlias = Callable[[Any, int], bool | list[Any]]
 
 @runtime_checkable
 class Nimble(Protocol):
-    """What a game may have beside `Game`: rules for one position at a time, for a search.
-
-    `graphstore.solver.search` does without, more slowly.
-    """
+    """What a game may have beside `Game`: rules for one position at a time, to search faster."""
 
     def search_from(self, position: int) -> tuple[Hashable, Look]:
         """Return the node of a position that is not over, and how to look at nodes.
@@ -208,19 +186,19 @@ def one_thread_at_a_time(game: Game) -> None:
     if kind in _LOCKS or kind.__module__.startswith("graphstore.games."):
         return
     _LOCKS[kind] = RLock()
+
+    def locked(verb: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(verb)
+        def alone(*arguments: Any) -> Any:
+            with _LOCKS.get(kind) or _LOCKS.setdefault(kind, RLock()):
+                return verb(*arguments)
+
+        return alone
+
     for name in VERBS:
         verb = inspect.getattr_static(kind, name, None)
         if inspect.isfunction(verb):
-            setattr(kind, name, _locked(kind, verb))
-
-
-def _locked(kind: type, verb: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(verb)
-    def alone(*arguments: Any) -> Any:
-        with _LOCKS.get(kind) or _LOCKS.setdefault(kind, RLock()):
-            return verb(*arguments)
-
-    return alone
+            setattr(kind, name, locked(verb))
 
 
 Position: TypeAlias = Any  # any hashable; Hashable itself would reject `def moves(self, p: X)`

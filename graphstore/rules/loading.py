@@ -43,10 +43,7 @@ def load(reference: str) -> Game:
     """Return the game that ``rules.py:Name`` or ``package.module:Name`` names.
 
     A file may leave the name out if it defines one game only. Parameters follow the name in
-    parentheses, as Python literals: ``rules.py:Chomp(3, 4)``.
-
-    Raises:
-        GameNameError: it cannot be found, loaded or made; the message says why.
+    parentheses, as Python literals: ``rules.py:Chomp(3, 4)``. GameNameError says what is wrong.
     """
     match = _REFERENCE.fullmatch(reference.strip())
     if match is None:
