@@ -58,7 +58,10 @@ def read_cells(text: str, *, rows: int, columns: int, marks: str, game: str) -> 
     if "|" in plain:
         cells = _picture(lines, rows, columns)
     else:
-        cells = _rows(lines, rows, columns) or _ruled(lines, rows, columns)
+        cells = _rows(lines, rows, columns)
+        others = [line for line in lines if not _is_ruler(line)]
+        if cells is None and "-" not in "".join(others):  # rulers between or around the rows
+            cells = _rows(others, rows, columns)
         if cells is None and "/" not in plain:
             cells = _filled(lines, rows, columns)
     if cells is None:
@@ -187,12 +190,6 @@ def _rows(lines: Sequence[str], rows: int, columns: int) -> str | None:
         return "".join(full)
     cells = [line[::2] for line in lines]
     return "".join(cells) if apart and not signs and _fit(cells, rows, columns) else None
-
-
-def _ruled(lines: Sequence[str], rows: int, columns: int) -> str | None:
-    """Read rows that have rulers, but no bars, between or around them."""
-    others = [line for line in lines if not _is_ruler(line)]
-    return None if "-" in "".join(others) else _rows(others, rows, columns)
 
 
 def _filled(lines: Sequence[str], rows: int, columns: int) -> str | None:

@@ -185,9 +185,8 @@ class Connect(ArrayGame):
     def read(self, text: str) -> int:
         """Return the position of a text; the board must look as if it came about by play.
 
-        The numbers of stones, lines and a last stone are checked, not in which order stones fell.
-        So a board can be read that play does not reach: of connect(3,3,3) 724 are read and 694
-        reached. No database holds the others.
+        The order in which stones fell is not checked, so a board can be read that play does not
+        reach: of connect(3,3,3) 724 are read and 694 reached.
         """
         x, o = self._text.read(text, game=self.name)
         check_counts(x, o)

@@ -74,9 +74,8 @@ class Hexapawn(SidedGame):
     def read(self, text: str) -> int:
         """Return the position of a text.
 
-        The board must look as if it came about by play: the numbers of pawns and of their moves
-        and the rows they reached are checked, no more. So a board can be read that play does not
-        reach: of hexapawn(3,3) 2,531 are, 135 of them reached. A database lacks the others.
+        The numbers of pawns and of their moves and the rows they reached are checked. So a board
+        can be read that play does not reach: of hexapawn(3,3) 2,531 are, 135 of them reached.
         """
         white, black, turn = self.symmetry.read(text, game=self.name)
         if not turn:

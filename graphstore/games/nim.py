@@ -20,11 +20,7 @@ MAX_HEAP = 999_999  # so that a move fits into 32 bits
 
 
 class Nim(ArrayGame):
-    """A game of nim. Make one with `nim`.
-
-    A move is the number of the heap, from 1, and then what is taken, in as many digits as the
-    highest heap has: 23 takes 3 from heap 2 in nim(3,4,5), 203 does so in nim(3,4,15).
-    """
+    """A game of nim. Make one with `nim`. Move 203 takes 3 from heap 2 in nim(3,4,15)."""
 
     def __init__(self, name: str, *, heaps: Sequence[int], misere: bool) -> None:
         self.name = name

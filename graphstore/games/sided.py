@@ -65,8 +65,8 @@ class SidedBoard(BoardSymmetry):
     def sides(self, positions: Ints) -> tuple[Ints, Ints]:
         """Return the mask of the player to move and that of the other one."""
         first, second = self.split(positions)
-        own, other = np.where(self.turns(positions) == 1, (first, second), (second, first))
-        return own, other
+        begins = self.turns(positions) == 1
+        return np.where(begins, first, second), np.where(begins, second, first)
 
     def join(self, first: Ints, second: Ints, turns: Codes) -> Ints:
         """Return the positions of two masks and of the player to move."""
@@ -75,7 +75,8 @@ class SidedBoard(BoardSymmetry):
 
     def after(self, own: Ints, other: Ints, turns: Codes) -> Ints:
         """Return the positions in which the player of that turn has just moved to `own`."""
-        first, second = np.where(turns == 1, (own, other), (other, own))
+        begins = turns == 1
+        first, second = np.where(begins, own, other), np.where(begins, other, own)
         return self.join(first, second, (3 - turns).astype(np.int8))
 
     def positions(self, positions: Ints) -> Ints:

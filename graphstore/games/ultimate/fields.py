@@ -24,16 +24,10 @@ ANY: Final = 9
 EMPTY, CROSS, NOUGHT, EITHER = 0, 1, 2, 3
 DRAWN: Final = 3
 """The result of a full field that nobody won; 1 and 2 are the players'."""
-LINES: Final = (
-    (0, 1, 2),
-    (3, 4, 5),
-    (6, 7, 8),
-    (0, 3, 6),
-    (1, 4, 7),
-    (2, 5, 8),
-    (0, 4, 8),
-    (2, 4, 6),
-)
+_CELLS = np.arange(SPOTS).reshape(3, 3)
+LINES: Final[list[list[int]]] = [
+    line.tolist() for line in (*_CELLS, *_CELLS.T, _CELLS.diagonal(), _CELLS[:, ::-1].diagonal())
+]
 SYMMETRIES: Final = board_permutations(rows=3, columns=3)
 SHIFTS = 2 * np.arange(SPOTS - 1, -1, -1, dtype=np.int64)  # of the spots in a code
 
@@ -182,7 +176,10 @@ def fillings(field: int, *, dead: bool) -> dict[int, tuple[int, ...]]:
         possible = [*_just_won(result)]
     else:
         choices = [(EMPTY,) if cell == EMPTY else (CROSS, NOUGHT) for cell in cells.tolist()]
-        possible = [each for each in product(*choices) if _may_be(each, result)]
+        possible = [*product(*choices)]
+        for mark in (CROSS, NOUGHT):
+            if result in (mark, DRAWN):
+                possible = [e for e in possible if bool(lines_of(e, mark)) == (result == mark)]
     found: dict[int, tuple[int, ...]] = {}
     for each in possible:
         found.setdefault(each.count(CROSS) - each.count(NOUGHT), each)
@@ -190,15 +187,9 @@ def fillings(field: int, *, dead: bool) -> dict[int, tuple[int, ...]]:
 
 
 @lru_cache(1 << 16)
-def lines_of(cells: tuple[int, ...], mark: int) -> tuple[tuple[int, int, int], ...]:
+def lines_of(cells: tuple[int, ...], mark: int) -> tuple[list[int], ...]:
     """Return the lines that a mark has."""
     return tuple(line for line in LINES if all(cells[spot] == mark for spot in line))
-
-
-def _may_be(cells: tuple[int, ...], result: int) -> bool:
-    if result == DRAWN:
-        return not lines_of(cells, CROSS) and not lines_of(cells, NOUGHT)
-    return bool(lines_of(cells, result))
 
 
 @cache

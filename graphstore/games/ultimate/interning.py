@@ -37,7 +37,9 @@ class Interned:
             slots, fresh = _claim(keys, ids)
             kept[slots[fresh]] = rows[fresh]
             self._count += int(np.count_nonzero(fresh))  # twice where an id is new twice: no harm
-            wrong = _differ(kept.take(slots, axis=0), rows)
+            # Two numbers at a time are compared quicker.
+            pairs = np.ascontiguousarray(rows).view(np.uint32)
+            wrong = (kept.take(slots, axis=0).view(np.uint32) != pairs).any(axis=1)
         if wrong.any():
             raise RulesError(
                 f"{self._game}: two positions share the id {ids[wrong.argmax()]}; "
@@ -81,13 +83,6 @@ class Interned:
 
 def _vacant(size: int, width: int) -> tuple[Ints, Rows]:
     return np.full(size, VACANT, dtype=np.int64), np.zeros((size, width), dtype=np.uint16)
-
-
-def _differ(one: Rows, other: Rows) -> NDArray[np.bool_]:
-    """Return which rows are not equal; two numbers at a time, which is quicker."""
-    pairs = [np.ascontiguousarray(rows).view(np.uint32) for rows in (one, other)]
-    different: NDArray[np.bool_] = (pairs[0] != pairs[1]).any(axis=1)
-    return different
 
 
 def _claim(keys: Ints, ids: Ints) -> tuple[Ints, NDArray[np.bool_]]:

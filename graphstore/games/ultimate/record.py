@@ -43,11 +43,12 @@ class Record(NamedTuple):
     def pack(self) -> bytes:
         """Return the 25 bytes."""
         self.check()
+        best = NO_MOVE if self.best_move is None else self.best_move // 9 << 4 | self.best_move % 9
         values = [
             int(self.to_move == CROSS),
             NO_FIELD if self.active == ANY else self.active,
             EVALUATIONS.index(self.evaluation),
-            NO_MOVE if self.best_move is None else _nibbles(self.best_move),
+            best,
             *[CODES[each] for each in (*self.spots, *self.results)],
         ]
         bits = 0
@@ -90,12 +91,23 @@ class Record(NamedTuple):
 
     def check(self) -> None:
         """Refuse a record that contradicts itself under any rules."""
-        self._check_ranges()
+        right = (
+            self.to_move in (CROSS, NOUGHT)
+            and self.active in range(SPOTS + 1)
+            and self.evaluation in EVALUATIONS
+            and (self.best_move is None or self.best_move in range(SPOTS * SPOTS))
+            and len(self.spots) == SPOTS * SPOTS
+            and len(self.results) == SPOTS
+            and {*self.spots} <= {0, CROSS, NOUGHT}
+            and {*self.results} <= {0, CROSS, NOUGHT, DRAWN}
+        )
+        if not right:  # only a record made by hand
+            raise EncodingError("a number of the record is out of its range")
         self.contents(dead=False)
-        count = [self.spots.count(mark) for mark in (CROSS, NOUGHT)]
-        if count[0] - count[1] != self.to_move - 1:
+        n_x, n_o = self.spots.count(CROSS), self.spots.count(NOUGHT)
+        if n_x - n_o != self.to_move - 1:
             raise EncodingError(
-                f"{count[0]} X and {count[1]} O cannot be with {'.XO'[self.to_move]} to move: X "
+                f"{n_x} X and {n_o} O cannot be with {'.XO'[self.to_move]} to move: X "
                 "begins and turns alternate"
             )
         won = [bool(lines_of(self.results, side)) for side in (CROSS, NOUGHT)]
@@ -138,21 +150,6 @@ class Record(NamedTuple):
             raise EncodingError(f"the best move is {_place(self.best_move)}, in a dead field")
         return found
 
-    def _check_ranges(self) -> None:
-        """Refuse numbers that have no code, which only a record made by hand can hold."""
-        right = (
-            self.to_move in (CROSS, NOUGHT)
-            and self.active in range(SPOTS + 1)
-            and self.evaluation in EVALUATIONS
-            and (self.best_move is None or self.best_move in range(SPOTS * SPOTS))
-            and len(self.spots) == SPOTS * SPOTS
-            and len(self.results) == SPOTS
-            and {*self.spots} <= {0, CROSS, NOUGHT}
-            and {*self.results} <= {0, CROSS, NOUGHT, DRAWN}
-        )
-        if not right:
-            raise EncodingError("a number of the record is out of its range")
-
 
 def _split(bits: int) -> Iterator[int]:
     """Yield the fields of a record, the first one first."""
@@ -160,10 +157,6 @@ def _split(bits: int) -> Iterator[int]:
     for width in WIDTHS:
         left -= width
         yield bits >> left & (1 << width) - 1
-
-
-def _nibbles(move: int) -> int:
-    return move // SPOTS << 4 | move % SPOTS
 
 
 def _place(at: int) -> str:

@@ -205,9 +205,8 @@ _OUTCOMES = np.array([[IN_PLAY] * 2, [WIN, LOSS], [LOSS, WIN], [DRAW] * 2], dtyp
 def _legal(rows: Rows) -> NDArray[np.bool_]:
     """Return bool[n, 9, 9]: which spots of which fields may be played."""
     legal = tables().free.take(rows[:, :STATE], axis=0)
-    active = rows[:, STATE] >> 1 & 15
-    chosen = (active == np.arange(SPOTS)[:, np.newaxis]) | (active == ANY)
-    legal &= chosen.T[:, :, np.newaxis]
+    active = (rows[:, STATE] >> 1 & 15)[:, np.newaxis]
+    legal &= ((active == np.arange(SPOTS)) | (active == ANY))[:, :, np.newaxis]
     return legal
 
 

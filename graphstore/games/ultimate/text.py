@@ -94,16 +94,16 @@ def read(text: str, *, dead: bool, game: str) -> Board:
                 f"{shown(text)} does not end in the active field, 0 to 8 or any, and whose turn it "
                 f"is; {_FORM}"
             )
-        active = end["field"] or end["plain"]
-        fields = [
-            _field(each, at, dead=dead, game=game)
-            for at, each in enumerate(_words(typed[: end.start()], text))
-        ]
-        board = Board(
-            tuple(each.field for each in fields),
-            ANY if active.startswith("ANY") else _active(active),
-            MARKS.index(end["side"]),
-        )
+        words = enumerate(_words(typed[: end.start()], text))
+        fields = [_field(word, at, dead=dead, game=game) for at, word in words]
+        said = end["field"] or end["plain"]
+        free = said.startswith("ANY")
+        if not free and said not in [*"012345678"]:
+            raise ActiveFieldError(
+                f"there is no field {said[:9]}; the active field is 0 to 8, or any"
+            )
+        numbers = tuple(each.field for each in fields)
+        board = Board(numbers, ANY if free else int(said), MARKS.index(end["side"]))
     check(board, fields)
     return board
 
@@ -111,9 +111,8 @@ def read(text: str, *, dead: bool, game: str) -> Board:
 def check(board: Board, fields: list[Contents]) -> None:
     """Refuse a position that cannot be, where that can be told."""
     known, mover = tables(), CROSS + NOUGHT - board.turn  # who has just moved
-    won = [
-        lines_of(tuple(known.result[list(board.fields)].tolist()), side) for side in (CROSS, NOUGHT)
-    ]
+    result = tuple(known.result[list(board.fields)].tolist())
+    won = [lines_of(result, side) for side in (CROSS, NOUGHT)]
     if all(won):
         raise BothSidesWonError("X and O both have three fields in a line; the first ones end it")
     if won[board.turn - 1]:
@@ -138,7 +137,9 @@ def check(board: Board, fields: list[Contents]) -> None:
             raise ActiveFieldError(
                 "every field can be played in, so the last move must have led to one: say which"
             )
-    if not any(_may_hold(field, spot, mover) for field in board.fields for spot in leads):
+    codes = known.codes[list(board.fields)].tolist()
+    shifts = [2 * (SPOTS - 1 - spot) for spot in leads]
+    if not any(code >> shift & 3 in (mover, EITHER) for code in codes for shift in shifts):
         spots = f"spot {leads[0]}" if len(leads) == 1 else f"one of the spots {leads}"
         raise ActiveFieldError(
             f"{MARKS[mover]} moved last, but has no mark on {spots} of any field to lead there"
@@ -160,13 +161,6 @@ def _check_counts(board: Board, fields: list[Contents]) -> None:
             f"X has {said} more marks than O, which with {MARKS[board.turn]} to move must be "
             f"{wanted}: X begins and turns alternate"
         )
-
-
-def _may_hold(field: int, spot: int, mark: int) -> bool:
-    """Return whether a field may have a player's mark on a spot."""
-    code = int(tables().codes[field])
-    cell = code >> 2 * (SPOTS - 1 - spot) & 3
-    return cell in (mark, EITHER)
 
 
 def _words(board: str, text: str) -> list[str]:
@@ -226,14 +220,6 @@ def _field(word: str, at: int, *, dead: bool, game: str) -> Contents:
         return contents(Field(cells, result), dead=dead)
     except EncodingError as error:
         raise PlayAfterWinError(f"field {at}: {error}") from error
-
-
-def _active(digits: str) -> int:
-    if len(digits) != 1 or digits == "9":
-        raise ActiveFieldError(
-            f"there is no field {digits[:9]}; the active field is 0 to 8, or any"
-        )
-    return int(digits)
 
 
 def _spots(field: int) -> str:
