@@ -31,7 +31,6 @@ class Family(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What stands before the parameters."""
         return self.usage.partition("(")[0]
 
 

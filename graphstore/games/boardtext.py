@@ -50,7 +50,8 @@ def read_cells(text: str, *, rows: int, columns: int, marks: str, game: str) -> 
         raise WrongSizeError(f"{shown(text)} is {len(text):,} characters long; {size}")
     plain = text.replace("\r\n", "\n").translate(_spelling(marks))
     lines = plain.removeprefix("\n").removesuffix("\n").replace("/", "\n").split("\n")
-    for character in "".join(line for line in lines if not _is_ruler(line)):
+    others = [line for line in lines if not _is_ruler(line)]
+    for character in "".join(others):
         if character not in marks + SIGNS + " |":
             raise UnknownCharacterError(
                 f"{character!r} is not a cell of {game}; write {', '.join(marks)} and . for empty"
@@ -59,7 +60,6 @@ def read_cells(text: str, *, rows: int, columns: int, marks: str, game: str) -> 
         cells = _picture(lines, rows, columns)
     else:
         cells = _rows(lines, rows, columns)
-        others = [line for line in lines if not _is_ruler(line)]
         if cells is None and "-" not in "".join(others):  # rulers between or around the rows
             cells = _rows(others, rows, columns)
         if cells is None and "/" not in plain:
@@ -98,15 +98,14 @@ def write_cells(
 
 def plain_cells(
     texts: Sequence[str], *, rows: int, columns: int, marks: str, tails: Sequence[str] = ("",)
-) -> tuple[Codes, Codes, NDArray[np.bool_]] | None:
-    """Return cells and tails, as `write_cells` takes them, and which texts it would write so.
-
-    None if a text has another length, or there are none.
-    """
+) -> tuple[Codes, Codes, NDArray[np.bool_]]:
+    """Return cells and tails, as `write_cells` takes them, and which texts it would write so."""
     width = rows * (columns + 1) - 1
     joined = "".join(texts)
     if not joined.isascii() or {*map(len, texts)} != {width + len(tails[0])}:
-        return None
+        none = np.zeros(len(texts), dtype=np.int8)
+        cells = np.zeros((len(texts), rows * columns), dtype=np.int8)
+        return cells, none, none.astype(np.bool_)
     letters = np.frombuffer(joined.encode(), dtype=np.uint8).reshape(len(texts), -1)
     known = np.full(128, -1, dtype=np.int8)
     known[[*marks.encode()]] = np.arange(len(marks))
@@ -152,13 +151,11 @@ class TwoMasks:
             cells[:, cell] = ((first & bit) != 0) + 2 * ((second & bit) != 0).view(np.int8)
         return write_cells(cells, **self._form, which=which)
 
-    def plain(self, texts: Sequence[str]) -> tuple[Ints, Ints, Codes, NDArray[np.bool_]] | None:
+    def plain(self, texts: Sequence[str]) -> tuple[Ints, Ints, Codes, NDArray[np.bool_]]:
         """Return the masks, the tails, and which texts are plain; see `plain_cells`."""
-        found = plain_cells(texts, **self._form)
-        if found is None:
-            return None
-        first, second = ((found[0] == number) @ self._bits for number in (1, 2))
-        return first, second, *found[1:]
+        cells, which, right = plain_cells(texts, **self._form)
+        first, second = ((cells == number) @ self._bits for number in (1, 2))
+        return first, second, which, right
 
 
 def _letters(texts: Sequence[str]) -> NDArray[np.uint8]:

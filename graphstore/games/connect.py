@@ -98,13 +98,11 @@ class Connect(ArrayGame):
 
     @in_blocks
     def canonical(self, positions: Ints) -> Ints:
-        least: Ints = np.minimum(positions, self.mirror(positions))
-        return least
+        return np.minimum(positions, self.mirror(positions))
 
     @in_blocks
     def orbits(self, positions: Ints) -> Ints:
-        orbits: Ints = np.where(self.mirror(positions) == positions, 1, 2)
-        return orbits
+        return np.where(self.mirror(positions) == positions, 1, 2)
 
     def mirror(self, positions: Ints) -> Ints:
         """Return int64[n]: every position with its columns in reverse order."""
@@ -117,11 +115,8 @@ class Connect(ArrayGame):
         filled = self._filled(positions)
         return self._text.write(filled & positions, filled & ~positions)
 
-    def _plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]] | None:
-        found = self._text.plain(texts)
-        if found is None:
-            return None
-        x, o, _, right = found
+    def _plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]]:
+        x, o, _, right = self._text.plain(texts)
         filled: Ints = x | o
         n_x, n_o = np.bitwise_count(x), np.bitwise_count(o)
         x_last = n_x == n_o + 1

@@ -76,11 +76,8 @@ class Grid(SymmetricGame):
     def texts(self, positions: Ints) -> list[str]:
         return self._text.write(*self.symmetry.split(positions))
 
-    def _plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]] | None:
-        found = self._text.plain(texts)
-        if found is None:
-            return None
-        x, o, _, right = found
+    def _plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]]:
+        x, o, _, right = self._text.plain(texts)
         n_x, n_o = np.bitwise_count(x), np.bitwise_count(o)
         x_last = n_x == n_o + 1
         right &= (n_x == n_o) | x_last
@@ -109,10 +106,10 @@ class Grid(SymmetricGame):
         """Return the position of a text; it must be reachable from the empty board."""
         x, o = self._text.read(text, game=self.name)
         check_counts(x, o)
-        x_lines, o_lines = ([line for line in self.lines if line & mask == line] for mask in (x, o))
-        last, other = ("X", "O") if x.bit_count() > o.bit_count() else ("O", "X")
-        lines, others = (x_lines, o_lines) if last == "X" else (o_lines, x_lines)
-        if others:
+        x_last = x.bit_count() > o.bit_count()
+        last, other, made, made_before = ("X", "O", x, o) if x_last else ("O", "X", o, x)
+        lines = [line for line in self.lines if line & made == line]
+        if any(line & made_before == line for line in self.lines):
             raise line_fault(other, lasts=bool(lines))
         if reduce(and_, lines, self.full) == 0:
             raise PlayAfterWinError(

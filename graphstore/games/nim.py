@@ -75,12 +75,12 @@ class Nim(ArrayGame):
         sizes = read_heaps(text, starts=self.heaps.tolist(), game=self.name)
         return int(self._pack(np.array([sizes]))[0])
 
-    def _plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]] | None:
+    def _plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]]:
         try:
             sizes = np.array(",".join(texts).split(","), dtype=np.int64)
             sizes = sizes.reshape(len(texts), len(self.heaps))
         except (ValueError, OverflowError):
-            return None
+            return super()._plain(texts)
         positions = self._pack(sizes)
         same = np.array(self.texts(positions), dtype=object) == np.array(texts, dtype=object)
         return positions, same & (sizes <= self.heaps).all(axis=1)
@@ -104,12 +104,10 @@ class Nim(ArrayGame):
         return heap * int(10**self._digits) + take
 
     def _pack(self, sizes: Ints) -> Ints:
-        packed: Ints = (sizes << self._shift).sum(axis=1)
-        return packed
+        return np.asarray((sizes << self._shift).sum(axis=1))
 
     def _unpack(self, positions: Ints) -> Ints:
-        sizes: Ints = (positions[:, np.newaxis] >> self._shift) & self._mask
-        return sizes
+        return np.asarray((positions[:, np.newaxis] >> self._shift) & self._mask)
 
 
 def nim(heap: int | str, *more: int | str) -> Nim:

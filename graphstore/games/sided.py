@@ -113,12 +113,9 @@ class SidedBoard(BoardSymmetry):
             raise told
         return *told, 1 + self.marks.index(said["side"][0].upper())
 
-    def plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]] | None:
+    def plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]]:
         """Return positions, and which texts are written as `texts` does; see `TwoMasks.plain`."""
-        found = self._text.plain(texts)
-        if found is None:
-            return None
-        first, second, side, right = found
+        first, second, side, right = self._text.plain(texts)
         return self.join(first, second, side + np.int8(1)), right
 
     def _attempt(self, text: str, game: str) -> tuple[int, int] | PositionError:
@@ -143,6 +140,6 @@ class SidedGame(SymmetricGame):
     def texts(self, positions: Ints) -> list[str]:
         return self.symmetry.texts(positions)
 
-    def _plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]] | None:
-        found = self.symmetry.plain(texts)
-        return None if found is None else (found[0], found[1] & (self.faults(found[0]) == 0))
+    def _plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]]:
+        positions, right = self.symmetry.plain(texts)
+        return positions, right & (self.faults(positions) == 0)

@@ -56,13 +56,11 @@ class Vanishing(ArrayGame):
         return images
 
     def canonical(self, positions: Ints) -> Ints:
-        least: Ints = self.images(positions).min(axis=0)
-        return least
+        return np.asarray(self.images(positions).min(axis=0))
 
     def orbits(self, positions: Ints) -> Ints:
         images = self.images(positions)
-        orbits: Ints = len(images) // (images == positions).sum(axis=0)
-        return orbits
+        return np.asarray(len(images) // (images == positions).sum(axis=0))
 
     def texts(self, positions: Ints) -> list[str]:
         """Return rows from the top, in which a mark's letter is its rank by age.
@@ -97,11 +95,9 @@ class Vanishing(ArrayGame):
             raise PlayAfterWinError(f"{line} are a line, yet {marks[-1]} was played after it")
         return int((slots << SHIFTS).sum())
 
-    def _plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]] | None:
-        found = plain_cells(texts, rows=ROWS, columns=COLUMNS, marks="." + MARKS)
-        if found is None:
-            return None
-        age = found[0].astype(np.int64)
+    def _plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]]:
+        cells, _, _ = plain_cells(texts, rows=ROWS, columns=COLUMNS, marks="." + MARKS)
+        age = cells.astype(np.int64)
         since = np.count_nonzero(age, axis=1)[:, np.newaxis] - age  # moves that came after it
         moves = np.where(age > 0, np.arange(1, CELLS + 1) << 4 * np.maximum(since, 0), 0)
         positions: Ints = np.bitwise_or.reduce(moves, axis=1)
@@ -115,14 +111,12 @@ class Vanishing(ArrayGame):
         image[:, 1 : CELLS + 1] = 1 + np.array(board_permutations(rows=ROWS, columns=COLUMNS))
         three = np.arange(2**12)
         old, middle, new = (image[:, (three >> shift) & 15] << shift for shift in (8, 4, 0))
-        images: Ints = old | middle | new
-        return images
+        return old | middle | new
 
 
 def _moves(positions: Ints) -> Ints:
     """Return int64[n, 6]: the moves, the newest first, each the cell and 1 more, or 0."""
-    moves: Ints = (positions[:, np.newaxis] >> SHIFTS) & 15
-    return moves
+    return (positions[:, np.newaxis] >> SHIFTS) & 15
 
 
 def _has_line(moves: Ints) -> NDArray[np.bool_]:

@@ -82,8 +82,7 @@ def merged(cells: Codes, result: Codes, *, dead: bool) -> Ints:
     decided = (result != 0)[:, np.newaxis]
     filled = decided if dead else decided & (cells != EMPTY)
     spots = np.where(filled, EITHER, cells).astype(np.int64)
-    codes: Ints = (result.astype(np.int64) << 18) | (spots << SHIFTS).sum(axis=1)
-    return codes
+    return np.asarray((result.astype(np.int64) << 18) | (spots << SHIFTS).sum(axis=1))
 
 
 def results(cells: Codes) -> Codes:
@@ -127,8 +126,7 @@ def number(code: int) -> int:
 
 def cells_of(codes: Ints) -> Codes:
     """Return int8[n, 9]: what is on the spots."""
-    cells: Codes = ((codes[:, np.newaxis] >> SHIFTS) & 3).astype(np.int8)
-    return cells
+    return ((codes[:, np.newaxis] >> SHIFTS) & 3).astype(np.int8)
 
 
 @cache

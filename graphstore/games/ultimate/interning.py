@@ -30,15 +30,13 @@ class Interned:
         return self._count
 
     def add(self, ids: Ints, rows: Rows) -> None:
-        """Keep every row under its id."""
         with self._lock:
             self._make_room(len(ids))
             keys, kept = self._kept
             slots, fresh = _claim(keys, ids)
             kept[slots[fresh]] = rows[fresh]
             self._count += int(np.count_nonzero(fresh))  # twice where an id is new twice: no harm
-            # Two numbers at a time are compared quicker.
-            pairs = np.ascontiguousarray(rows).view(np.uint32)
+            pairs = np.ascontiguousarray(rows).view(np.uint32)  # two at a time is quicker
             wrong = (kept.take(slots, axis=0).view(np.uint32) != pairs).any(axis=1)
         if wrong.any():
             raise RulesError(
@@ -62,8 +60,7 @@ class Interned:
                     f"{ids[pending[missing.argmax()]]}; read its text first"
                 )
             pending = pending[found != ids[pending]]
-        rows: Rows = kept.take(slots, axis=0)
-        return rows
+        return kept.take(slots, axis=0)
 
     def _make_room(self, more: int) -> None:
         """Let at most half of the slots be taken."""

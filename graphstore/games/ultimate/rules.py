@@ -86,8 +86,7 @@ class Ultimate(ArrayGame):
 
     def orbits(self, positions: Ints) -> Ints:
         same = image_ids(self._met.rows(positions)) == positions[:, np.newaxis]
-        orbits: Ints = len(SYMMETRIES) // same.sum(axis=1)
-        return orbits
+        return np.asarray(len(SYMMETRIES) // same.sum(axis=1))
 
     def texts(self, positions: Ints) -> list[str]:
         """Return the fields, the active one, and the side to move.
