@@ -62,7 +62,7 @@ def pack32(positions: ArrayLike) -> Ints:
     array = _integers(positions, "position", bits=2 * _GAME.cells)
     wrong = array.ravel()[~member(array.ravel(), _reachable())]
     if wrong.size:
-        raise EncodingError(f"{wrong[0]} is no position of tic-tac-toe: {_fault(int(wrong[0]))}")
+        raise EncodingError(f"{wrong[0]} is not a position of tic-tac-toe: {_fault(int(wrong[0]))}")
     return _pack(array)
 
 

@@ -130,7 +130,7 @@ def mnk(m: int, n: int, k: int, variant: str = "") -> Grid:
     """
     check_whole("mnk", m=m, n=n, k=k)
     if variant not in ("", "misere"):
-        raise GameNameError(f"mnk: {variant!r} is no variant; the one there is is misere")
+        raise GameNameError(f"mnk: {variant!r} is not a variant; the only one is misere")
     if m * n > MAX_CELLS:
         raise GameNameError(
             f"mnk: {m} columns by {n} rows are {m * n} cells, too many; "

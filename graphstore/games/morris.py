@@ -146,11 +146,11 @@ def morris(variant: str, *options: str) -> Morris:
     'morris(diagonals)'
     """
     if variant not in VARIANTS:
-        raise GameNameError(f"morris: {variant!r} is no variant; choose {', '.join(VARIANTS)}")
+        raise GameNameError(f"morris: {variant!r} is not a variant; choose {', '.join(VARIANTS)}")
     for option in options:
         if option not in (*STUCK, STRAIGHT):
             known = ", ".join((*STUCK, STRAIGHT))
-            raise GameNameError(f"morris: {option!r} is no option; choose among {known}")
+            raise GameNameError(f"morris: {option!r} is not an option; choose among {known}")
     ends = set(options) & set(STUCK)
     if len(ends) > 1:
         raise GameNameError(f"morris: stuck is {' and '.join(sorted(ends))}; choose one of them")

@@ -1,8 +1,8 @@
 """What the rules of a game must answer: `Game`, in arrays, and `PlainGame`, for one position.
 
-A *position* is a board as a person sees it; inside the package it is an integer in [0, 2**63).
+A *position* is a board as the user sees it; inside the package it is an integer in [0, 2**63).
 Every verb of `Game` takes a whole array of positions, so that a built-in game is explored by
-numpy. `PlainGame` lets a person write the rules for one position and supplies the arrays.
+numpy. `PlainGame` takes rules for one position and supplies the arrays.
 """
 
 import inspect
@@ -96,14 +96,10 @@ class Game(Protocol):
         """Return int64[n]: how many positions each one's symmetry class holds."""
 
     def texts(self, positions: Ints) -> list[str]:
-        """Return each position as a person would write it; `read` takes it back."""
+        """Return each position as a user would write it; `read` takes it back."""
 
     def read(self, text: str) -> int:
-        """Return the position that a person typed, in the orientation that they typed.
-
-        Raises:
-            PositionError: it is not a position of this game; the leaf says why.
-        """
+        """Return the position that was typed, in that orientation; raise a PositionError if none."""
 
     def read_many(self, texts: Sequence[str]) -> Ints:
         """Return int64[n], `read` of every text; raises what `read` raises."""
@@ -124,7 +120,7 @@ class NamesMoves(Protocol):
 
 
 def move_text(game: Game | None, move: int) -> str:
-    """Return what people call a move: the name that the game has for it, else its number."""
+    """Return the name that the game has for a move, else its number."""
     if not isinstance(game, NamesMoves):
         return str(move)
     try:

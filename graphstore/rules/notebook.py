@@ -18,7 +18,7 @@ def or_none(show: Callable[[T], str | None]) -> Callable[[T], str | None]:
     def shown(thing: T) -> str | None:
         try:
             return show(thing)
-        except Exception:  # the rules that a picture asks may be anybody's
+        except Exception:  # the rules may be the user's
             return None
 
     return shown

@@ -89,7 +89,7 @@ class OpenSpielGame(PlainGame):
                     if self._by_text.setdefault(self.text(child), child) is child:
                         self._queue.append(child)
         if text not in self._by_text:
-            raise PositionError(f"{shown(text)} is no position that play of {self.name} reaches")
+            raise PositionError(f"{shown(text)} is not a position that play of {self.name} reaches")
         return self._by_text[text]
 
     def _place(self, state: Any, mover: int) -> _Place:

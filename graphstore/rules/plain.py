@@ -68,10 +68,7 @@ class PlainGame:
 
     @cached_property
     def rules(self) -> str:
-        """A digest of the file that defines the class and of the modules beside it that it imports.
-
-        It is ``unknown`` where there is no file.
-        """
+        """A digest of the class's file and the modules beside it that it imports, or ``unknown``."""
         return self._digest(sources.digest)
 
     @cached_property
@@ -118,7 +115,7 @@ class PlainGame:
         return ()
 
     def text(self, position: Position) -> str:
-        """Return the position as a person would write it; different positions must differ."""
+        """Return the position as a user would write it; different positions must differ."""
         return plain_text(position)
 
     def parse(self, text: str) -> Position:
@@ -222,11 +219,7 @@ class PlainGame:
         return np.array([not _is_id(self._position(key)) for key in positions.tolist()], np.bool_)
 
     def spelled(self, positions: Ints) -> list[str]:
-        """Return `texts` for rules that have not met the positions, and will parse them.
-
-        Raises:
-            RulesError: `parse` does not give a position back from its text.
-        """
+        """Return `texts`; refuse those that `parse` does not give the position back from."""
         texts = []
         for key in positions.tolist():
             position = self._position(key)
@@ -399,11 +392,7 @@ def plain_text(position: Hashable) -> str:
 
 
 def plain_value(text: str, *, like: Hashable) -> Position:
-    """Return the value that a text of `plain_text` spells; a str game reads it as it is.
-
-    Raises:
-        ValueError: the text is not a Python literal.
-    """
+    """Return the value that a text of `plain_text` spells; a str game reads it as it is."""
     if isinstance(like, str):
         return text
     try:

@@ -65,7 +65,7 @@ class BoardSymmetry:
         return positions >> self.cells, positions & (2**self.cells - 1)
 
     def _image(self, which: NDArray[np.intp] | slice, masks: Ints) -> Ints:
-        """Return each mask under the symmetry whose number stands beside it, or under a slice."""
+        """Return each mask under the symmetry whose number stands beside it, or under all."""
         low = masks & (2**self._width - 1)
         image: Ints = self._tables[0][which, low].astype(np.int64)
         if len(self._tables) == 2:

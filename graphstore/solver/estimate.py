@@ -100,7 +100,7 @@ def _follow(positions: Sequence[int], max_plies: int | None) -> tuple[float, int
 
 
 def about(estimate: Estimate) -> str:
-    """Return the number of states as a person would say it, with its range."""
+    """Return the number of states rounded, with its range."""
     if estimate.complete:
         return f"{int(estimate.states):,}"
     if math.isinf(estimate.states):
@@ -128,7 +128,7 @@ def machine_memory() -> int:
 
 
 def sized(number: float) -> str:
-    """Return a number of bytes as a person would say it.
+    """Return a number of bytes, rounded, with its unit.
 
     >>> sized(282_644_480), sized(float("inf"))
     ('280 MB', 'no end of bytes')

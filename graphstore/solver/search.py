@@ -139,7 +139,7 @@ def _value(
 
 
 def _read(game: Game, position: str | int) -> int:
-    """Return the packed position that a person means."""
+    """Return the packed position that the user means."""
     if isinstance(position, str):
         if position.strip() == START:
             return int(game.start_states()[0])

@@ -224,9 +224,9 @@ def ultimate(*options: int | str) -> Ultimate:
     """Return ultimate tic-tac-toe under the rules ``open``, ``closed`` or ``closed, count``."""
     rules, *count = options or ("",)
     if rules not in RULES:
-        raise GameNameError(f"ultimate: {rules!r} are no rules; choose {' or '.join(RULES)}")
+        raise GameNameError(f"ultimate: {rules!r} is not a rule set; choose {' or '.join(RULES)}")
     if count not in ([], ["count"]):
-        raise GameNameError(f"ultimate: {count[-1]!r} is no option; the one there is is count")
+        raise GameNameError(f"ultimate: {count[-1]!r} is not an option; the only one is count")
     if count and rules != "closed":
         raise GameNameError("ultimate: only the closed rules can count fields; leave count out")
     return Ultimate(dead=rules == "closed", count=bool(count))
