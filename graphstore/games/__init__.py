@@ -1,9 +1,8 @@
 """The built-in games: one file of rules a family, listed here once.
 
 In comes a name such as ``mnk(4,4,4)``; out comes a `Game`. `find_game` also finds rules in files,
-modules and OpenSpiel (see `rules.loading`). `boardtext`, `movetext` and `heaps` read what people
-type; `encodings` and `ultimate.record` are integers and bytes of other programs. A new game is a
-new file here and one line in `FAMILIES`.
+modules and OpenSpiel. `boardtext` and `heaps` read what users type; `encodings` and
+`ultimate.record` are formats of other programs. A new game is a new file and a line in `FAMILIES`.
 
 >>> find_game("mnk(4,4,4)").name
 'mnk(4,4,4)'
@@ -20,30 +19,18 @@ from graphstore.games.ultimate import rules as ultimate
 from graphstore.rules import loading, openspiel
 from graphstore.rules.game import Game
 
-Parameter = int | str
-
 
 class Family(NamedTuple):
-    """Games that share their rules and differ in parameters.
+    """Games that share their rules and differ in parameters."""
 
-    Attributes:
-        usage: the name with its parameters, as help shows it.
-        about: one line on the rules.
-        examples: names that build in seconds.
-        make: the game of given parameters; raises GameNameError or TypeError.
-        large: names too large to build from the start: they are read, played on, and built from
-            a late position.
-    """
-
-    usage: str
+    usage: str  # the name with its parameters, as help shows it
     about: str
-    examples: tuple[str, ...]
-    make: Callable[..., Game]
-    large: tuple[str, ...] = ()
+    examples: tuple[str, ...]  # names that build in seconds
+    make: Callable[..., Game]  # raises GameNameError, or TypeError for a wrong number of parameters
+    large: tuple[str, ...] = ()  # names too large to build, except from a late position
 
     @property
     def name(self) -> str:
-        """What stands before the parameters."""
         return self.usage.partition("(")[0]
 
 
@@ -70,7 +57,7 @@ FAMILIES = (
         "vanishing",
         "three in a row on three by three with three marks each: a fourth makes the oldest vanish",
         ("vanishing",),
-        vanishing.vanishing,
+        vanishing.Vanishing,
     ),
     Family(
         "morris(variant[,stuck][,straight])",
@@ -140,20 +127,12 @@ def find_game(name: str) -> Game:
 
 
 def rules_of(game: Game | str) -> Game:
-    """Return the rules that were given, or those of the game whose name was given.
-
-    Raises:
-        GameNameError: it is neither.
-    """
+    """Return the rules that were given, or those of the game whose name was given."""
     return game if isinstance(game, Game) else find_game(game)
 
 
 def find_builtin(name: str) -> Game | None:
-    """Return the built-in game of a name, or None; this runs no code but the package's own.
-
-    Raises:
-        GameNameError: parameters that it cannot have.
-    """
+    """Return the built-in game of a name, or None; this runs no code but the package's own."""
     match = _NAME.fullmatch(name)
     families = {family.name: family for family in FAMILIES}
     if match is None or match["family"].lower() not in families:
@@ -190,18 +169,14 @@ def warn_of_other_rules(rules: Game, where: str, name: str, version: str, hint: 
 
 
 def given_or_builtin(name: str, rules: Game | None) -> Game:
-    """Return the rules of a game: those given, else the built-in ones.
-
-    Raises:
-        RulesMissingError: the game is not built in and no rules were given.
-    """
+    """Return the rules of a game: those given, else the built-in ones."""
     found = rules or find_builtin(name)
     if found is None:
         raise RulesMissingError(f"{name} is not built in; add --rules FILE.py:NAME (rules=)")
     return found
 
 
-def _parameter(text: str, family: Family) -> Parameter:
+def _parameter(text: str, family: Family) -> int | str:
     text = text.strip().lower()
     if re.fullmatch(r"[0-9]{1,9}", text):
         return int(text)

@@ -1,4 +1,4 @@
-"""What the families share: the verbs that most answer alike, and the faults that most name."""
+"""What the families share: verbs that most answer alike, and errors that several raise."""
 
 import re
 from collections.abc import Sequence
@@ -48,20 +48,14 @@ class ArrayGame(Game):
         return np.ones(len(positions), dtype=np.int64)
 
     def read_many(self, texts: Sequence[str]) -> Ints:
-        found = self._plain(texts)
-        if found is None:
-            return np.array([self.read(text) for text in texts], dtype=np.int64)
-        positions, right = found
+        positions, right = self._plain(texts)
         for row in np.flatnonzero(~right).tolist():
             positions[row] = self.read(texts[row])  # another spelling, or not a position
         return positions
 
-    def _plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]] | None:
-        """Return the position of each text, and whether it is one and is written as `texts` does.
-
-        None if not even the lengths are right.
-        """
-        return None
+    def _plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]]:
+        """Return the position of each text, and whether it is written as `texts` does."""
+        return np.zeros(len(texts), dtype=np.int64), np.zeros(len(texts), dtype=np.bool_)
 
     def board(self, position: int) -> str:
         return self.texts(np.array([position]))[0].replace("/", "\n")
@@ -80,11 +74,7 @@ class SymmetricGame(ArrayGame):
 
 
 def check_whole(family: str, /, *, least: int = 1, **parameters: object) -> None:
-    """Refuse parameters of a family that are not whole numbers, or too small.
-
-    Raises:
-        GameNameError: one is not.
-    """
+    """Refuse parameters of a family that are not whole numbers, or too small."""
     for name, value in parameters.items():
         if not isinstance(value, int) or value < least:
             raise GameNameError(
@@ -93,11 +83,7 @@ def check_whole(family: str, /, *, least: int = 1, **parameters: object) -> None
 
 
 def check_counts(x: int, o: int) -> None:
-    """Refuse masks that do not have as many X as O, or one more.
-
-    Raises:
-        ImpossibleCountsError: they do not.
-    """
+    """Refuse masks that do not have as many X as O, or one more."""
     n_x, n_o = x.bit_count(), o.bit_count()
     if n_x - n_o not in (0, 1):
         raise ImpossibleCountsError(
@@ -107,11 +93,9 @@ def check_counts(x: int, o: int) -> None:
 
 
 def line_fault(other: str, *, lasts: bool) -> PositionError:
-    """Return the error for a board on which the player who did not move last has a line.
+    """Return the error for a board on which `other`, who did not move last, has a line.
 
-    Args:
-        other: the mark of that player, X or O.
-        lasts: whether the player who moved last has a line, too.
+    `lasts` is whether the player who moved last has a line, too.
     """
     if lasts:
         return BothSidesWonError("X and O both have a line; the first one ends the game")
@@ -120,18 +104,10 @@ def line_fault(other: str, *, lasts: bool) -> PositionError:
 
 
 def read_pair(text: str, *, how: str, cells: int = 10**9) -> tuple[int, int]:
-    """Return the two numbers of a move that is written with a hyphen between them.
+    """Return the two numbers, of cells if `cells` is given, of a move with a hyphen between them.
 
     >>> read_pair("1-5", how="write FROM-TO, such as 0-4")
     (1, 5)
-
-    Args:
-        text: what was typed.
-        how: what the error says of the right way.
-        cells: how many cells there are, where the numbers are cells.
-
-    Raises:
-        MoveError: it is not two such numbers.
     """
     pair = re.fullmatch(r"([0-9]{1,9})-([0-9]{1,9})", text)
     if pair is None:

@@ -1,4 +1,4 @@
-"""Boards as people type them: read into one character a cell, written row by row.
+"""Boards as users type them: read into one character a cell, written row by row.
 
 The text form is rows from the top with ``/`` between them. Also read are
 
@@ -50,7 +50,8 @@ def read_cells(text: str, *, rows: int, columns: int, marks: str, game: str) -> 
         raise WrongSizeError(f"{shown(text)} is {len(text):,} characters long; {size}")
     plain = text.replace("\r\n", "\n").translate(_spelling(marks))
     lines = plain.removeprefix("\n").removesuffix("\n").replace("/", "\n").split("\n")
-    for character in "".join(line for line in lines if not _is_ruler(line)):
+    others = [line for line in lines if not _is_ruler(line)]
+    for character in "".join(others):
         if character not in marks + SIGNS + " |":
             raise UnknownCharacterError(
                 f"{character!r} is not a cell of {game}; write {', '.join(marks)} and . for empty"
@@ -58,7 +59,9 @@ def read_cells(text: str, *, rows: int, columns: int, marks: str, game: str) -> 
     if "|" in plain:
         cells = _picture(lines, rows, columns)
     else:
-        cells = _rows(lines, rows, columns) or _ruled(lines, rows, columns)
+        cells = _rows(lines, rows, columns)
+        if cells is None and "-" not in "".join(others):  # rulers between or around the rows
+            cells = _rows(others, rows, columns)
         if cells is None and "/" not in plain:
             cells = _filled(lines, rows, columns)
     if cells is None:
@@ -78,15 +81,9 @@ def write_cells(
     tails: Sequence[str] = ("",),
     which: Codes | None = None,
 ) -> list[str]:
-    """Return the text of every board.
+    """Return the text of every board, from int8[n, rows * columns] of indices into `marks`.
 
-    Args:
-        cells: int8[n, rows * columns], indices into `marks`.
-        rows: of the board.
-        columns: of the board.
-        marks: the characters, first the empty cell's.
-        tails: texts of one length that may stand after a board.
-        which: the number of each board's tail, int8[n]; if they are empty, None will do.
+    `tails` are texts of one length that may stand after a board, `which` the number of each's.
     """
     letters = np.frombuffer(marks.encode(), dtype=np.uint8)
     board = np.full((len(cells), rows, columns + 1), ord("/"), dtype=np.uint8)
@@ -101,15 +98,14 @@ def write_cells(
 
 def plain_cells(
     texts: Sequence[str], *, rows: int, columns: int, marks: str, tails: Sequence[str] = ("",)
-) -> tuple[Codes, Codes, NDArray[np.bool_]] | None:
-    """Return cells and tails, as `write_cells` takes them, and which texts it would write so.
-
-    None if a text has another length, or there are none.
-    """
+) -> tuple[Codes, Codes, NDArray[np.bool_]]:
+    """Return cells and tails, as `write_cells` takes them, and which texts it would write so."""
     width = rows * (columns + 1) - 1
     joined = "".join(texts)
     if not joined.isascii() or {*map(len, texts)} != {width + len(tails[0])}:
-        return None
+        none = np.zeros(len(texts), dtype=np.int8)
+        cells = np.zeros((len(texts), rows * columns), dtype=np.int8)
+        return cells, none, none.astype(np.bool_)
     letters = np.frombuffer(joined.encode(), dtype=np.uint8).reshape(len(texts), -1)
     known = np.full(128, -1, dtype=np.int8)
     known[[*marks.encode()]] = np.arange(len(marks))
@@ -123,15 +119,7 @@ def plain_cells(
 
 
 class TwoMasks:
-    """The text of a board whose cells have the marks of two players, each a mask.
-
-    Args:
-        rows: of the board.
-        columns: of the board.
-        bits: int64[cells], of every cell in a mask.
-        marks: the players'.
-        tails: see `write_cells`.
-    """
+    """The text of a board of two masks, one a player; `bits` are those of the cells in a mask."""
 
     def __init__(
         self,
@@ -163,13 +151,11 @@ class TwoMasks:
             cells[:, cell] = ((first & bit) != 0) + 2 * ((second & bit) != 0).view(np.int8)
         return write_cells(cells, **self._form, which=which)
 
-    def plain(self, texts: Sequence[str]) -> tuple[Ints, Ints, Codes, NDArray[np.bool_]] | None:
+    def plain(self, texts: Sequence[str]) -> tuple[Ints, Ints, Codes, NDArray[np.bool_]]:
         """Return the masks, the tails, and which texts are plain; see `plain_cells`."""
-        found = plain_cells(texts, **self._form)
-        if found is None:
-            return None
-        first, second = ((found[0] == number) @ self._bits for number in (1, 2))
-        return first, second, *found[1:]
+        cells, which, right = plain_cells(texts, **self._form)
+        first, second = ((cells == number) @ self._bits for number in (1, 2))
+        return first, second, which, right
 
 
 def _letters(texts: Sequence[str]) -> NDArray[np.uint8]:
@@ -201,12 +187,6 @@ def _rows(lines: Sequence[str], rows: int, columns: int) -> str | None:
         return "".join(full)
     cells = [line[::2] for line in lines]
     return "".join(cells) if apart and not signs and _fit(cells, rows, columns) else None
-
-
-def _ruled(lines: Sequence[str], rows: int, columns: int) -> str | None:
-    """Read rows that have rulers, but no bars, between or around them."""
-    others = [line for line in lines if not _is_ruler(line)]
-    return None if "-" in "".join(others) else _rows(others, rows, columns)
 
 
 def _filled(lines: Sequence[str], rows: int, columns: int) -> str | None:

@@ -1,10 +1,8 @@
 """Connect Four and its kin: stones fall to the lowest free cell of a column, k in a row wins.
 
-A position packs a field of h + 1 bits a column, column 0 the most significant. From its low end
-up a field has a bit for each stone, 1 where it is X's, then a marker bit 1 above the top stone.
-X moves first, so the number of stones tells whose turn it is. A stone falls by one addition: the
-marker itself for O, twice that for X. A mask of stones has the same fields, and as no stone is
-on a field's top bit, no line that shifts find runs over an edge of the board.
+docs/games.md has the packing. A stone falls by one addition: the marker above the top stone itself
+for O, twice that for X. A mask of stones has the same fields as a position, and as no stone is on
+a field's top bit, no line that shifts find runs over an edge of the board.
 """
 
 from collections.abc import Callable, Sequence
@@ -56,14 +54,15 @@ class Connect(ArrayGame):
         self.bits = rows + 1
         self.bottom = sum(1 << self.bits * column for column in range(columns))
         self.full = self.bottom * (2**rows - 1)  # the mask of all cells
+        # The bits of every column.
+        self._fields = [2**self.bits - 1 << self.bits * at for at in reversed(range(columns))]
+        row, column = np.divmod(np.arange(rows * columns), columns)
+        cells: Ints = 1 << (self.bits * (columns - 1 - column) + rows - 1 - row)
+        self._text = TwoMasks(rows=rows, columns=columns, bits=cells)
         up, across = in_a_row <= rows, in_a_row <= columns  # whether a line fits
-        fits = {
-            1: up,
-            self.bits: across,
-            self.bits + 1: up and across,
-            self.bits - 1: up and across,
-        }
-        self.steps = [step for step in fits if fits[step]]  # from a cell of a line to the next
+        along = [1] * up + [self.bits] * across
+        diagonal = [self.bits + 1, self.bits - 1] * (up and across)
+        self.steps = list(dict.fromkeys(along + diagonal))  # from a cell of a line to the next
 
     def start_states(self) -> Ints:
         return np.array([self.bottom], dtype=np.int64)
@@ -99,13 +98,11 @@ class Connect(ArrayGame):
 
     @in_blocks
     def canonical(self, positions: Ints) -> Ints:
-        least: Ints = np.minimum(positions, self.mirror(positions))
-        return least
+        return np.minimum(positions, self.mirror(positions))
 
     @in_blocks
     def orbits(self, positions: Ints) -> Ints:
-        orbits: Ints = np.where(self.mirror(positions) == positions, 1, 2)
-        return orbits
+        return np.where(self.mirror(positions) == positions, 1, 2)
 
     def mirror(self, positions: Ints) -> Ints:
         """Return int64[n]: every position with its columns in reverse order."""
@@ -118,22 +115,8 @@ class Connect(ArrayGame):
         filled = self._filled(positions)
         return self._text.write(filled & positions, filled & ~positions)
 
-    def read(self, text: str) -> int:
-        """Return the position of a text; the board must look as if it came about by play.
-
-        The numbers of stones, lines and a last stone are checked, not in which order stones fell.
-        So a board can be read that play does not reach: of connect(3,3,3) 724 are read and 694
-        reached. No database holds the others.
-        """
-        x, o = self._text.read(text, game=self.name)
-        self._check(x, o)
-        return x | ((x | o) + self.bottom)
-
-    def _plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]] | None:
-        found = self._text.plain(texts)
-        if found is None:
-            return None
-        x, o, _, right = found
+    def _plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]]:
+        x, o, _, right = self._text.plain(texts)
         filled: Ints = x | o
         n_x, n_o = np.bitwise_count(x), np.bitwise_count(o)
         x_last = n_x == n_o + 1
@@ -147,23 +130,6 @@ class Connect(ArrayGame):
         """Draw the board; the last line numbers the columns."""
         numbers = "".join(str(column % 10) for column in range(self.columns))
         return f"{super().board(position)}\n{numbers}"
-
-    @cached_property
-    def _cells(self) -> Ints:
-        """The bit of every cell in a mask of stones, row by row from the top."""
-        row, column = np.divmod(np.arange(self.rows * self.columns), self.columns)
-        bits: Ints = 1 << (self.bits * (self.columns - 1 - column) + self.rows - 1 - row)
-        return bits
-
-    @cached_property
-    def _text(self) -> TwoMasks:
-        return TwoMasks(rows=self.rows, columns=self.columns, bits=self._cells)
-
-    @cached_property
-    def _fields(self) -> tuple[int, ...]:
-        """The bits of every column."""
-        field = 2**self.bits - 1
-        return tuple(field << self.bits * column for column in reversed(range(self.columns)))
 
     @cached_property
     def _swaps(self) -> list[tuple[int, int, int]]:
@@ -211,8 +177,13 @@ class Connect(ArrayGame):
             found = found | (last != 0) & (self._runs(stones & ~last) == 0)
         return found
 
-    def _check(self, x: int, o: int) -> None:
-        """Refuse masks that no play leads to."""
+    def read(self, text: str) -> int:
+        """Return the position of a text; the board must look as if it came about by play.
+
+        The order in which stones fell is not checked, so a board can be read that play does not
+        reach: of connect(3,3,3) 724 are read and 694 reached.
+        """
+        x, o = self._text.read(text, game=self.name)
         check_counts(x, o)
         filled, n_x, n_o = x | o, x.bit_count(), o.bit_count()
         for column, field in enumerate(self._fields):
@@ -234,6 +205,7 @@ class Connect(ArrayGame):
                 f"{n_x} X and {n_o} O say that {mover} moved last, "
                 f"yet no {mover} is on top of a column"
             )
+        return x | (filled + self.bottom)
 
 
 def _odd(masks: Ints) -> Ints:
@@ -246,9 +218,6 @@ def connect(w: int, h: int, k: int = 4) -> Connect:
 
     >>> connect(7, 6).name, connect(5, 4, 3).name
     ('connect(7,6)', 'connect(5,4,3)')
-
-    Raises:
-        GameNameError: a parameter is out of range.
     """
     check_whole("connect", w=w, h=h, k=k)
     if w * (h + 1) > MAX_BITS:

@@ -8,8 +8,8 @@ Bit 8 of a mask is the top-left cell, then row by row. The fields of the *32-bit
 - bit 27, turn: 0 X, 1 O, changing sides after the last move too;
 - bits 26..18, X's mask; bits 17..9, O's mask; bits 8..0, vacancy, the mask of the empty cells.
 
-All functions take an integer or an array of any shape and return int64 of that shape, like the
-rest of this package: as int32 a state that goes on would be negative.
+All functions take an integer or an array of any shape, and return int64 of that shape: as int32 a
+state that goes on would be negative. They raise EncodingError, which says what is wrong.
 """
 
 from functools import cache
@@ -34,9 +34,6 @@ def to_masks(positions: ArrayLike) -> tuple[Ints, Ints]:
     >>> x, o = to_masks(0b110000000_000010000)
     >>> f"{x:09b} {o:09b}"
     '110000000 000010000'
-
-    Raises:
-        EncodingError: not integers of 18 bits.
     """
     return _GAME.symmetry.split(_integers(positions, "position", bits=2 * _GAME.cells))
 
@@ -46,9 +43,6 @@ def from_masks(x: ArrayLike, o: ArrayLike) -> Ints:
 
     >>> int(from_masks(0b110000000, 0b000010000)) == 0b110000000_000010000
     True
-
-    Raises:
-        EncodingError: not integers of 9 bits, or a cell in both masks.
     """
     x = _integers(x, "mask of X", bits=_GAME.cells)
     o = _integers(o, "mask of O", bits=_GAME.cells)
@@ -64,14 +58,11 @@ def pack32(positions: ArrayLike) -> Ints:
 
     >>> int(pack32(0))
     2147484159
-
-    Raises:
-        EncodingError: an integer that is no position of tic-tac-toe.
     """
     array = _integers(positions, "position", bits=2 * _GAME.cells)
     wrong = array.ravel()[~member(array.ravel(), _reachable())]
     if wrong.size:
-        raise EncodingError(f"{wrong[0]} is no position of tic-tac-toe: {_fault(int(wrong[0]))}")
+        raise EncodingError(f"{wrong[0]} is not a position of tic-tac-toe: {_fault(int(wrong[0]))}")
     return _pack(array)
 
 
@@ -80,9 +71,6 @@ def unpack32(states: ArrayLike) -> Ints:
 
     >>> tictactoe().texts(unpack32([2147484159, 404500960]))
     ['.../.../...', '.../.OO/XXX']
-
-    Raises:
-        EncodingError: a state whose bits contradict each other or the rules; it says which.
     """
     array = _integers(states, "state", bits=32)
     state = array.ravel()
@@ -163,11 +151,7 @@ def _integers(values: ArrayLike, what: str, *, bits: int) -> Ints:
     wrong = f"is not a {what}, an integer of {bits} bits"
     try:
         array = np.asarray(values)
-    except (
-        ValueError,
-        TypeError,
-        OverflowError,
-    ) as error:  # lists of several lengths, and the like
+    except (ValueError, TypeError, OverflowError) as error:  # lists of several lengths
         raise EncodingError(f"{shown(str(values))} {wrong}") from error
     if array.size == 0:
         return np.zeros(array.shape, dtype=np.int64)

@@ -2,18 +2,16 @@
 
 A position packs two masks of one bit a cell, cell 0 (top left, then row by row) the most
 significant, X's mask above O's. X moves first, so the numbers of marks tell whose turn it is.
-Misère: the player who completes a line has lost.
 """
 
 from collections.abc import Sequence
 from functools import cached_property, reduce
 from operator import and_
-from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphstore.errors import GameNameError, PlayAfterWinError, PositionError
+from graphstore.errors import GameNameError, PlayAfterWinError
 from graphstore.games.base import SymmetricGame, check_counts, check_whole, line_fault
 from graphstore.games.boardtext import TwoMasks
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Codes, Ints, Moves
@@ -21,21 +19,6 @@ from graphstore.rules.symmetry import BoardSymmetry
 
 MAX_CELLS = 31  # two masks must fit into a signed 64-bit integer
 FEW = 64  # masks for which one comparison with all lines is faster than a loop over the lines
-BitT = TypeVar("BitT", int, Ints)
-
-
-class Classification(NamedTuple):
-    """What a board is.
-
-    Attributes:
-        kind: ``invalid``, ``in play`` or ``over``.
-        winner: ``X`` or ``O`` if it is over and not drawn, else None.
-        reason: why it is invalid, else None.
-    """
-
-    kind: Literal["invalid", "in play", "over"]
-    winner: Literal["X", "O"] | None = None
-    reason: str | None = None
 
 
 class Grid(SymmetricGame):
@@ -54,6 +37,8 @@ class Grid(SymmetricGame):
         self.max_plies = self.cells
         self.shape = (rows, columns)
         self.symmetry = BoardSymmetry(rows=rows, columns=columns)
+        self._bits: Ints = 1 << np.arange(self.cells - 1, -1, -1, dtype=np.int64)  # of the cells
+        self._text = TwoMasks(rows=rows, columns=columns, bits=self._bits)
 
     @cached_property
     def lines(self) -> tuple[int, ...]:
@@ -63,8 +48,10 @@ class Grid(SymmetricGame):
         for row, column in np.ndindex(self.rows, self.columns):
             for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
                 if row + down * (k - 1) < self.rows and -1 <= column + right * k <= self.columns:
-                    cells = [(row + i * down) * self.columns + column + i * right for i in range(k)]
-                    lines.add(sum({self._bit(cell) for cell in cells}))
+                    cells = (
+                        row * self.columns + column + np.arange(k) * (down * self.columns + right)
+                    )
+                    lines.add(int(self._bits[cells].sum()))
         return tuple(sorted(lines))
 
     def expand(self, positions: Ints) -> Moves:
@@ -89,41 +76,14 @@ class Grid(SymmetricGame):
     def texts(self, positions: Ints) -> list[str]:
         return self._text.write(*self.symmetry.split(positions))
 
-    def read(self, text: str) -> int:
-        """Return the position of a text; it must be reachable from the empty board."""
-        x, o = self._text.read(text, game=self.name)
-        self._check(x, o)
-        return x << self.cells | o
-
-    def _plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]] | None:
-        found = self._text.plain(texts)
-        if found is None:
-            return None
-        x, o, _, right = found
+    def _plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]]:
+        x, o, _, right = self._text.plain(texts)
         n_x, n_o = np.bitwise_count(x), np.bitwise_count(o)
         x_last = n_x == n_o + 1
         right &= (n_x == n_o) | x_last
         right &= np.where(x_last, ~self.has_line(o), ~self.has_line(x))
         right &= self._common_cell(np.where(x_last, x, o))
         return x << self.cells | o, right
-
-    def classify(self, text: str) -> Classification:
-        """Return whether a board is invalid, in play, or over, and who has won.
-
-        >>> tictactoe().classify("XXX/OO./...")
-        Classification(kind='over', winner='X', reason=None)
-        """
-        try:
-            position = np.array([self.read(text)])
-        except PositionError as error:
-            return Classification("invalid", reason=str(error))
-        outcome = int(self.outcomes(position)[0])
-        if outcome == IN_PLAY:
-            return Classification("in play")
-        if outcome == DRAW:
-            return Classification("over")
-        x_moves = self.turns(position)[0] == 1
-        return Classification("over", winner="X" if (outcome == WIN) == x_moves else "O")
 
     def has_line(self, masks: Ints) -> NDArray[np.bool_]:
         """Return whether each mask holds k cells in a row."""
@@ -142,34 +102,24 @@ class Grid(SymmetricGame):
             common &= np.where((masks & line) == line, line, self.full)
         return np.not_equal(common, 0)
 
-    def _check(self, x: int, o: int) -> None:
-        """Refuse masks that no play leads to."""
+    def read(self, text: str) -> int:
+        """Return the position of a text; it must be reachable from the empty board."""
+        x, o = self._text.read(text, game=self.name)
         check_counts(x, o)
-        x_lines, o_lines = ([line for line in self.lines if line & mask == line] for mask in (x, o))
-        last, other = ("X", "O") if x.bit_count() > o.bit_count() else ("O", "X")
-        lines, others = (x_lines, o_lines) if last == "X" else (o_lines, x_lines)
-        if others:
+        x_last = x.bit_count() > o.bit_count()
+        last, other, made, made_before = ("X", "O", x, o) if x_last else ("O", "X", o, x)
+        lines = [line for line in self.lines if line & made == line]
+        if any(line & made_before == line for line in self.lines):
             raise line_fault(other, lasts=bool(lines))
         if reduce(and_, lines, self.full) == 0:
             raise PlayAfterWinError(
                 f"{last} has lines without a common cell, so play went on after the first"
             )
-
-    @cached_property
-    def _bits(self) -> Ints:
-        """The mask of every cell."""
-        return self._bit(np.arange(self.cells, dtype=np.int64))
-
-    @cached_property
-    def _text(self) -> TwoMasks:
-        return TwoMasks(rows=self.rows, columns=self.columns, bits=self._bits)
+        return x << self.cells | o
 
     @cached_property
     def _lines(self) -> Ints:
         return np.array(self.lines, dtype=np.int64)
-
-    def _bit(self, cell: BitT) -> BitT:
-        return 1 << (self.cells - 1 - cell)
 
 
 def mnk(m: int, n: int, k: int, variant: str = "") -> Grid:
@@ -177,13 +127,10 @@ def mnk(m: int, n: int, k: int, variant: str = "") -> Grid:
 
     >>> mnk(3, 3, 3, "misere").name
     'mnk(3,3,3,misere)'
-
-    Raises:
-        GameNameError: a parameter is out of range.
     """
     check_whole("mnk", m=m, n=n, k=k)
     if variant not in ("", "misere"):
-        raise GameNameError(f"mnk: {variant!r} is no variant; the one there is is misere")
+        raise GameNameError(f"mnk: {variant!r} is not a variant; the only one is misere")
     if m * n > MAX_CELLS:
         raise GameNameError(
             f"mnk: {m} columns by {n} rows are {m * n} cells, too many; "

@@ -1,4 +1,4 @@
-"""Heaps as people type them: ``3,4,5``, ``3 4 5``, ``(3, 4, 5)`` or ``[3, 4, 5]``."""
+"""Heaps as users type them: ``3,4,5``, ``3 4 5``, ``(3, 4, 5)`` or ``[3, 4, 5]``."""
 
 import re
 from collections.abc import Sequence
@@ -15,11 +15,6 @@ def read_heaps(text: str, *, starts: Sequence[int], game: str) -> list[int]:
 
     >>> read_heaps("(1, 0, 5)", starts=(3, 4, 5), game="this")
     [1, 0, 5]
-
-    Raises:
-        UnknownCharacterError: there is more than digits, commas, spaces and brackets.
-        WrongSizeError: the number of heaps is another.
-        HeapTooHighError: a heap has more than it started with.
     """
     example = ",".join(map(str, starts))
     inside = text.strip()

@@ -1,8 +1,6 @@
 """Hexapawn: pawns of chess on w columns by h rows; the first to reach the far side wins.
 
-A position is a `graphstore.games.sided.SidedBoard`'s. White begins, on the bottom row, and moves
-up; Black is on the top row. A pawn goes one step ahead to an empty cell, or takes one step
-diagonally ahead; a player without a move has lost. Martin Gardner's game of 1962 has 3 by 3 cells.
+A position is a `graphstore.games.sided.SidedBoard`'s. White begins, moving up.
 """
 
 from collections.abc import Sequence
@@ -43,12 +41,9 @@ class Hexapawn(SidedGame):
         self.rows = rows
         self.max_plies = 2 * columns * (rows - 2) + 1  # every pawn before the last row, one on it
         cells = np.arange(rows * columns).reshape(rows, columns)
-        both = [tuple(view.ravel().tolist()) for view in (cells, cells[:, ::-1])]
+        both = dict.fromkeys(tuple(view.ravel().tolist()) for view in (cells, cells[:, ::-1]))
         self.symmetry = SidedBoard(
-            rows=rows,
-            columns=columns,
-            players=self.players,
-            permutations=list(dict.fromkeys(both)),
+            rows=rows, columns=columns, players=self.players, permutations=[*both]
         )
         bits = self.symmetry.bits
         self._rows = bits[cells].sum(axis=1).tolist()
@@ -79,9 +74,8 @@ class Hexapawn(SidedGame):
     def read(self, text: str) -> int:
         """Return the position of a text.
 
-        The board must look as if it came about by play: the numbers of pawns and of their moves
-        and the rows they reached are checked, no more. So a board can be read that play does not
-        reach: of hexapawn(3,3) 2,531 are, 135 of them reached. A database lacks the others.
+        The numbers of pawns and of their moves and the rows they reached are checked. So a board
+        can be read that play does not reach: of hexapawn(3,3) 2,531 are, 135 of them reached.
         """
         white, black, turn = self.symmetry.read(text, game=self.name)
         if not turn:
@@ -183,9 +177,6 @@ def hexapawn(w: int, h: int) -> Hexapawn:
 
     >>> hexapawn(3, 3).name
     'hexapawn(3,3)'
-
-    Raises:
-        GameNameError: a parameter is out of range.
     """
     check_whole("hexapawn", w=w)
     check_whole("hexapawn", least=3, h=h)

@@ -1,8 +1,7 @@
 """Three men's morris: place three men each, then move them; a line of three wins at any time.
 
-A position is a `graphstore.games.sided.SidedBoard`'s; X begins. Men in hand are those not on the
-board. The variant says where a man may move; a player who cannot move is stuck. With diagonal
-lines nobody is ever stuck: all reachable positions were looked at.
+A position is a `graphstore.games.sided.SidedBoard`'s; men in hand are those not on the board. With
+diagonal lines nobody is ever stuck: all reachable positions were looked at.
 """
 
 import numpy as np
@@ -139,24 +138,19 @@ class Morris(SidedGame):
 def morris(variant: str, *options: str) -> Morris:
     """Return three men's morris.
 
-    Args:
-        variant: ``orthogonal``: a man moves one step along a row or column; ``diagonals``: also
-            along the board's two diagonals; ``king``: to any neighbour; ``flying``: anywhere.
-        options: what a player who is stuck has, ``loss`` by default, ``draw`` or ``pass``; and
-            ``straight``: a line is a row or a column, not a diagonal.
+    A man moves one step along a row or column if `variant` is ``orthogonal``; ``diagonals``: also
+    along the two diagonals; ``king``: to any neighbour; ``flying``: anywhere. Options are what a
+    player who is stuck has, ``loss``, ``draw`` or ``pass``, and ``straight``: diagonals do not win.
 
     >>> morris("diagonals", "loss").name
     'morris(diagonals)'
-
-    Raises:
-        GameNameError: there is no such variant or option.
     """
     if variant not in VARIANTS:
-        raise GameNameError(f"morris: {variant!r} is no variant; choose {', '.join(VARIANTS)}")
+        raise GameNameError(f"morris: {variant!r} is not a variant; choose {', '.join(VARIANTS)}")
     for option in options:
         if option not in (*STUCK, STRAIGHT):
             known = ", ".join((*STUCK, STRAIGHT))
-            raise GameNameError(f"morris: {option!r} is no option; choose among {known}")
+            raise GameNameError(f"morris: {option!r} is not an option; choose among {known}")
     ends = set(options) & set(STUCK)
     if len(ends) > 1:
         raise GameNameError(f"morris: stuck is {' and '.join(sorted(ends))}; choose one of them")

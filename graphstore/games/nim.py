@@ -1,10 +1,8 @@
 """Nim: take any number from one heap; who takes the last has won, or has lost in misère.
 
 A position packs a field of bits a heap, wide enough for what the heap starts with, heap 1 the
-most significant. The heaps of a game stand in ascending order of their starts. A position is any
-arrangement in which no heap is higher than it started; its state is the one in ascending order.
-So the positions of all states are what play reaches, the product of start + 1 over the heaps.
-Whose turn it is is no part of a position.
+most significant. The heaps of a game stand in ascending order of their starts, those of a state in
+ascending order.
 """
 
 from collections.abc import Sequence
@@ -22,11 +20,7 @@ MAX_HEAP = 999_999  # so that a move fits into 32 bits
 
 
 class Nim(ArrayGame):
-    """A game of nim. Make one with `nim`.
-
-    A move is the number of the heap, from 1, and then what is taken, in as many digits as the
-    highest heap has: 23 takes 3 from heap 2 in nim(3,4,5), 203 does so in nim(3,4,15).
-    """
+    """A game of nim. Make one with `nim`. Move 203 takes 3 from heap 2 in nim(3,4,15)."""
 
     def __init__(self, name: str, *, heaps: Sequence[int], misere: bool) -> None:
         self.name = name
@@ -62,9 +56,7 @@ class Nim(ArrayGame):
         orbits, of_run, run = np.ones((3, len(positions)), dtype=np.int64)
         for rank in range(len(self.heaps)):  # a heap takes any free place that is high enough
             size = falling[:, rank]
-            first = (
-                size != falling[:, rank - 1] if rank else np.ones(len(positions), dtype=np.bool_)
-            )
+            first = size != (falling[:, rank - 1] if rank else -1)
             orbits = np.where(first, orbits * of_run, orbits)
             of_run, run = np.where(first, 1, of_run), np.where(first, 1, run + 1)
             places = len(self.heaps) - np.searchsorted(self.heaps, size) - rank
@@ -83,12 +75,12 @@ class Nim(ArrayGame):
         sizes = read_heaps(text, starts=self.heaps.tolist(), game=self.name)
         return int(self._pack(np.array([sizes]))[0])
 
-    def _plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]] | None:
+    def _plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]]:
         try:
             sizes = np.array(",".join(texts).split(","), dtype=np.int64)
             sizes = sizes.reshape(len(texts), len(self.heaps))
         except (ValueError, OverflowError):
-            return None
+            return super()._plain(texts)
         positions = self._pack(sizes)
         same = np.array(self.texts(positions), dtype=object) == np.array(texts, dtype=object)
         return positions, same & (sizes <= self.heaps).all(axis=1)
@@ -112,26 +104,17 @@ class Nim(ArrayGame):
         return heap * int(10**self._digits) + take
 
     def _pack(self, sizes: Ints) -> Ints:
-        packed: Ints = (sizes << self._shift).sum(axis=1)
-        return packed
+        return np.asarray((sizes << self._shift).sum(axis=1))
 
     def _unpack(self, positions: Ints) -> Ints:
-        sizes: Ints = (positions[:, np.newaxis] >> self._shift) & self._mask
-        return sizes
+        return np.asarray((positions[:, np.newaxis] >> self._shift) & self._mask)
 
 
 def nim(heap: int | str, *more: int | str) -> Nim:
-    """Return nim with the given heaps; their order does not matter.
-
-    Args:
-        heap: what is in a heap.
-        more: what is in the others; ``misere`` at the end: who takes the last has lost.
+    """Return nim with the given heaps in any order; ``misere`` at the end: the last taker loses.
 
     >>> nim(5, 3, 4, "misere").name
     'nim(3,4,5,misere)'
-
-    Raises:
-        GameNameError: a parameter is out of range.
     """
     misere = more[-1:] == ("misere",)
     heaps: list[int] = []

@@ -1,7 +1,6 @@
 """Boards of two colours that do not show whose turn it is: it is packed and written beside them.
 
-A position packs the side to move (0 for player 1) above player 1's mask, and that above player
-2's. The text is that of the board, a space, and the letter of the side to move: ``XO./.X./... O``.
+A position packs the side to move (0 for player 1) above player 1's mask, and that above player 2's.
 """
 
 import re
@@ -31,11 +30,7 @@ class UnreachableError(PositionError):
 class SidedBoard(BoardSymmetry):
     """Positions of a board with the side to move, at most 31 cells: packing, images and text.
 
-    Args:
-        rows: of the board.
-        columns: of the board.
-        players: what they are called; the first letters are their men.
-        permutations: the symmetries, cell -> its image, identity first; by default all.
+    The first letters of the players are their men.
     """
 
     def __init__(
@@ -47,18 +42,12 @@ class SidedBoard(BoardSymmetry):
         permutations: list[tuple[int, ...]] | None = None,
     ) -> None:
         super().__init__(rows=rows, columns=columns, permutations=permutations)
-        self.rows = rows
-        self.columns = columns
-        self.players = players
         self.marks = "".join(player[0].upper() for player in players)
         self.full = 2**self.cells - 1
         self.bits: Ints = 1 << np.arange(self.cells - 1, -1, -1, dtype=np.int64)
+        tails = [f" {mark}" for mark in self.marks]
         self._text = TwoMasks(
-            rows=rows,
-            columns=columns,
-            bits=self.bits,
-            marks=self.marks,
-            tails=[f" {mark}" for mark in self.marks],
+            rows=rows, columns=columns, bits=self.bits, marks=self.marks, tails=tails
         )
         self._said = re.compile(
             rf"(?P<comma>[,;:]\s*|\s)(?P<side>{'|'.join((*players, *self.marks))})"
@@ -67,7 +56,6 @@ class SidedBoard(BoardSymmetry):
         )
 
     def split(self, positions: Ints) -> tuple[Ints, Ints]:
-        """Return the masks of player 1 and of player 2."""
         return (positions >> self.cells) & self.full, positions & self.full
 
     def turns(self, positions: Ints) -> Codes:
@@ -92,26 +80,18 @@ class SidedBoard(BoardSymmetry):
         return self.join(first, second, (3 - turns).astype(np.int8))
 
     def positions(self, positions: Ints) -> Ints:
-        """Return int64[order, n]: every position under every symmetry."""
-        return super().positions(positions) | self._turn_bit(positions)
+        return super().positions(positions) | positions & 1 << 2 * self.cells
 
     def canonical(self, positions: Ints) -> Ints:
-        """Return int64[n]: the smallest image of every position."""
-        return super().canonical(positions) | self._turn_bit(positions)
+        return super().canonical(positions) | positions & 1 << 2 * self.cells
 
     def texts(self, positions: Ints) -> list[str]:
-        """Return the text of every position."""
         return self._text.write(*self.split(positions), self.turns(positions) - 1)
 
     def read(self, text: str, *, game: str) -> tuple[int, int, int]:
         """Return the masks, and the player to move: 0 where the text does not say.
 
-        The board is what `graphstore.games.boardtext.read_cells` takes. After it may stand a
-        player's letter or name, ``, O`` and ``O to move`` included.
-
-        Raises:
-            UnknownCharacterError: a character is neither a man, nor empty, nor part of a frame.
-            WrongSizeError: the cells do not make the board.
+        After the board may stand a player's letter or name, ``, O`` and ``O to move`` included.
         """
         end = text.rstrip()[-LONGEST_TURN:]
         said = self._said.search(end)
@@ -133,12 +113,9 @@ class SidedBoard(BoardSymmetry):
             raise told
         return *told, 1 + self.marks.index(said["side"][0].upper())
 
-    def plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]] | None:
+    def plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]]:
         """Return positions, and which texts are written as `texts` does; see `TwoMasks.plain`."""
-        found = self._text.plain(texts)
-        if found is None:
-            return None
-        first, second, side, right = found
+        first, second, side, right = self._text.plain(texts)
         return self.join(first, second, side + np.int8(1)), right
 
     def _attempt(self, text: str, game: str) -> tuple[int, int] | PositionError:
@@ -146,9 +123,6 @@ class SidedBoard(BoardSymmetry):
             return self._text.read(text, game=game)
         except PositionError as error:
             return error
-
-    def _turn_bit(self, positions: Ints) -> Ints:
-        return positions & (1 << 2 * self.cells)
 
 
 class SidedGame(SymmetricGame):
@@ -166,6 +140,6 @@ class SidedGame(SymmetricGame):
     def texts(self, positions: Ints) -> list[str]:
         return self.symmetry.texts(positions)
 
-    def _plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]] | None:
-        found = self.symmetry.plain(texts)
-        return None if found is None else (found[0], found[1] & (self.faults(found[0]) == 0))
+    def _plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]]:
+        positions, right = self.symmetry.plain(texts)
+        return positions, right & (self.faults(positions) == 0)

@@ -1,7 +1,6 @@
 """Subtraction games: one heap, from which one of the given numbers is taken in turn.
 
-Who cannot take any of them has lost, or has won in misère. A position is what is left; whose turn
-it is is no part of it.
+Who cannot take any has lost, or has won in misère. A position is what is left.
 """
 
 from collections.abc import Sequence
@@ -52,16 +51,10 @@ class Subtraction(ArrayGame):
 def subtraction(n: int, take: int, *more: int | str) -> Subtraction:
     """Return the game on a heap of n from which the given numbers may be taken.
 
-    Args:
-        n: what the heap starts with.
-        take: a number that may be taken.
-        more: others; ``misere`` at the end: who cannot take has won.
+    With ``misere`` at the end, who cannot take has won.
 
     >>> subtraction(21, 3, 2, 1).name
     'subtraction(21,1,2,3)'
-
-    Raises:
-        GameNameError: a parameter is out of range.
     """
     misere = more[-1:] == ("misere",)
     for value in (n, take, *more[: len(more) - misere]):

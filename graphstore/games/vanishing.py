@@ -1,10 +1,8 @@
 """Vanishing tic-tac-toe, also called infinite: three marks each, a fourth makes the oldest go.
 
 A position packs the last six moves, the newest lowest, four bits each: the cell and 1 more, or 0
-where there were fewer. As turns alternate these are all marks with their ages, the newest is of
-the player who just moved, and if they are six the oldest is of the player to move. It stays
-until that player has chosen a free cell, then it vanishes, and three in a row win. Who of the two
-began makes no difference by then, and no position tells. Play can go round in circles.
+where there were fewer. As turns alternate these are all marks with their ages. The newest is of
+the player who just moved; if they are six, the oldest is of the player to move.
 """
 
 from collections.abc import Sequence
@@ -34,7 +32,7 @@ class MarkOrderError(PositionError):
 
 
 class Vanishing(ArrayGame):
-    """Tic-tac-toe with marks that vanish. Make it with `vanishing`."""
+    """Tic-tac-toe with marks that vanish."""
 
     name = "vanishing"
     shape = (ROWS, COLUMNS)
@@ -58,18 +56,16 @@ class Vanishing(ArrayGame):
         return images
 
     def canonical(self, positions: Ints) -> Ints:
-        least: Ints = self.images(positions).min(axis=0)
-        return least
+        return np.asarray(self.images(positions).min(axis=0))
 
     def orbits(self, positions: Ints) -> Ints:
         images = self.images(positions)
-        orbits: Ints = len(images) // (images == positions).sum(axis=0)
-        return orbits
+        return np.asarray(len(images) // (images == positions).sum(axis=0))
 
     def texts(self, positions: Ints) -> list[str]:
         """Return rows from the top, in which a mark's letter is its rank by age.
 
-        >>> game = vanishing()
+        >>> game = Vanishing()
         >>> position = np.array([game.read("Ab./.C./...")])
         >>> game.texts(game.expand(position).child)[0]
         'Abd/.C./...'
@@ -99,11 +95,9 @@ class Vanishing(ArrayGame):
             raise PlayAfterWinError(f"{line} are a line, yet {marks[-1]} was played after it")
         return int((slots << SHIFTS).sum())
 
-    def _plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]] | None:
-        found = plain_cells(texts, rows=ROWS, columns=COLUMNS, marks="." + MARKS)
-        if found is None:
-            return None
-        age = found[0].astype(np.int64)
+    def _plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]]:
+        cells, _, _ = plain_cells(texts, rows=ROWS, columns=COLUMNS, marks="." + MARKS)
+        age = cells.astype(np.int64)
         since = np.count_nonzero(age, axis=1)[:, np.newaxis] - age  # moves that came after it
         moves = np.where(age > 0, np.arange(1, CELLS + 1) << 4 * np.maximum(since, 0), 0)
         positions: Ints = np.bitwise_or.reduce(moves, axis=1)
@@ -117,22 +111,15 @@ class Vanishing(ArrayGame):
         image[:, 1 : CELLS + 1] = 1 + np.array(board_permutations(rows=ROWS, columns=COLUMNS))
         three = np.arange(2**12)
         old, middle, new = (image[:, (three >> shift) & 15] << shift for shift in (8, 4, 0))
-        images: Ints = old | middle | new
-        return images
+        return old | middle | new
 
 
 def _moves(positions: Ints) -> Ints:
     """Return int64[n, 6]: the moves, the newest first, each the cell and 1 more, or 0."""
-    moves: Ints = (positions[:, np.newaxis] >> SHIFTS) & 15
-    return moves
+    return (positions[:, np.newaxis] >> SHIFTS) & 15
 
 
 def _has_line(moves: Ints) -> NDArray[np.bool_]:
     """Return whether each player's moves, three to a row, are three in a row on the board."""
     masks: Ints = ((1 << CELLS) >> moves & (2**CELLS - 1)).sum(axis=1)
     return BOARD.has_line(masks)
-
-
-def vanishing() -> Vanishing:
-    """Return vanishing tic-tac-toe."""
-    return Vanishing()

@@ -18,17 +18,11 @@ WORDS: Final = {WIN: "win", DRAW: "draw", LOSS: "loss"}
 
 
 class Board(NamedTuple):
-    """The cells of a position.
+    """The cells of a position."""
 
-    Attributes:
-        rows: from the top, of one length, one character a cell.
-        beside: what the text says beside the cells, such as whose turn it is.
-        block: (rows, columns) of the fields that the board consists of; of all of it, where none.
-    """
-
-    rows: tuple[str, ...]
-    beside: str
-    block: tuple[int, int]
+    rows: tuple[str, ...]  # from the top, of one length, one character a cell
+    beside: str  # what the text says beside the cells, such as whose turn it is
+    block: tuple[int, int]  # (rows, columns) of the fields of the board; of all of it, where none
 
     @property
     def columns(self) -> int:
@@ -42,25 +36,15 @@ class Board(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """A legal move as the board shows it.
-
-    Attributes:
-        move: as the rules number it.
-        name: what people call it.
-        cell: where it puts or brings a mark; None if no one cell tells.
-        source: the cell that it brings the mark from, or None.
-        value: for the player who makes it.
-        depth: moves that the winner needs after it; None in a draw.
-        position: what it leads to.
-    """
+    """A legal move as the board shows it."""
 
     move: int
     name: str
-    cell: int | None
-    source: int | None
-    value: int
-    depth: int | None
-    position: str
+    cell: int | None  # where it puts or brings a mark; None if no one cell tells
+    source: int | None  # the cell that it brings the mark from, or None
+    value: int  # for the player who makes it
+    depth: int | None  # moves that the winner needs after it; None in a draw
+    position: str  # what it leads to
 
     @property
     def label(self) -> str:
@@ -98,14 +82,7 @@ def board_of(text: str, game: Game | None = None) -> Board | None:
 def choices(
     game: Game | None, text: str, moves: Sequence[Any], name: Callable[[int], str] = str
 ) -> list[Choice]:
-    """Return the moves of a position, in the order given, with the cells that they concern.
-
-    Args:
-        game: its rules, if they are known.
-        text: the position.
-        moves: `graphstore.store.probe.Move` of each, in the orientation of the text.
-        name: what people call a move.
-    """
+    """Return each `graphstore.store.probe.Move` of a position with the cells that it concerns."""
     before = board_of(text, game)
     found = []
     for move in moves:
@@ -118,10 +95,9 @@ def choices(
 
 
 def images(game: Game, text: str) -> dict[str, str]:
-    """Return what a position becomes under the symmetries of its board, by what was done to it.
+    """Return the images of a position that are of the same state, by their symmetry.
 
-    Only what is a position of the same state; first the position itself, as ``same``. Several may
-    be the same text. A game whose text shows no rows has only ``same``.
+    First is the position itself, as ``same``. Several may be the same text.
     """
     found = {"same": text}
     board = board_of(text, game)
@@ -136,14 +112,9 @@ def images(game: Game, text: str) -> dict[str, str]:
     return found
 
 
-def padded(choice: Choice) -> str:
-    """Return the label of a move, as wide as most."""
-    return choice.label.ljust(3)
-
-
 def text_plain(text: str, *, shown: Sequence[Choice] = ()) -> str:
     """Return what `text_svg` draws as lines of text."""
-    return "\n".join([text, *(f"{padded(choice)}  {choice.name}" for choice in shown)])
+    return "\n".join([text, *(f"{choice.label:3}  {choice.name}" for choice in shown)])
 
 
 def plain(board: Board, *, shown: Sequence[Choice] = ()) -> str:
@@ -178,7 +149,7 @@ def _mirrored(rows: Sequence[str]) -> list[str]:
 
 def _turned(rows: Sequence[str]) -> list[str]:
     """A quarter turn clockwise."""
-    return ["".join(row[column] for row in reversed(rows)) for column in range(len(rows[0]))]
+    return ["".join(column) for column in zip(*reversed(rows), strict=True)]
 
 
 TURNS: Final[dict[str, Callable[[Sequence[str]], list[str]]]] = {
@@ -218,7 +189,7 @@ def _drawn(picture: str) -> Board | None:
 
 
 def _concerned(game: Game | None, before: Board | None, move: Any) -> tuple[int | None, int | None]:
-    """Return the cell where a move puts a mark, and the one that it comes from."""
+    """Return the `cell` and `source` of a `Choice`."""
     if game is not None and game.shape is not None:
         return move.move, None
     after = None if before is None else board_of(move.position, game)
@@ -231,10 +202,9 @@ def _concerned(game: Game | None, before: Board | None, move: Any) -> tuple[int 
     landed = filled if len(filled) == 1 else changed
     if len(landed) > 1:  # as where a whole field falls to a player
         landed = [cell for cell in landed if cell == _cell_by_fields(before, move.move)]
-    return (
-        landed[0] if len(landed) == 1 else None,
-        emptied[0] if len(emptied) == 1 and len(landed) == 1 else None,
-    )
+    if len(landed) != 1:
+        return None, None
+    return landed[0], emptied[0] if len(emptied) == 1 else None
 
 
 def _cell_by_fields(board: Board, move: int) -> int:
@@ -247,7 +217,7 @@ def _cell_by_fields(board: Board, move: int) -> int:
 
 
 def _state(game: Game, text: str) -> int | None:
-    """Return the state of a text, None if it is no position."""
+    """Return the state of a text, None if it is not a position."""
     try:
         position: Ints = np.array([game.read(text)], dtype=np.int64)
         return int(game.canonical(position)[0])

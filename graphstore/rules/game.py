@@ -1,8 +1,8 @@
 """What the rules of a game must answer: `Game`, in arrays, and `PlainGame`, for one position.
 
-A *position* is a board as a person sees it; inside the package it is an integer in [0, 2**63).
+A *position* is a board as the user sees it; inside the package it is an integer in [0, 2**63).
 Every verb of `Game` takes a whole array of positions, so that a built-in game is explored by
-numpy. `PlainGame` lets a person write the rules for one position and supplies the arrays.
+numpy. `PlainGame` takes rules for one position and supplies the arrays.
 """
 
 import inspect
@@ -43,17 +43,11 @@ def quiet(phase: str, done: int, total: int | None) -> None:
 
 
 class Moves(NamedTuple):
-    """All legal moves of an array of positions, ascending by parent, then by move.
+    """All m legal moves of an array of positions, ascending by parent, then by move."""
 
-    Attributes:
-        parent: int64[m], the index of the position in the array that was expanded.
-        move: int32[m], what was played, as the rules number it.
-        child: int64[m], the position it leads to, in the orientation of its parent.
-    """
-
-    parent: Ints
-    move: NDArray[np.int32]
-    child: Ints
+    parent: Ints  # int64[m], the index of the position in the array that was expanded
+    move: NDArray[np.int32]  # int32[m], what was played, as the rules number it
+    child: Ints  # int64[m], the position it leads to, in the orientation of its parent
 
 
 @runtime_checkable
@@ -102,14 +96,10 @@ class Game(Protocol):
         """Return int64[n]: how many positions each one's symmetry class holds."""
 
     def texts(self, positions: Ints) -> list[str]:
-        """Return each position as a person would write it; `read` takes it back."""
+        """Return each position as a user would write it; `read` takes it back."""
 
     def read(self, text: str) -> int:
-        """Return the position that a person typed, in the orientation that they typed.
-
-        Raises:
-            PositionError: it is not a position of this game; the leaf says why.
-        """
+        """Return the position that was typed, in that orientation; raise a PositionError if none."""
 
     def read_many(self, texts: Sequence[str]) -> Ints:
         """Return int64[n], `read` of every text; raises what `read` raises."""
@@ -120,24 +110,17 @@ class Game(Protocol):
 
 @runtime_checkable
 class NamesMoves(Protocol):
-    """What a game may have beside `Game`: names for its moves, where people want more than numbers.
-
-    `move_text` and `read_move` do for any game, with its numbers where it has no names.
-    """
+    """What a game may have beside `Game`: names for its moves."""
 
     def write_move(self, move: int) -> str:
         """Return the name of a move, in one word without commas."""
 
     def read_move(self, text: str) -> int:
-        """Return the move of a name.
-
-        Raises:
-            MoveError: no move has that name.
-        """
+        """Return the move of a name; raise MoveError if no move has it."""
 
 
 def move_text(game: Game | None, move: int) -> str:
-    """Return what people call a move: the name that the game has for it, else its number."""
+    """Return the name that the game has for a move, else its number."""
     if not isinstance(game, NamesMoves):
         return str(move)
     try:
@@ -150,13 +133,7 @@ def move_text(game: Game | None, move: int) -> str:
 
 
 def read_move(game: Game | None, text: str) -> int:
-    """Return the move that a person typed: by the name that the game has for it, or its number.
-
-    Whether it is legal is another question.
-
-    Raises:
-        MoveError: it is neither.
-    """
+    """Return the move that was typed, by its name in the game or its number, legal or not."""
     text = text.strip()
     fault = MoveError(f"{shown(text)} is not a move; write its number")
     if isinstance(game, NamesMoves):
@@ -177,10 +154,7 @@ Look: TypeAlias = Callable[[Any, int], bool | list[Any]]
 
 @runtime_checkable
 class Nimble(Protocol):
-    """What a game may have beside `Game`: rules for one position at a time, for a search.
-
-    `graphstore.solver.search` does without, more slowly.
-    """
+    """What a game may have beside `Game`: rules for one position at a time, to search faster."""
 
     def search_from(self, position: int) -> tuple[Hashable, Look]:
         """Return the node of a position that is not over, and how to look at nodes.
@@ -208,19 +182,19 @@ def one_thread_at_a_time(game: Game) -> None:
     if kind in _LOCKS or kind.__module__.startswith("graphstore.games."):
         return
     _LOCKS[kind] = RLock()
+
+    def locked(verb: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(verb)
+        def alone(*arguments: Any) -> Any:
+            with _LOCKS.get(kind) or _LOCKS.setdefault(kind, RLock()):
+                return verb(*arguments)
+
+        return alone
+
     for name in VERBS:
         verb = inspect.getattr_static(kind, name, None)
         if inspect.isfunction(verb):
-            setattr(kind, name, _locked(kind, verb))
-
-
-def _locked(kind: type, verb: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(verb)
-    def alone(*arguments: Any) -> Any:
-        with _LOCKS.get(kind) or _LOCKS.setdefault(kind, RLock()):
-            return verb(*arguments)
-
-    return alone
+            setattr(kind, name, locked(verb))
 
 
 Position: TypeAlias = Any  # any hashable; Hashable itself would reject `def moves(self, p: X)`

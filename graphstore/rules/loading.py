@@ -3,8 +3,7 @@
 To load rules is to run their code. Nothing here is called because of what a database says.
 
 A file of rules imports the modules beside it by their names, as a script does. Each load has its
-own copies of them, in a package of its own, so that files of one name in several folders, and
-versions of one file, do not mix; and no module of a user replaces one of a library.
+own copies of them, in a package of its own, so that files of one name do not mix.
 """
 
 import builtins
@@ -43,24 +42,24 @@ def load(reference: str) -> Game:
     """Return the game that ``rules.py:Name`` or ``package.module:Name`` names.
 
     A file may leave the name out if it defines one game only. Parameters follow the name in
-    parentheses, as Python literals: ``rules.py:Chomp(3, 4)``.
-
-    Raises:
-        GameNameError: it cannot be found, loaded or made; the message says why.
+    parentheses, as Python literals: ``rules.py:Chomp(3, 4)``. GameNameError says what is wrong.
     """
     match = _REFERENCE.fullmatch(reference.strip())
     if match is None:
         raise GameNameError(f"{shown(reference)} is not of the form FILE.py:NAME or MODULE:NAME")
     module = _module(match["module"])
-    name = match["name"] or _only_game(module, match["module"])
+    of, games = match["module"], _games(module)
+    defined = ", ".join(games) or "none"
+    if match["name"] is None and len(games) != 1:
+        raise GameNameError(f"say which game of {of} you mean, {of}:NAME; it defines {defined}")
+    name = match["name"] or games[0]
     if not hasattr(module, name):
-        games = ", ".join(_games(module)) or "none"
-        raise GameNameError(f"{match['module']} has no {name}; the games it defines: {games}")
+        raise GameNameError(f"{of} has no {name}; the games it defines: {defined}")
     parameters = _parameters(reference, match["parameters"])
     game = _make(getattr(module, name), parameters, reference)
     if isinstance(game, PlainGame):
-        file = Path(match["module"])
-        place = file.resolve() if match["module"].endswith(".py") else file
+        file = Path(of)
+        place = file.resolve() if of.endswith(".py") else file
         said = f"({','.join(map(repr, parameters))})" if parameters else ""
         vars(game)["reference"] = f"{file.name}:{name}{said}"
         vars(game)["origin"] = f"{place}:{name}{said}"
@@ -125,8 +124,7 @@ class _Loader(SourceFileLoader):
 
     def get_code(self, fullname: str) -> CodeType:
         """Return the code of the file as it is now: compiled code that is kept may be older."""
-        code: CodeType = self.source_to_code(self.get_data(self.path), self.path)
-        return code
+        return self.source_to_code(self.get_data(self.path), self.path)
 
     def exec_module(self, module: ModuleType) -> None:
         """Run a module, with an `__import__` of its own."""
@@ -173,16 +171,14 @@ def _import(
 
 @cache
 def _is_beside(package: str, top: str) -> bool:
-    """Return whether a name means a module beside the file for which a package was made.
-
-    The file itself, and a folder that is not a package, come after what is installed.
-    """
+    """Return whether a name means a module beside the file for which a package was made."""
     made = sys.modules[package]
     spec = PathFinder.find_spec(f"{package}.{top}", made.__path__)
     if spec is None or top == sources.OURS or Path(made.__path__[0]).name in sources.SHARED:
         return False
     if spec.loader is not None and spec.origin != made.__file__:
         return True
+    # The file itself, and a folder that is not a package, come after what is installed.
     installed = importlib.util.find_spec(top)
     return installed is None or installed.origin == spec.origin
 
@@ -196,14 +192,6 @@ def _games(module: ModuleType) -> list[str]:
         and issubclass(value, PlainGame)
         and value.__module__ == module.__name__
     ]
-
-
-def _only_game(module: ModuleType, file: str) -> str:
-    games = _games(module)
-    if len(games) != 1:
-        found = ", ".join(games) or "none"
-        raise GameNameError(f"say which game of {file} you mean, {file}:NAME; it defines {found}")
-    return games[0]
 
 
 def _parameters(reference: str, text: str | None) -> tuple[Any, ...]:
@@ -226,5 +214,5 @@ def _make(value: Any, parameters: tuple[Any, ...], reference: str) -> Game:
         why = f"{type(error).__name__}: {error}"
         raise GameNameError(f"{reference} cannot be made: {why}") from error
     if not isinstance(game, Game):
-        raise GameNameError(f"{reference} is no game; subclass graphstore.PlainGame")
+        raise GameNameError(f"{reference} is not a game; subclass graphstore.PlainGame")
     return game

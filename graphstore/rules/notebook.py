@@ -12,16 +12,13 @@ T = TypeVar("T")
 
 
 def or_none(show: Callable[[T], str | None]) -> Callable[[T], str | None]:
-    """Return a way to show something that gives None where it fails: the next best is shown then.
-
-    A notebook shows what a cell has found; a picture that fails must not hide it.
-    """
+    """Return `show` as a function that returns None where it fails, as a notebook asks for."""
 
     @wraps(show)
     def shown(thing: T) -> str | None:
         try:
             return show(thing)
-        except Exception:  # the rules that a picture asks may be anybody's
+        except Exception:  # the rules may be the user's
             return None
 
     return shown
@@ -35,15 +32,7 @@ def picture(
     last: int | None = None,
     pixels: int = 48,
 ) -> str:
-    """Return a position as SVG: a board if its text shows one, else the text.
-
-    Args:
-        text: the position.
-        game: its rules, if they are known.
-        shown: moves, in the colours of their values.
-        last: the cell that was played last.
-        pixels: the width of a cell.
-    """
+    """Return a position as SVG: a board if its text shows one, else the text."""
     board = board_of(text, game)
     if board is None:
         return text_svg(text, shown=shown)

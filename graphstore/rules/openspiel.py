@@ -50,30 +50,25 @@ class OpenSpielGame(PlainGame):
         self._by_text: dict[str, _Place] = {}
 
     def start(self) -> _Place:
-        """Return the initial state."""
         return self._place(self._game.new_initial_state(), 1)
 
     def moves(self, position: _Place) -> list[int]:
-        """Return the legal actions, or the pass."""
         if position.player != position.mover:
             return [PASS]
         return list(position.state.legal_actions())
 
     def play(self, position: _Place, move: int) -> _Place:
-        """Return the place after an action."""
         if move == PASS:
             return self._place(position.state, 3 - position.mover)
         return self._place(position.state.child(move), 3 - position.mover)
 
     def outcome(self, position: _Place) -> int | None:
-        """Return the sign of the returns for the player to move, None in play."""
         if not position.state.is_terminal():
             return None
         worth: float = position.state.returns()[position.mover - 1]
         return (worth > 0) - (worth < 0)
 
     def to_move(self, position: _Place) -> int:
-        """Return the player whose turn it is."""
         return position.mover
 
     def text(self, position: _Place) -> str:
@@ -94,7 +89,7 @@ class OpenSpielGame(PlainGame):
                     if self._by_text.setdefault(self.text(child), child) is child:
                         self._queue.append(child)
         if text not in self._by_text:
-            raise PositionError(f"{shown(text)} is no position that play of {self.name} reaches")
+            raise PositionError(f"{shown(text)} is not a position that play of {self.name} reaches")
         return self._by_text[text]
 
     def _place(self, state: Any, mover: int) -> _Place:

@@ -68,10 +68,7 @@ class PlainGame:
 
     @cached_property
     def rules(self) -> str:
-        """A digest of the file that defines the class and of the modules beside it that it imports.
-
-        It is ``unknown`` where there is no file.
-        """
+        """A digest of the class's file and the modules beside it that it imports, or ``unknown``."""
         return self._digest(sources.digest)
 
     @cached_property
@@ -118,7 +115,7 @@ class PlainGame:
         return ()
 
     def text(self, position: Position) -> str:
-        """Return the position as a person would write it; different positions must differ."""
+        """Return the position as a user would write it; different positions must differ."""
         return plain_text(position)
 
     def parse(self, text: str) -> Position:
@@ -127,17 +124,9 @@ class PlainGame:
 
     # The arrays, from the rules. Each position met is kept under its id.
 
-    @cached_property
-    def _met(self) -> dict[int, Position]:
-        return {}
-
-    @cached_property
-    def _ids(self) -> dict[Position, int]:
-        return {}
-
-    @cached_property
-    def _classes(self) -> dict[int, tuple[int, int]]:
-        return {}
+    _met = cached_property[dict[int, Position]](lambda _: {})
+    _ids = cached_property[dict[Position, int]](lambda _: {})
+    _classes = cached_property[dict[int, tuple[int, int]]](lambda _: {})
 
     def start_states(self) -> Ints:
         """See `Game.start_states`."""
@@ -151,9 +140,7 @@ class PlainGame:
 
     def expand(self, positions: Ints) -> Moves:
         """See `Game.expand`."""
-        counts: list[int] = []
-        moves: list[int] = []
-        children: list[int] = []
+        counts, moves, children = [], list[int](), list[int]()
         for key in positions.tolist():
             position = self._position(key)
             try:
@@ -161,10 +148,14 @@ class PlainGame:
                 played = [self.play(position, move) for move in legal]
             except Exception as error:
                 raise self._fault("moves() or play()", error, position) from error
+            twice = len({*legal}) != len(legal)
+            if twice or (legal and not -(2**31) <= legal[0] <= legal[-1] < 2**31):
+                fault = "lists a move twice" if twice else "must be integers of 32 bits"
+                where = self._text(position)
+                raise RulesError(f"{self.name}: moves() of {where} {fault}: {_brief(str(legal))}")
             children += map(self._id, played)
             moves += legal
             counts.append(len(legal))
-        _check_moves(self, positions, counts, moves)
         return Moves(
             np.repeat(np.arange(len(counts), dtype=np.int64), counts),
             np.array(moves, dtype=np.int32),
@@ -220,19 +211,15 @@ class PlainGame:
         return self.texts(np.array([position]))[0].replace("/", "\n")
 
     def search_from(self, position: int) -> tuple[Hashable, Look]:
-        """See `Nimble.search_from`: a node is a position, the least of its images."""
-        return self._least(self._position(position)), self._look
+        """See `Nimble`: a node is a position, the least of its images."""
+        return self._least(self._position(position))[0], self._look
 
     def hashed(self, positions: Ints) -> NDArray[np.bool_]:
         """Return bool[n]: whether an id is the hash of a position's text, and not the position."""
         return np.array([not _is_id(self._position(key)) for key in positions.tolist()], np.bool_)
 
     def spelled(self, positions: Ints) -> list[str]:
-        """Return `texts` for rules that have not met the positions, and will parse them.
-
-        Raises:
-            RulesError: `parse` does not give a position back from its text.
-        """
+        """Return `texts`; refuse those that `parse` does not give the position back from."""
         texts = []
         for key in positions.tolist():
             position = self._position(key)
@@ -322,29 +309,25 @@ class PlainGame:
                 found.append(child)
             elif -worth >= goal:
                 return True
-        return list(dict.fromkeys(map(self._least, found))) or False
+        return list(dict.fromkeys(self._least(child)[0] for child in found)) or False
 
-    def _least(self, position: Position) -> Position:
-        """Return the image that stands for all images of a position."""
+    def _least(self, position: Position) -> tuple[Position, int]:
+        """Return the image that stands for all images of a position, and how many they are."""
         if type(self).symmetries is PlainGame.symmetries:
-            return position
+            return position, 1
         try:
             images = {position, *self.symmetries(position)}
         except Exception as error:
             raise self._fault("symmetries()", error, position) from error
-        return min(images, key=self._rank)
+        return min(images, key=self._rank), len(images)
 
     def _class(self, key: int) -> tuple[int, int]:
         """Return (canonical id, orbit) of the position under an id."""
         known = self._classes.get(key)
         if known is None:
             position = self._position(key)
-            try:
-                images = {position, *self.symmetries(position)}
-            except Exception as error:
-                raise self._fault("symmetries()", error, position) from error
-            least = min(images, key=self._rank)
-            known = (self._id(least), len(images))
+            least, orbit = self._least(position)
+            known = (self._id(least), orbit)
             if known[0] != key and self._class(known[0]) != known:
                 raise RulesError(
                     f"{self.name}: symmetries() of {self._text(position)} and of its image "
@@ -409,11 +392,7 @@ def plain_text(position: Hashable) -> str:
 
 
 def plain_value(text: str, *, like: Hashable) -> Position:
-    """Return the value that a text of `plain_text` spells; a str game reads it as it is.
-
-    Raises:
-        ValueError: the text is not a Python literal.
-    """
+    """Return the value that a text of `plain_text` spells; a str game reads it as it is."""
     if isinstance(like, str):
         return text
     try:
@@ -464,19 +443,3 @@ def _frozen(value: Any) -> Any:
     if isinstance(value, set):
         return frozenset(map(_frozen, value))
     return value  # a dict is refused by the caller's hash()
-
-
-def _check_moves(game: PlainGame, positions: Ints, counts: list[int], moves: list[int]) -> None:
-    """Refuse moves that are not distinct 32-bit integers, naming the first position at fault."""
-    begin = 0
-    for key, count in zip(positions.tolist(), counts, strict=True):
-        legal = moves[begin : begin + count]
-        begin += count
-        if len(set(legal)) != count:
-            fault = "lists a move twice"
-        elif any(not -(2**31) <= move < 2**31 for move in legal):
-            fault = "must be integers of 32 bits"
-        else:
-            continue
-        where = game.texts(np.array([key]))[0]
-        raise RulesError(f"{game.name}: moves() of {where} {fault}: {_brief(str(legal))}")

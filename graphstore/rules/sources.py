@@ -29,10 +29,7 @@ def digest_alone(file: Path) -> str:
 
 
 def _imported(file: Path) -> set[Path]:
-    """Return a file, and the modules in its folder that it imports, directly or not.
-
-    The source is read, not run, so that imports inside functions count.
-    """
+    """Return a file, and the modules in its folder that it imports anywhere, directly or not."""
     folder = root = file.parent
     while (root / "__init__.py").is_file():
         root = root.parent

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Final
 
-from graphstore.rules.board import EMPTY, WORDS, Board, Choice, on_cells, padded
+from graphstore.rules.board import EMPTY, WORDS, Board, Choice, on_cells
 from graphstore.rules.game import DRAW, LOSS, WIN
 
 CELL: Final = 60  # units of the picture
@@ -21,16 +21,9 @@ def svg(
     pixels: int = 48,
     style: bool = True,
 ) -> str:
-    """Return a board as SVG.
+    """Return a board as SVG, with moves on their cells, and the cell that was played last.
 
-    Args:
-        board: the cells.
-        shown: moves, each on its cell in the colour of its value; of several on one cell, the
-            first.
-        last: the cell that was played last.
-        title: what it is, for people who do not see it.
-        pixels: the width of a cell.
-        style: whether the picture brings its own colours, `STYLE`; a page of many has them once.
+    `pixels` is the width of a cell, `style` whether the picture brings its colours, `STYLE`.
     """
     on_cell = on_cells(shown)
     cells = []
@@ -54,23 +47,17 @@ def framed(
     style: bool = True,
     role: str = "img",
 ) -> str:
-    """Return the lines of a board, and in each cell what is drawn there already.
+    """Return a board as SVG around what is drawn in each cell, a square of `CELL`; see `svg`.
 
-    Args:
-        board: the cells.
-        cells: SVG in a square of `CELL`, one a cell.
-        last: as for `svg`, and so the others.
-        title: likewise.
-        pixels: likewise.
-        style: likewise.
-        role: for people who do not see it: ``img``, or ``group`` where the cells have labels.
+    `role` is ``img``, or ``group`` where the cells have labels for a screen reader.
     """
     width, height = board.columns * CELL, len(board.rows) * CELL
     scale = pixels / CELL
+    spoken = title or " ".join(filter(None, ("/".join(board.rows), board.beside)))
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="gs-board" viewBox="-2 -2 {width + 4} '
         f'{height + 4}" width="{(width + 4) * scale:.0f}" height="{(height + 4) * scale:.0f}" '
-        f'role="{role}" aria-label="{marked_up(title or _spoken(board))}">'
+        f'role="{role}" aria-label="{marked_up(spoken)}">'
     ]
     if style:
         parts.append(f"<style>{STYLE}</style>")
@@ -87,57 +74,48 @@ def framed(
 def text_svg(
     text: str, *, shown: Sequence[Choice] = (), pixels: int = 18, style: bool = True
 ) -> str:
-    """Return lines of text as SVG: what a position without cells looks like.
-
-    Args:
-        text: the position.
-        shown: moves, each on a line of its own below it, with the colour of its value.
-        pixels: the size of the letters.
-        style: as for `svg`.
-    """
-    lines = [*text.split("\n"), *(f"{padded(choice)}  {choice.name}" for choice in shown)]
-    first = len(lines) - len(shown)
-    width = max(map(len, lines)) * pixels * 0.62 + 12
-    step = pixels * 1.3
-    height = len(lines) * step + 12
+    """Return a position without cells as lines of text in SVG, its moves in lines below it."""
+    lines = text.split("\n")
+    widest = max(map(len, [*lines, *(f"{each.label:3}  {each.name}" for each in shown)]))
+    letter, step = pixels * 0.62, pixels * 1.3
+    width, height = widest * letter + 12, (len(lines) + len(shown)) * step + 12
+    rectangles, spans = [], []
+    for number, line in enumerate(lines, 1):
+        y = 6 + number * step - 0.35 * pixels
+        spans.append(f'<tspan x="6" y="{y:.1f}">{marked_up(line)}</tspan>')
+    for number, choice in enumerate(shown, len(lines)):
+        worth, y = f"{choice.label:3}", 6 + number * step
+        rectangles.append(
+            f'<rect class="gs-{WORDS[choice.value]}" x="3" y="{y:.1f}" rx="4" '
+            f'width="{len(worth) * letter + 6:.1f}" height="{step - 2:.1f}"/>'
+        )
+        spans.append(
+            f'<tspan x="6" y="{y + step - 0.35 * pixels:.1f}" class="gs-worth">{worth}</tspan>'
+            f"<tspan>{marked_up(f'  {choice.name}')}</tspan>"
+        )
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="gs-board" width="{width:.0f}" '
         f'height="{height:.0f}" role="img" aria-label="{marked_up(" ".join(text.split()))}">',
         f"<style>{STYLE}</style>" if style else "",
         '<rect class="gs-paper" width="100%" height="100%"/>',
+        *rectangles,
+        f'<text class="gs-text" xml:space="preserve" font-size="{pixels}">',
+        *spans,
     ]
-    for number, choice in enumerate(shown, first):
-        parts.append(
-            f'<rect class="gs-{WORDS[choice.value]}" x="3" y="{6 + number * step:.1f}" rx="4" '
-            f'width="{len(padded(choice)) * pixels * 0.62 + 6:.1f}" height="{step - 2:.1f}"/>'
-        )
-    parts.append(f'<text class="gs-text" xml:space="preserve" font-size="{pixels}">')
-    for number, line in enumerate(lines):
-        y = 6 + (number + 1) * step - 0.35 * pixels
-        if number < first:
-            parts.append(f'<tspan x="6" y="{y:.1f}">{marked_up(line)}</tspan>')
-        else:
-            worth = padded(shown[number - first])
-            parts.append(
-                f'<tspan x="6" y="{y:.1f}" class="gs-worth">{worth}</tspan>'
-                f"<tspan>{marked_up(line[len(worth) :])}</tspan>"
-            )
     return "".join([*parts, "</text></svg>"])
 
 
 def marked_up(text: str) -> str:
-    """Return a text as XML and HTML hold it, in an attribute too: no character breaks them out.
+    """Return a text escaped for XML and HTML, in attributes too.
 
     >>> marked_up('<"&' + chr(7))
     '&lt;&quot;&amp;\ufffd'
     """
-    return escape("".join(each if _holdable(each) else "\ufffd" for each in text))
+    return escape("".join(each if _is_shown(each) else "\ufffd" for each in text))
 
 
-def _holdable(character: str) -> bool:
-    """Return whether XML can hold a character, and something shows it."""
-    shown = character.isprintable() or (character.isspace() and character > " ")
-    return shown or character in "\n\t"
+def _is_shown(each: str) -> bool:
+    return each.isprintable() or each in "\n\t" or (each.isspace() and each > " ")
 
 
 def aside(mark: str) -> str:
@@ -188,15 +166,6 @@ def _shown(choice: Choice, *, marked: bool) -> str:
 def _ruling(board: Board, width: int, height: int) -> list[str]:
     """Return the lines between cells and fields, and around them."""
     down, across = board.block
-    lines = []
-    for row in range(len(board.rows) + 1):
-        kind = "gs-block" if row % down == 0 else "gs-rule"
-        lines.append(f'<path class="{kind}" d="M0 {row * CELL}H{width}"/>')
-    for column in range(board.columns + 1):
-        kind = "gs-block" if column % across == 0 else "gs-rule"
-        lines.append(f'<path class="{kind}" d="M{column * CELL} 0V{height}"/>')
-    return lines
-
-
-def _spoken(board: Board) -> str:
-    return " ".join(filter(None, ("/".join(board.rows), board.beside)))
+    steps = [(row % down, f"M0 {row * CELL}H{width}") for row in range(len(board.rows) + 1)]
+    steps += [(at % across, f"M{at * CELL} 0V{height}") for at in range(board.columns + 1)]
+    return [f'<path class="gs-{"rule" if off else "block"}" d="{path}"/>' for off, path in steps]

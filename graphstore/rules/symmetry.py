@@ -1,9 +1,7 @@
 """The symmetries of a rectangular board, as lookup tables on packed masks.
 
-A mask holds one bit a cell, cell 0 (top left, then row by row) the most significant. A packed
-position is two masks, the first player's above the second's. Its canonical state is the image
-with the smallest integer; since the first mask decides, only its best image is looked for, and
-the second mask breaks ties.
+A mask holds one bit a cell, cell 0 the most significant. A packed position is two masks, the first
+player's above the second's. Its canonical state is the image with the smallest integer.
 """
 
 from functools import cached_property
@@ -19,8 +17,7 @@ CHUNK_BITS = 16  # a table of 2**16 int32 entries stays in a processor's second-
 class BoardSymmetry:
     """The symmetry group of a board of `rows` by `columns` cells, at most 31 in all.
 
-    8 symmetries on a square, 4 on other boards, fewer where images of the board coincide; or those
-    of `permutations`: cell -> its image, the identity first.
+    All symmetries, or those of `permutations`: cell -> its image, the identity first.
 
     >>> BoardSymmetry(rows=3, columns=3).canonical(np.array([0b100000000_000000000]))
     array([512])
@@ -32,6 +29,7 @@ class BoardSymmetry:
         self.cells = rows * columns
         self.permutations = permutations or board_permutations(rows=rows, columns=columns)
         self.order = len(self.permutations)
+        self._width = min(self.cells, CHUNK_BITS)
 
     def images(self, masks: Ints) -> Ints:
         """Return int64[order, n]: every mask under every symmetry, the identity first."""
@@ -67,7 +65,7 @@ class BoardSymmetry:
         return positions >> self.cells, positions & (2**self.cells - 1)
 
     def _image(self, which: NDArray[np.intp] | slice, masks: Ints) -> Ints:
-        """Return each mask under the symmetry whose number stands beside it, or under a slice."""
+        """Return each mask under the symmetry whose number stands beside it, or under all."""
         low = masks & (2**self._width - 1)
         image: Ints = self._tables[0][which, low].astype(np.int64)
         if len(self._tables) == 2:
@@ -82,17 +80,11 @@ class BoardSymmetry:
         return _least(self.images(masks))
 
     @cached_property
-    def _width(self) -> int:
-        return min(self.cells, CHUNK_BITS)
-
-    @cached_property
     def _tables(self) -> list[NDArray[np.int32]]:
         """One table for each chunk of a mask, the low one first: int32[order, 2**width]."""
-        widths = [self._width, self.cells - self._width]
         tables = []
-        for width, shift in zip(widths, (0, self._width), strict=True):
-            if width == 0:
-                break
+        for shift in range(0, self.cells, self._width):
+            width = min(self._width, self.cells - shift)
             chunk = np.arange(2**width, dtype=np.int64)
             table = np.zeros((self.order, 2**width), dtype=np.int32)
             for row, permutation in zip(table, self.permutations, strict=True):

@@ -14,21 +14,13 @@ Rows = NDArray[np.int32]
 
 
 class States(NamedTuple):
-    """The nodes of a graph, n states ascending by id.
-
-    Attributes:
-        id: int64[n].
-        ply: int32[n], the fewest moves from a start.
-        to_move: int8[n], 1 or 2; 0 where the rules do not tell.
-        outcome: int8[n], WIN, DRAW, LOSS for the player to move, or IN_PLAY.
-        orbit: int64[n], how many positions the state stands for.
-    """
+    """The nodes of a graph, n states ascending by id."""
 
     id: Ints
-    ply: NDArray[np.int32]
-    to_move: Codes
-    outcome: Codes
-    orbit: Ints
+    ply: NDArray[np.int32]  # the fewest moves from a start
+    to_move: Codes  # 1 or 2; 0 where the rules do not tell
+    outcome: Codes  # WIN, DRAW, LOSS for the player to move, or IN_PLAY
+    orbit: Ints  # how many positions the state stands for
 
     def of(self, rows: Any) -> "States":
         """Return some of them."""
@@ -36,17 +28,11 @@ class States(NamedTuple):
 
 
 class Edges(NamedTuple):
-    """The moves of a graph, m of them, by parent, then by move.
+    """The moves of a graph, m of them, by parent, then by move."""
 
-    Attributes:
-        offset: int64[n + 1]; the moves of the state in row r are offset[r]:offset[r + 1].
-        move: int32[m].
-        child: int32[m], the row of the state that the move leads to.
-    """
-
-    offset: Ints
-    move: NDArray[np.int32]
-    child: Rows
+    offset: Ints  # [n + 1]: the moves of the state in row r are offset[r]:offset[r + 1]
+    move: NDArray[np.int32]  # [m]
+    child: Rows  # [m]
 
     @property
     def counts(self) -> Ints:
@@ -60,30 +46,19 @@ class Edges(NamedTuple):
 
 
 class Backward(NamedTuple):
-    """The edges of a graph by child, then by parent.
+    """The edges of a graph by child, then by parent."""
 
-    Attributes:
-        offset: int64[n + 1]; the parents of the state in row r are offset[r]:offset[r + 1].
-        parent: int32[m], once for every move.
-        again: bool[m], whether the same parent already stands before it for this child.
-    """
-
-    offset: Ints
-    parent: Rows
-    again: NDArray[np.bool_]
+    offset: Ints  # [n + 1]: the parents of the state in row r are offset[r]:offset[r + 1]
+    parent: Rows  # [m], once for every move
+    again: NDArray[np.bool_]  # [m], whether the same parent stands before it for this child
 
     @classmethod
     def of(cls, edges: Edges, children: int | None = None) -> "Backward":
-        """Sort the edges by child; one sort of integers that hold child and parent.
-
-        Args:
-            edges: whose ``move`` is not looked at.
-            children: how many rows `child` has, if these are not the rows of the parents.
-        """
+        """Sort the edges by child; `children` is their number, where it is not the parents'."""
         key = edges.child.astype(np.int64)
         key <<= 32
         key |= edges.parent
-        key.sort()
+        key.sort()  # one sort of integers that hold child and parent
         rows = len(edges.offset) - 1 if children is None else children
         offset = np.zeros(rows + 1, dtype=np.int64)
         np.cumsum(np.bincount(edges.child, minlength=rows), out=offset[1:])
@@ -139,25 +114,13 @@ class Solution(NamedTuple):
 
 
 class Worth(NamedTuple):
-    """What a state hands up to those from which a move leads to it; n states.
-
-    All is for the player to move. Of two players one of whom plays at random, the other his best
-    response, `chooser` and `drifter` are what the player to move expects if he is the one who
-    chooses, or the one who plays at random.
-
-    Attributes:
-        value: int8[n].
-        remoteness: int32[n].
-        random_value: float64[n].
-        chooser: float64[n].
-        drifter: float64[n].
-    """
+    """What parents need to know of n states, for the player to move."""
 
     value: Codes
     remoteness: NDArray[np.int32]
     random_value: NDArray[np.float64]
-    chooser: NDArray[np.float64]
-    drifter: NDArray[np.float64]
+    chooser: NDArray[np.float64]  # expected by his best response to an opponent at random
+    drifter: NDArray[np.float64]  # expected at random against the best response
 
     @classmethod
     def of_ended(cls, outcome: Codes) -> "Worth":

@@ -26,31 +26,18 @@ DOUBT = 0.15  # see above
 
 
 class Estimate(NamedTuple):
-    """What a build would take.
+    """What a build would take, as expected."""
 
-    Attributes:
-        states: expected number; exact if `complete`.
-        low: hardly fewer states than this.
-        high: hardly more; infinite if no end is in sight.
-        moves: expected number.
-        plies: expected longest distance from a start.
-        file_bytes: expected size of the database.
-        memory_bytes: expected peak of the build.
-        seconds: expected time of the build, for rules in numpy on a machine like the one measured.
-        seen: how many states were looked at.
-        complete: whether those were all.
-    """
-
-    states: float
-    low: float
-    high: float
+    states: float  # exact if `complete`
+    low: float  # hardly fewer states than this
+    high: float  # hardly more; infinite if no end is in sight
     moves: float
-    plies: int
+    plies: int  # longest distance from a start
     file_bytes: float
-    memory_bytes: float
-    seconds: float
-    seen: int
-    complete: bool
+    memory_bytes: float  # at the peak
+    seconds: float  # for rules in numpy on a machine like the one measured
+    seen: int  # how many states were looked at
+    complete: bool  # whether those were all
 
 
 def project(
@@ -113,7 +100,7 @@ def _follow(positions: Sequence[int], max_plies: int | None) -> tuple[float, int
 
 
 def about(estimate: Estimate) -> str:
-    """Return the number of states as a person would say it, with its range."""
+    """Return the number of states rounded, with its range."""
     if estimate.complete:
         return f"{int(estimate.states):,}"
     if math.isinf(estimate.states):
@@ -141,7 +128,7 @@ def machine_memory() -> int:
 
 
 def sized(number: float) -> str:
-    """Return a number of bytes as a person would say it.
+    """Return a number of bytes, rounded, with its unit.
 
     >>> sized(282_644_480), sized(float("inf"))
     ('280 MB', 'no end of bytes')

@@ -21,36 +21,25 @@ CHUNK = 1 << 17  # states expanded at once: bounds the memory of a wave's tempor
 
 
 class Wave(NamedTuple):
-    """A wave of new states and their moves.
+    """A wave of n new states and their m moves."""
 
-    Attributes:
-        states: int64[n], ascending.
-        outcome: int8[n].
-        counts: int32[n], how many moves each has.
-        move: int32[m], by state, ascending.
-        found: int64[k], the distinct children, ascending.
-        into: int32[m]; a move leads to found[into].
-    """
-
-    states: Ints
+    states: Ints  # ascending
     outcome: Codes
-    counts: NDArray[np.int32]
-    move: NDArray[np.int32]
-    found: Ints
-    into: NDArray[np.int32]
+    counts: NDArray[np.int32]  # [n], how many moves each has
+    move: NDArray[np.int32]  # [m], by state, ascending
+    found: Ints  # the distinct children, ascending
+    into: NDArray[np.int32]  # [m]: a move leads to found[into]
 
 
 class Run(NamedTuple):
     """States that are known.
 
-    Attributes:
-        ids: int64[n], ascending.
-        ones: bool[64], which numbers of one-bits the ids have. Where a bit is a mark on a board,
-            states of different plies differ in it, and need not be looked up among each other.
+    Where a bit of an id is a mark on a board, states of different plies have different numbers of
+    one-bits, and need not be looked up among each other.
     """
 
-    ids: Ints
-    ones: NDArray[np.bool_]
+    ids: Ints  # ascending
+    ones: NDArray[np.bool_]  # [64], which numbers of one-bits the ids have
 
     @classmethod
     def of(cls, ids: Ints) -> "Run":
@@ -105,12 +94,6 @@ def estimate(
 ) -> Estimate:
     """Return how large a game is, from as many first waves as have `look` states, or all.
 
-    Args:
-        game: the rules.
-        starts: positions to begin from, int64[s]; by default those of the game.
-        look: how many states to look at.
-        progress: called after each wave with the number of states so far.
-
     >>> from graphstore.games import find_game
     >>> estimate(find_game("tictactoe")).states
     765.0
@@ -129,12 +112,7 @@ def estimate(
 
 
 def waves(game: Game, limit: int, starts: Ints | None = None) -> Iterator[Wave]:
-    """Yield the waves of new states, each expanded, from the starts given or those of the game.
-
-    Raises:
-        TooLargeError: the next wave goes beyond so many states.
-        RulesError: a position in play has no move.
-    """
+    """Yield the waves of new states, each expanded, while there are at most `limit` states."""
     starts = game.start_states() if starts is None else arguments.position_ids("starts", starts)
     fresh = distinct(game.canonical(starts))
     known, count, depth = [Run.of(fresh)], len(fresh), 0
@@ -202,11 +180,7 @@ def _look_ahead(game: Game, found: list[Wave], limit: int, *, whole: bool) -> No
 
 
 def expand(game: Game, states: Ints) -> Wave:
-    """Return a wave of new states, which ascend, with their moves.
-
-    Raises:
-        RulesError: a position in play has no move.
-    """
+    """Return a wave of new states, which ascend, with their moves."""
     outcome = game.outcomes(states)
     counts = np.zeros(len(states), dtype=np.int32)
     moves, children = [], []

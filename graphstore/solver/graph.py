@@ -1,25 +1,20 @@
 """`GameGraph`: a networkx.DiGraph whose nodes and edges live in flat arrays.
 
-Nodes are state ids in ascending order. Edge rows follow their parents, ascending by move, in
-compressed sparse rows. networkx sees read-only mappings over them, so every algorithm that only
-reads a DiGraph runs on it, and a million states cost megabytes.
+networkx sees read-only mappings over the arrays, so every algorithm that only reads a DiGraph runs
+on it, and a million states cost megabytes.
 """
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import networkx as nx
 import numpy as np
 
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Ints
 from graphstore.rules.notebook import facts, or_none
-
-if TYPE_CHECKING:
-    from graphstore.solver.columns import Solution
-
-from graphstore.solver.columns import Backward, Edges, States
+from graphstore.solver.columns import Backward, Edges, Solution, States
 
 
 class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
@@ -86,10 +81,23 @@ class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
 
     @or_none
     def _repr_html_(self) -> str:
-        return facts(self.name, _counts(self))
+        counts: dict[str, Any] = {
+            "states": len(self),
+            "moves": self.number_of_moves(),
+            "positions": self.number_of_positions(),
+            "plies": int(self.states.ply.max()),
+            "ended": int(np.count_nonzero(self.states.outcome != IN_PLAY)),
+        }
+        if self.solution is None:
+            counts["solved"] = "no"
+        else:
+            values, numbers = np.unique(self.solution.value, return_counts=True)
+            words = {WIN: "won", DRAW: "drawn", LOSS: "lost"}
+            counts |= {words[v]: n for v, n in zip(values.tolist(), numbers.tolist(), strict=True)}
+        return facts(self.name, counts)
 
     @cached_property
-    def backward(self) -> "Backward":
+    def backward(self) -> Backward:
         """The edges by child."""
         return Backward.of(self.edges_by_move)
 
@@ -100,22 +108,6 @@ class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
     @cached_property
     def _positions(self) -> list[str]:
         return self.texts(self.states.id)
-
-
-def _counts(graph: GameGraph) -> dict[str, Any]:
-    """Return the numbers that a notebook shows of a graph."""
-    counts = {
-        "states": len(graph),
-        "moves": graph.number_of_moves(),
-        "positions": graph.number_of_positions(),
-        "plies": int(graph.states.ply.max()),
-        "ended": int(np.count_nonzero(graph.states.outcome != IN_PLAY)),
-    }
-    if graph.solution is None:
-        return {**counts, "solved": "no"}
-    values, numbers = np.unique(graph.solution.value, return_counts=True)
-    words = {WIN: "won", DRAW: "drawn", LOSS: "lost"}
-    return counts | {words[v]: n for v, n in zip(values.tolist(), numbers.tolist(), strict=True)}
 
 
 def _whole(key: Any) -> int:
@@ -138,7 +130,9 @@ class _Data(dict[str, Any]):
         return dict, (self.copy(),)
 
 
-class _Nodes(Mapping[int, Mapping[str, Any]]):
+class _ByState(Mapping[int, Mapping[Any, Any]]):
+    """What the mappings share whose keys are all states of a graph."""
+
     def __init__(self, graph: GameGraph) -> None:
         self.graph = graph
 
@@ -155,6 +149,8 @@ class _Nodes(Mapping[int, Mapping[str, Any]]):
             return False
         return True
 
+
+class _Nodes(_ByState):
     def __getitem__(self, state: int) -> Mapping[str, Any]:
         row = self.graph.row(state)
         states, solution = self.graph.states, self.graph.solution
@@ -170,21 +166,10 @@ class _Nodes(Mapping[int, Mapping[str, Any]]):
         return _Data(data)
 
 
-class _Neighbours(Mapping[int, Mapping[int, Mapping[str, Any]]]):
-    """What `_Successors` and `_Predecessors` share: a mapping over the graph's states."""
-
+class _Successors(_ByState):
     def __init__(self, graph: GameGraph) -> None:
-        self.graph = graph
+        super().__init__(graph)
         self.data: dict[tuple[int, ...], Mapping[str, Any]] = {}
-
-    def __len__(self) -> int:
-        return len(self.graph.states.id)
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self.graph._node)
-
-    def __contains__(self, state: object) -> bool:
-        return state in self.graph._node
 
     def edge(self, moves: tuple[int, ...]) -> Mapping[str, Any]:
         """Return an edge's data, one read-only object for all edges that are alike."""
@@ -193,8 +178,6 @@ class _Neighbours(Mapping[int, Mapping[int, Mapping[str, Any]]]):
             data = self.data[moves] = _Data(moves=moves)
         return data
 
-
-class _Successors(_Neighbours):
     def __getitem__(self, state: int) -> Mapping[int, Mapping[str, Any]]:
         edges, row = self.graph.edges_by_move, self.graph.row(state)
         span = slice(edges.offset[row], edges.offset[row + 1])
@@ -205,7 +188,7 @@ class _Successors(_Neighbours):
         return {child: self.edge(of) for child, of in moves.items()}
 
 
-class _Predecessors(_Neighbours):
+class _Predecessors(_ByState):
     def __getitem__(self, state: int) -> Mapping[int, Mapping[str, Any]]:
         backward, row = self.graph.backward, self.graph.row(state)
         parents = backward.parent[backward.offset[row] : backward.offset[row + 1]]

@@ -42,28 +42,20 @@ PAUSE: Final = 0.1  # seconds between two calls of progress
 class Searched(NamedTuple):
     """What was found out about a position.
 
-    Attributes:
-        game: the name of the game.
-        position: the position as text.
-        to_move: 1 or 2; None where the rules do not tell.
-        value: +1, 0, -1 for the player to move under best play by both; None if not found out.
-        why: why not: ``timeout``; ``endless`` if play may come back to a position and there are
-            too many below this one; or ``memory`` if that was full.
-        nodes: how many positions were looked at.
-        entries: how many answers the table kept at the end.
-        seconds: how long it took.
-        method: ``rules`` if the game is over, ``alpha-beta`` or ``retrograde``.
+    `value` is +1, 0 or -1 for the player to move under best play by both. It is None if it was not
+    found out; `why` says ``timeout``, ``memory`` if that was full, or ``endless`` if play may come
+    back to a position and there are too many below this one.
     """
 
     game: str
     position: str
-    to_move: int | None
+    to_move: int | None  # 1 or 2; None where the rules do not tell
     value: int | None
     why: str | None
-    nodes: int
-    entries: int
+    nodes: int  # how many positions were looked at
+    entries: int  # how many answers the table kept at the end
     seconds: float
-    method: str
+    method: str  # ``rules`` if the game is over, ``alpha-beta`` or ``retrograde``
 
 
 class _TimeoutError(Exception):
@@ -147,7 +139,7 @@ def _value(
 
 
 def _read(game: Game, position: str | int) -> int:
-    """Return the packed position that a person means."""
+    """Return the packed position that the user means."""
     if isinstance(position, str):
         if position.strip() == START:
             return int(game.start_states()[0])
@@ -169,11 +161,7 @@ class _Clock:
         self._progress = progress
 
     def count(self, nodes: int) -> None:
-        """Count nodes.
-
-        Raises:
-            _TimeoutError: the time is up.
-        """
+        """Count nodes; raise _TimeoutError if the time is up."""
         self.nodes += nodes
         now = perf_counter()
         if self._end is not None and now > self._end:
@@ -183,13 +171,10 @@ class _Clock:
             self._progress("search", self.nodes, None)
 
 
-# A search
-
-
 class _Table:
     """Answers by goal and node: those kept lately, and those of the time before.
 
-    Once there are as many new ones as half the table holds, they become the old ones.
+    When the new ones fill half of the table, they become the old ones.
     """
 
     def __init__(self, entries: int) -> None:
@@ -201,12 +186,10 @@ class _Table:
         return sum(map(len, (*self.new, *self.old)))
 
     def get(self, goal: int, node: Any) -> bool | None:
-        """Return what is known, or None."""
         known = self.new[goal].get(node)
         return self.old[goal].get(node) if known is None else known
 
     def keep(self, goal: int, node: Any, answer: bool) -> None:
-        """Keep an answer."""
         self.new[goal][node] = answer
         if len(self.new[0]) + len(self.new[1]) >= self._most:
             self.old, self.new = self.new, ({}, {})
@@ -222,12 +205,8 @@ def _by_search(node: Hashable, look: Look, clock: _Clock, table: _Table) -> int:
 def _reaches(root: Hashable, goal: int, look: Look, clock: _Clock, table: _Table) -> bool:
     """Return whether the player to move gets at least a goal.
 
-    He does if a move leads to where the other does not get at least the other goal: who is to hold
-    a draw against it wants 1 - goal. The path is a list, so that no game is too long.
-
-    Raises:
-        _TimeoutError: the time is up.
-        _CycleError: play came back to a node.
+    He does if a move leads to where the other does not get at least 1 - goal: a win for one is to
+    hold a draw for the other. The path is a list, so that no game is too long.
     """
     path: list[tuple[Any, list[Any]]] = []  # nodes and the moves of each that are left, best last
     on_path: set[Any] = set()
@@ -306,22 +285,15 @@ def _rules(game: Game, at: int) -> tuple[Hashable, Look]:
     return int(game.canonical(here)[0]), look
 
 
-# All that is below
+class _Timed:
+    """A game that looks at the clock while it is explored."""
 
-
-class _Below:
-    """A game that begins in one position, and looks at the clock."""
-
-    def __init__(self, game: Game, at: int, clock: _Clock) -> None:
+    def __init__(self, game: Game, clock: _Clock) -> None:
         self._game = game
-        self._at = at
         self._clock = clock
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._game, name)
-
-    def start_states(self) -> Ints:
-        return np.array([self._at], dtype=np.int64)
 
     def expand(self, positions: Ints) -> Moves:
         parts = []
@@ -330,26 +302,17 @@ class _Below:
             self._clock.count(len(piece))
             parent, move, child = self._game.expand(piece)
             parts.append(Moves(parent + begin, move, child))
-        return (
-            Moves(*map(np.concatenate, zip(*parts, strict=True)))
-            if parts
-            else Moves(*self._game.expand(positions))
-        )
+        return Moves(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def _by_exploration(game: Game, at: int, clock: _Clock, max_states: int) -> int:
-    """Return the value of a position from the graph below it.
-
-    Raises:
-        _TimeoutError: the time is up.
-        TooLargeError: there are too many states.
-    """
+    """Return the value of a position from the graph below it."""
 
     def tick(_phase: str, _done: int, _total: int | None) -> None:
         clock.count(0)
 
-    below: Any = _Below(game, at, clock)
-    graph = explore(below, max_states=max_states, progress=tick)
+    timed: Any = _Timed(game, clock)
+    starts = np.array([at], dtype=np.int64)
+    graph = explore(timed, starts=starts, max_states=max_states, progress=tick)
     solution = solve(graph, progress=tick)
-    row = graph.row(int(game.canonical(below.start_states())[0]))
-    return int(solution.value[row])
+    return int(solution.value[graph.row(int(game.canonical(starts)[0]))])

@@ -1,10 +1,7 @@
 """From the graph to the values: backward induction, or retrograde analysis where play can cycle.
 
-Without cycles all children come before their parents, and a state has the best of what its moves
-are worth. With cycles a parent of a lost state is won, and a parent all of whose children are won
-is lost: wave r settles the states of remoteness r. What no wave reaches is drawn. In both the
-winner hurries, and the loser delays. The steps are functions of arrays that know no graph, so that
-a game in parts takes the same.
+docs/architecture.md describes both. The winner hurries, and the loser delays. The steps are
+functions of arrays that know no graph, so that a game in parts takes the same.
 """
 
 from collections.abc import Iterator
@@ -61,14 +58,9 @@ def scores(
     twice: NDArray[Any],
     twice_value: Codes,
 ) -> NDArray[np.float64]:
-    """Return each state's worth as a move, for the player who made it, float64[n].
+    """Return each state's score, float64[n], from the parent and child value of all moves.
 
-    Args:
-        value: of the states, int8[n].
-        parent: the state of each of their moves, [m].
-        child_value: the value of what each move leads to, int8[m].
-        twice: the states of those moves that lead where another one of the state leads.
-        twice_value: the values of what these lead to.
+    `twice` and `twice_value` are those of moves that lead where another one of the state leads.
     """
     n = len(value)
     replies = np.bincount(parent, minlength=n) - np.bincount(twice, minlength=n)
@@ -79,13 +71,9 @@ def scores(
 
 
 def backed_up(counts: NDArray[Any], children: Worth) -> Worth:
-    """Return what states in play are worth, from the worth of all their children.
+    """Return what states in play are worth, from their numbers of moves and what those lead to.
 
     Sums follow the order of the moves.
-
-    Args:
-        counts: how many moves each state has, [n], all positive.
-        children: what the moves lead to, state by state.
     """
     begin = np.cumsum(counts) - counts
     value = -np.minimum.reduceat(children.value, begin)
@@ -139,12 +127,7 @@ def _levels(graph: GameGraph) -> Iterator[NDArray[np.int64]]:
 class OpenChildren:
     """How many children of each of n states are still to come.
 
-    Args:
-        counts: how many moves each state has, [n].
-        backward: the moves by what they lead to; children may be numbered in their own way.
-
-    Attributes:
-        open: how many of each, int32[n].
+    `backward` may number children in its own way.
     """
 
     def __init__(self, counts: NDArray[Any], backward: Backward) -> None:
@@ -162,16 +145,7 @@ class Retrograde:
     """The values of n states, wave by wave of what is settled.
 
     First `settle` until nothing more is won or lost, then `tie` until no more draw has a number.
-
-    Args:
-        outcome: of the states, int8[n].
-        counts: how many moves each has, [n].
-        backward: the moves by what they lead to; children may be numbered in their own way.
-
-    Attributes:
-        worth: what is known so far.
-        unsettled: whether each state has no value yet, or is drawn and has no number yet, bool[n].
-        open_children: of each state.
+    `unsettled` says of each state whether it has no value yet, or is drawn and has no number yet.
     """
 
     def __init__(self, outcome: Codes, counts: NDArray[Any], backward: Backward) -> None:

@@ -194,7 +194,7 @@ def test_any_pair_of_masks_that_the_rules_refuse_has_no_state(position):
     if position in known:
         assert unpack32(pack32(position)) == position
     else:
-        with pytest.raises(EncodingError, match=f"^{position} is no position of tic-tac-toe: "):
+        with pytest.raises(EncodingError, match=f"^{position} is not a position of tic-tac-toe: "):
             pack32(position)
 
 
@@ -206,7 +206,7 @@ def test_any_pair_of_masks_that_the_rules_refuse_has_no_state(position):
         (0.5, "'0.5' is not a position, an integer of 18 bits"),
         ("XO.", "'XO.' is not a position, an integer of 18 bits"),
         (True, "'True' is not a position, an integer of 18 bits"),
-        (1 << 9 | 1, "513 is no position of tic-tac-toe: X and O both hold cell 8"),
+        (1 << 9 | 1, "513 is not a position of tic-tac-toe: X and O both hold cell 8"),
     ],
     ids=str,
 )

@@ -10,11 +10,11 @@ from oracles import answers, expected, reached, rows
 
 from graphstore import explore, solve
 from graphstore.errors import BothSidesWonError, PlayAfterWinError
-from graphstore.games.vanishing import vanishing
+from graphstore.games.vanishing import Vanishing
 from graphstore.rules.game import IN_PLAY, LOSS
 from graphstore.rules.symmetry import board_permutations
 
-GAME = vanishing()
+GAME = Vanishing()
 LINES = ["012", "345", "678", "036", "147", "258", "048", "246"]
 ALL = reached(GAME)
 

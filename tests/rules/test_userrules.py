@@ -89,7 +89,7 @@ def test_a_file_that_is_called_like_a_library_does_not_replace_it(rules: Path) -
         ("none.py:Take", "there is no file none.py"),
         ("take.py:Nope", "take.py has no Nope; the games it defines: Take, Other"),
         ("take.py", "say which game of take.py you mean, take.py:NAME; it defines Take, Other"),
-        ("take.py:NO_GAME", "take.py:NO_GAME is no game; subclass graphstore.PlainGame"),
+        ("take.py:NO_GAME", "take.py:NO_GAME is not a game; subclass graphstore.PlainGame"),
         ("take.py:Take(heap)", "'take.py:Take(heap)': parameters are Python literals"),
         ("take.py:Take(1, 2)", "take.py:Take(1, 2) cannot be made: TypeError"),
         ("broken.py:X", "broken.py, line 1: "),
@@ -161,7 +161,7 @@ def test_without_rules_positions_are_found_as_stored_and_a_line_says_so(rules: P
         "positions are found only as they are stored"
     ]
     with graphstore.Store.open("take.db") as store:
-        with pytest.raises(NotInStoreError, match="the rules are needed"):
+        with pytest.raises(NotInStoreError, match="give --rules to read other spellings"):
             store.probe("(5,1)")
         known = graphstore.Store.open("take.db", rules=graphstore.find_game("take.py:Take"))
         assert store.probe("(5, 1)") == known.probe("(5,1)")

@@ -12,13 +12,10 @@ from graphstore.rules.game import IN_PLAY
 def record_of(
     game: Ultimate, position: int, value: int | None = None, best_move: int | None = None
 ) -> bytes:
-    """Return the record of a position.
+    """Return the record of a position that the game has met.
 
-    Args:
-        game: the rules.
-        position: one that the game has met.
-        value: +1, 0 or -1 for the player to move, None if unknown.
-        best_move: 9 * field + spot, None if there is none or it is unknown.
+    `value` is +1, 0 or -1 for the player to move, None if unknown; `best_move` is 9 * field + spot,
+    None if there is none or it is unknown.
 
     Raises:
         EncodingError: the move is not legal, or the value is not that of a game that is over.
@@ -37,17 +34,13 @@ def record_of(
         spots=tuple(cell for field in cells for cell in field),
         results=tuple(tables().result[list(board.fields)].tolist()),
     )
-    record.check()
+    data = record.pack()
     record.contents(dead=game.dead)
-    return record.pack()
+    return data
 
 
 def position_of(game: Ultimate, data: bytes) -> int:
-    """Return the position of a record.
-
-    Raises:
-        EncodingError: it is no record, or of no position of the game.
-    """
+    """Return the position of a record; raise EncodingError if it is not one of the game."""
     if len(data) != LENGTH:
         raise EncodingError(f"a record has {LENGTH} bytes, not {len(data)}")
     try:

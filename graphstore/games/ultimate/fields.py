@@ -24,56 +24,34 @@ ANY: Final = 9
 EMPTY, CROSS, NOUGHT, EITHER = 0, 1, 2, 3
 DRAWN: Final = 3
 """The result of a full field that nobody won; 1 and 2 are the players'."""
-LINES: Final = (
-    (0, 1, 2),
-    (3, 4, 5),
-    (6, 7, 8),
-    (0, 3, 6),
-    (1, 4, 7),
-    (2, 5, 8),
-    (0, 4, 8),
-    (2, 4, 6),
-)
+_CELLS = np.arange(SPOTS).reshape(3, 3)
+LINES: Final[list[list[int]]] = [
+    line.tolist() for line in (*_CELLS, *_CELLS.T, _CELLS.diagonal(), _CELLS[:, ::-1].diagonal())
+]
 SYMMETRIES: Final = board_permutations(rows=3, columns=3)
 SHIFTS = 2 * np.arange(SPOTS - 1, -1, -1, dtype=np.int64)  # of the spots in a code
 
 
 class Board(NamedTuple):
-    """One position, merged.
+    """One position, merged."""
 
-    Attributes:
-        fields: the numbers of the nine fields.
-        active: the field that must be played in, or `ANY`; kept when the game is over.
-        turn: 1 or 2, the player to move.
-    """
-
-    fields: tuple[int, ...]
-    active: int
-    turn: int
+    fields: tuple[int, ...]  # their numbers
+    active: int  # the field that must be played in, or `ANY`; kept when the game is over
+    turn: int  # 1 or 2, the player to move
 
 
 class Field(NamedTuple):
-    """What is in a field.
+    """What is in a field."""
 
-    Attributes:
-        cells: nine of 0 empty, 1 X, 2 O.
-        result: 0 undecided, 1 X, 2 O or `DRAWN`; if both have a line, it is who was first.
-    """
-
-    cells: tuple[int, ...]
-    result: int
+    cells: tuple[int, ...]  # nine of 0 empty, 1 X, 2 O
+    result: int  # 0 undecided, 1 X, 2 O or `DRAWN`; if both have a line, it is who was first
 
 
 class Contents(NamedTuple):
-    """A field, and what is known of its marks.
+    """A field, and what is known of its marks."""
 
-    Attributes:
-        field: its number.
-        leads: by how many marks X may be ahead of O in it.
-    """
-
-    field: int
-    leads: tuple[int, ...]
+    field: int  # its number
+    leads: tuple[int, ...]  # by how many marks X may be ahead of O in it
 
     @classmethod
     def full(cls, result: int, *, dead: bool) -> Self:
@@ -83,23 +61,14 @@ class Contents(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """What there is to know of every field, by its number.
+    """What there is to know of all c fields, by number."""
 
-    Attributes:
-        codes: int64[c], ascending.
-        result: uint8[c]: 0, 1, 2 or `DRAWN`.
-        free: bool[c, 9], the spots that can be played.
-        playable: bool[c], whether there is one.
-        after: uint16[2, 2, c, 9], the field after a mark: [dead or not, player - 1, field, spot].
-        images: uint16[8, c], the field under each symmetry.
-    """
-
-    codes: Ints
-    result: NDArray[np.uint8]
-    free: NDArray[np.bool_]
-    playable: NDArray[np.bool_]
-    after: NDArray[np.uint16]
-    images: NDArray[np.uint16]
+    codes: Ints  # ascending
+    result: NDArray[np.uint8]  # 0, 1, 2 or `DRAWN`
+    free: NDArray[np.bool_]  # [c, 9], the spots that can be played
+    playable: NDArray[np.bool_]  # [c], whether there is one
+    after: NDArray[np.uint16]  # the field after a mark: [dead or not, player - 1, field, spot]
+    images: NDArray[np.uint16]  # [8, c], the field under each symmetry
 
 
 def has_line(marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -109,18 +78,11 @@ def has_line(marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def merged(cells: Codes, result: Codes, *, dead: bool) -> Ints:
-    """Return the codes of fields.
-
-    Args:
-        cells: int8[n, 9] of 0 empty, 1 X, 2 O, 3 either.
-        result: int8[n].
-        dead: whether a decided field cannot be played in any more.
-    """
+    """Return the codes of fields of cells int8[n, 9], 0 empty, 1 X, 2 O, 3 either."""
     decided = (result != 0)[:, np.newaxis]
     filled = decided if dead else decided & (cells != EMPTY)
     spots = np.where(filled, EITHER, cells).astype(np.int64)
-    codes: Ints = (result.astype(np.int64) << 18) | (spots << SHIFTS).sum(axis=1)
-    return codes
+    return np.asarray((result.astype(np.int64) << 18) | (spots << SHIFTS).sum(axis=1))
 
 
 def results(cells: Codes) -> Codes:
@@ -135,9 +97,7 @@ def contents(field: Field, *, dead: bool) -> Contents:
     """Return what is known of a field.
 
     Where the marks of a field that stays playable are all the winner's, they may be either's.
-
-    Raises:
-        EncodingError: the marks and the result contradict each other; it says how.
+    EncodingError says how the marks and the result contradict each other.
     """
     cells, result = field
     won = [mark for mark in (CROSS, NOUGHT) if lines_of(cells, mark)]
@@ -166,8 +126,7 @@ def number(code: int) -> int:
 
 def cells_of(codes: Ints) -> Codes:
     """Return int8[n, 9]: what is on the spots."""
-    cells: Codes = ((codes[:, np.newaxis] >> SHIFTS) & 3).astype(np.int8)
-    return cells
+    return ((codes[:, np.newaxis] >> SHIFTS) & 3).astype(np.int8)
 
 
 @cache
@@ -215,7 +174,10 @@ def fillings(field: int, *, dead: bool) -> dict[int, tuple[int, ...]]:
         possible = [*_just_won(result)]
     else:
         choices = [(EMPTY,) if cell == EMPTY else (CROSS, NOUGHT) for cell in cells.tolist()]
-        possible = [each for each in product(*choices) if _may_be(each, result)]
+        possible = [*product(*choices)]
+        for mark in (CROSS, NOUGHT):
+            if result in (mark, DRAWN):
+                possible = [e for e in possible if bool(lines_of(e, mark)) == (result == mark)]
     found: dict[int, tuple[int, ...]] = {}
     for each in possible:
         found.setdefault(each.count(CROSS) - each.count(NOUGHT), each)
@@ -223,15 +185,9 @@ def fillings(field: int, *, dead: bool) -> dict[int, tuple[int, ...]]:
 
 
 @lru_cache(1 << 16)
-def lines_of(cells: tuple[int, ...], mark: int) -> tuple[tuple[int, int, int], ...]:
+def lines_of(cells: tuple[int, ...], mark: int) -> tuple[list[int], ...]:
     """Return the lines that a mark has."""
     return tuple(line for line in LINES if all(cells[spot] == mark for spot in line))
-
-
-def _may_be(cells: tuple[int, ...], result: int) -> bool:
-    if result == DRAWN:
-        return not lines_of(cells, CROSS) and not lines_of(cells, NOUGHT)
-    return bool(lines_of(cells, result))
 
 
 @cache

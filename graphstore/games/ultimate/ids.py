@@ -22,15 +22,10 @@ MIX = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 
 class Keys(NamedTuple):
-    """What is put together to an id, each under all symmetries.
+    """What is put together to an id, each under all symmetries."""
 
-    Attributes:
-        fields: int64[9, c, 8], of every number of a field in every place.
-        states: int64[20, 8], of the active field and the side to move.
-    """
-
-    fields: Ints
-    states: Ints
+    fields: Ints  # [9, c, 8], of every number of a field in every place
+    states: Ints  # [20, 8], of the active field and the side to move
 
 
 def image_ids(rows: Rows) -> Ints:

@@ -1,7 +1,7 @@
 """Positions that do not fit 63 bits, kept under ids that do: a hash table on numpy arrays.
 
 The ids are hashes, so their lowest bits say where to look (not the highest: the smallest of eight
-images has few of those set). An id that is met under two different contents is refused.
+images has few of those set).
 """
 
 from threading import Lock
@@ -18,12 +18,7 @@ SMALLEST = 1 << 12  # slots
 
 
 class Interned:
-    """Rows of `width` numbers of 16 bits under 63-bit ids; several threads may use it.
-
-    Args:
-        width: of a row, an even number.
-        game: what the rows are positions of, for messages.
-    """
+    """Rows of `width` (an even number) of 16 bits under 63-bit ids; several threads may use it."""
 
     def __init__(self, *, width: int, game: str) -> None:
         self._game = game
@@ -35,18 +30,14 @@ class Interned:
         return self._count
 
     def add(self, ids: Ints, rows: Rows) -> None:
-        """Keep every row under its id.
-
-        Raises:
-            RulesError: two different rows have one id.
-        """
         with self._lock:
             self._make_room(len(ids))
             keys, kept = self._kept
             slots, fresh = _claim(keys, ids)
             kept[slots[fresh]] = rows[fresh]
             self._count += int(np.count_nonzero(fresh))  # twice where an id is new twice: no harm
-            wrong = _differ(kept.take(slots, axis=0), rows)
+            pairs = np.ascontiguousarray(rows).view(np.uint32)  # two at a time is quicker
+            wrong = (kept.take(slots, axis=0).view(np.uint32) != pairs).any(axis=1)
         if wrong.any():
             raise RulesError(
                 f"{self._game}: two positions share the id {ids[wrong.argmax()]}; "
@@ -54,11 +45,7 @@ class Interned:
             )
 
     def rows(self, ids: Ints) -> Rows:
-        """Return uint16[n, width]: the row of every id.
-
-        Raises:
-            PositionError: an id that was never added.
-        """
+        """Return uint16[n, width]: the row of every id."""
         keys, kept = self._kept  # both of one size, even if another thread makes room meanwhile
         mask = len(keys) - 1
         slots = ids & mask
@@ -73,8 +60,7 @@ class Interned:
                     f"{ids[pending[missing.argmax()]]}; read its text first"
                 )
             pending = pending[found != ids[pending]]
-        rows: Rows = kept.take(slots, axis=0)
-        return rows
+        return kept.take(slots, axis=0)
 
     def _make_room(self, more: int) -> None:
         """Let at most half of the slots be taken."""
@@ -94,13 +80,6 @@ class Interned:
 
 def _vacant(size: int, width: int) -> tuple[Ints, Rows]:
     return np.full(size, VACANT, dtype=np.int64), np.zeros((size, width), dtype=np.uint16)
-
-
-def _differ(one: Rows, other: Rows) -> NDArray[np.bool_]:
-    """Return which rows are not equal; two numbers at a time, which is quicker."""
-    pairs = [np.ascontiguousarray(rows).view(np.uint32) for rows in (one, other)]
-    different: NDArray[np.bool_] = (pairs[0] != pairs[1]).any(axis=1)
-    return different
 
 
 def _claim(keys: Ints, ids: Ints) -> tuple[Ints, NDArray[np.bool_]]:

@@ -1,22 +1,11 @@
 """The record of a position of ultimate tic-tac-toe: 195 bits, written in 25 bytes.
 
-In this order, the most significant bit of the first byte first:
-
-- 1 bit: the side to move, 1 for X;
-- 4: the active field, 1111 where any may be chosen;
-- 2: the evaluation: 00 O wins, 01 draw, 10 X wins, 11 unknown;
-- 8: the best move, field and spot of four bits each, all ones if there is none;
-- 81 of 2: the spots, field by field: 00 empty, 11 X, 10 O;
-- 9 of 2: the results of the fields: 00 none, 01 drawn, 11 X, 10 O;
-- 5 bits that are 0, which fill the last byte.
-
-A position of this package does not know whose the marks in a decided field are. A record of it has
-marks there that could have been: they give the field its result, as many spots are filled as are
-known to be, and X has as many marks as O, or one more when O is to move.
+docs/games.md has the bits. A position of this package does not know whose the marks in a decided
+field are; its record has marks there that could have been.
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 from graphstore.errors import EncodingError
 from graphstore.games.ultimate.fields import (
@@ -31,10 +20,6 @@ from graphstore.games.ultimate.fields import (
     lines_of,
 )
 
-if TYPE_CHECKING:
-    pass
-
-
 LENGTH: Final = 25  # bytes
 PADDING: Final = 5  # bits
 WIDTHS: Final = (1, 4, 2, 8, *[2] * (SPOTS * SPOTS), *[2] * SPOTS)
@@ -46,36 +31,24 @@ EVALUATIONS: Final = (-1, 0, 1, None)
 
 
 class Record(NamedTuple):
-    """A record, unpacked.
+    """A record, unpacked. Its methods raise EncodingError if it contradicts itself."""
 
-    Attributes:
-        to_move: 1 for X, 2 for O.
-        active: the field that must be played in, 9 for any.
-        evaluation: +1 X wins, 0 draw, -1 O wins, None unknown.
-        best_move: 9 * field + spot, or None.
-        spots: 81 of 0 empty, 1 X, 2 O, field by field.
-        results: of the nine fields: 0 none, 1 X, 2 O, 3 drawn.
-    """
-
-    to_move: int
-    active: int
-    evaluation: int | None
-    best_move: int | None
-    spots: tuple[int, ...]
-    results: tuple[int, ...]
+    to_move: int  # 1 for X, 2 for O
+    active: int  # the field that must be played in, 9 for any
+    evaluation: int | None  # +1 X wins, 0 draw, -1 O wins, None unknown
+    best_move: int | None  # 9 * field + spot, or None
+    spots: tuple[int, ...]  # 81 of 0 empty, 1 X, 2 O, field by field
+    results: tuple[int, ...]  # of the nine fields: 0 none, 1 X, 2 O, 3 drawn
 
     def pack(self) -> bytes:
-        """Return the 25 bytes.
-
-        Raises:
-            EncodingError: the record contradicts itself.
-        """
+        """Return the 25 bytes."""
         self.check()
+        best = NO_MOVE if self.best_move is None else self.best_move // 9 << 4 | self.best_move % 9
         values = [
             int(self.to_move == CROSS),
             NO_FIELD if self.active == ANY else self.active,
             EVALUATIONS.index(self.evaluation),
-            NO_MOVE if self.best_move is None else _nibbles(self.best_move),
+            best,
             *[CODES[each] for each in (*self.spots, *self.results)],
         ]
         bits = 0
@@ -85,11 +58,7 @@ class Record(NamedTuple):
 
     @classmethod
     def unpack(cls, data: bytes) -> Self:
-        """Return the record of 25 bytes.
-
-        Raises:
-            EncodingError: they are not a record, or one that contradicts itself.
-        """
+        """Return the record of 25 bytes."""
         if len(data) != LENGTH:
             raise EncodingError(f"a record has {LENGTH} bytes, not {len(data)}")
         bits = int.from_bytes(data)
@@ -121,17 +90,24 @@ class Record(NamedTuple):
         return record
 
     def check(self) -> None:
-        """Refuse a record that contradicts itself under any rules.
-
-        Raises:
-            EncodingError: it does; it says how.
-        """
-        self._check_ranges()
+        """Refuse a record that contradicts itself under any rules."""
+        right = (
+            self.to_move in (CROSS, NOUGHT)
+            and self.active in range(SPOTS + 1)
+            and self.evaluation in EVALUATIONS
+            and (self.best_move is None or self.best_move in range(SPOTS * SPOTS))
+            and len(self.spots) == SPOTS * SPOTS
+            and len(self.results) == SPOTS
+            and {*self.spots} <= {0, CROSS, NOUGHT}
+            and {*self.results} <= {0, CROSS, NOUGHT, DRAWN}
+        )
+        if not right:  # only a record made by hand
+            raise EncodingError("a number of the record is out of its range")
         self.contents(dead=False)
-        count = [self.spots.count(mark) for mark in (CROSS, NOUGHT)]
-        if count[0] - count[1] != self.to_move - 1:
+        n_x, n_o = self.spots.count(CROSS), self.spots.count(NOUGHT)
+        if n_x - n_o != self.to_move - 1:
             raise EncodingError(
-                f"{count[0]} X and {count[1]} O cannot be with {'.XO'[self.to_move]} to move: X "
+                f"{n_x} X and {n_o} O cannot be with {'.XO'[self.to_move]} to move: X "
                 "begins and turns alternate"
             )
         won = [bool(lines_of(self.results, side)) for side in (CROSS, NOUGHT)]
@@ -161,14 +137,7 @@ class Record(NamedTuple):
         return Field(self.spots[SPOTS * at : SPOTS * (at + 1)], self.results[at])
 
     def contents(self, *, dead: bool) -> list[Contents]:
-        """Return what is in the fields, merged.
-
-        Args:
-            dead: whether a won field cannot be played in any more.
-
-        Raises:
-            EncodingError: a result that the spots contradict, or the best move is in a dead field.
-        """
+        """Return what is in the fields, merged; `dead` is whether won ones are closed."""
         found = []
         for at in range(SPOTS):
             try:
@@ -181,21 +150,6 @@ class Record(NamedTuple):
             raise EncodingError(f"the best move is {_place(self.best_move)}, in a dead field")
         return found
 
-    def _check_ranges(self) -> None:
-        """Refuse numbers that have no code, which only a record made by hand can hold."""
-        right = (
-            self.to_move in (CROSS, NOUGHT)
-            and self.active in range(SPOTS + 1)
-            and self.evaluation in EVALUATIONS
-            and (self.best_move is None or self.best_move in range(SPOTS * SPOTS))
-            and len(self.spots) == SPOTS * SPOTS
-            and len(self.results) == SPOTS
-            and {*self.spots} <= {0, CROSS, NOUGHT}
-            and {*self.results} <= {0, CROSS, NOUGHT, DRAWN}
-        )
-        if not right:
-            raise EncodingError("a number of the record is out of its range")
-
 
 def _split(bits: int) -> Iterator[int]:
     """Yield the fields of a record, the first one first."""
@@ -203,10 +157,6 @@ def _split(bits: int) -> Iterator[int]:
     for width in WIDTHS:
         left -= width
         yield bits >> left & (1 << width) - 1
-
-
-def _nibbles(move: int) -> int:
-    return move // SPOTS << 4 | move % SPOTS
 
 
 def _place(at: int) -> str:

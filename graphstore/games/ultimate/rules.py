@@ -1,10 +1,7 @@
 """Ultimate tic-tac-toe: nine fields of nine spots, and the spot played is the field to go to.
 
-Under the *open* rules a won field is still played in and still forces, until it is full; under the
-*closed* ones it is dead. A position is nine fields (`ultimate.fields`), the active field
-and the side to move. That is more than 63 bits, so its id is a hash of them, that of
-`graphstore.games.ultimate.ids`. The canonical position is the image with the smallest id. The
-positions that were met are kept, and two under one id are refused.
+A position is more than 63 bits, so its id is a hash, that of `graphstore.games.ultimate.ids`. The
+canonical position is the image with the smallest id. The positions that were met are kept.
 """
 
 import re
@@ -29,9 +26,7 @@ RULES = ("open", "closed")
 class Ultimate(ArrayGame):
     """Ultimate tic-tac-toe. Make it with `ultimate`.
 
-    Args:
-        dead: whether a won field is dead.
-        count: whether most fields win where there is no line.
+    `dead` is whether a won field is dead, `count` whether most fields win where there is no line.
     """
 
     max_plies = SPOTS * SPOTS
@@ -91,8 +86,7 @@ class Ultimate(ArrayGame):
 
     def orbits(self, positions: Ints) -> Ints:
         same = image_ids(self._met.rows(positions)) == positions[:, np.newaxis]
-        orbits: Ints = len(SYMMETRIES) // same.sum(axis=1)
-        return orbits
+        return np.asarray(len(SYMMETRIES) // same.sum(axis=1))
 
     def texts(self, positions: Ints) -> list[str]:
         """Return the fields, the active one, and the side to move.
@@ -121,11 +115,7 @@ class Ultimate(ArrayGame):
         return ultimatetext.draw(self.merged(position))
 
     def merged(self, position: int) -> Board:
-        """Return what a position keeps.
-
-        Raises:
-            PositionError: the game has met no position with this id.
-        """
+        """Return what a position keeps."""
         *fields, state = self._met.rows(np.array([position]))[0].tolist()
         return Board(tuple(fields), state >> 1 & 15, 1 + (state & 1))
 
@@ -134,20 +124,15 @@ class Ultimate(ArrayGame):
         return int(self._intern([board])[0])
 
     def after(self, moves: Iterable[int], position: int | None = None) -> int:
-        """Return the position after moves, from the start or from a position.
-
-        Raises:
-            MoveError: one of the moves is not legal; the message says which.
-        """
+        """Return the position after moves, from the start or from a position."""
         at = np.array([self._start if position is None else position])
         for ply, move in enumerate(moves):
             over = self.outcomes(at)[0] != IN_PLAY
             legal = None if over else self.expand(at)
             if legal is None or move not in legal.move:
                 why = "the game is over" if over else self._why_not(int(at[0]), move)
-                raise MoveError(
-                    f"{self.write_move(move)} cannot be played as move {ply + 1}: {why}"
-                )
+                said = self.write_move(move)
+                raise MoveError(f"{said} cannot be played as move {ply + 1}: {why}")
             at = legal.child[legal.move == move]
         return int(at[0])
 
@@ -165,9 +150,6 @@ class Ultimate(ArrayGame):
         >>> game = ultimate("open")
         >>> game.read_move("4.4"), game.read_move("40")
         (40, 40)
-
-        Raises:
-            MoveError: it is neither.
         """
         match = re.fullmatch(r"\s*(?:([0-8])\s*[.,:]\s*([0-8])|([0-9]{1,2}))\s*", text, re.ASCII)
         move = -1
@@ -222,10 +204,8 @@ _OUTCOMES = np.array([[IN_PLAY] * 2, [WIN, LOSS], [LOSS, WIN], [DRAW] * 2], dtyp
 def _legal(rows: Rows) -> NDArray[np.bool_]:
     """Return bool[n, 9, 9]: which spots of which fields may be played."""
     legal = tables().free.take(rows[:, :STATE], axis=0)
-    active = rows[:, STATE] >> 1 & 15
-    legal &= ((active[:, np.newaxis] == np.arange(SPOTS)) | (active == ANY)[:, np.newaxis])[
-        ..., None
-    ]
+    active = (rows[:, STATE] >> 1 & 15)[:, np.newaxis]
+    legal &= ((active == np.arange(SPOTS)) | (active == ANY))[:, :, np.newaxis]
     return legal
 
 
@@ -241,22 +221,12 @@ def _results() -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
 
 
 def ultimate(*options: int | str) -> Ultimate:
-    """Return ultimate tic-tac-toe under the rules ``open``, ``closed`` or ``closed, count``.
-
-    Raises:
-        GameNameError: other rules.
-    """
+    """Return ultimate tic-tac-toe under the rules ``open``, ``closed`` or ``closed, count``."""
     rules, *count = options or ("",)
     if rules not in RULES:
-        raise GameNameError(f"ultimate: {_named(rules)} are no rules; choose {' or '.join(RULES)}")
+        raise GameNameError(f"ultimate: {rules!r} is not a rule set; choose {' or '.join(RULES)}")
     if count not in ([], ["count"]):
-        raise GameNameError(
-            f"ultimate: {_named(count[-1])} is no option; the one there is is count"
-        )
+        raise GameNameError(f"ultimate: {count[-1]!r} is not an option; the only one is count")
     if count and rules != "closed":
         raise GameNameError("ultimate: only the closed rules can count fields; leave count out")
     return Ultimate(dead=rules == "closed", count=bool(count))
-
-
-def _named(option: int | str) -> str:
-    return shown(option) if isinstance(option, str) else str(option)

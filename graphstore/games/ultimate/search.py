@@ -1,23 +1,20 @@
 """Ultimate tic-tac-toe for a search: a position is one Python integer, a move is an addition.
 
-All comes from the tables of `ultimate.fields`. Fields with the same free spots from which
-marks lead to the same results are one *class*: what is left of a field is where a line can still
-be made. A node has a number for each field's class, and beside it, a bit a field each, what the
-class means: whether it can be played in, and for each player whether the field is theirs, could
-become theirs with one mark, or could ever.
+Fields with the same free spots from which marks lead to the same results are one *class*. A node
+has a number for each field's class, and beside it, a bit a field each, what the class means:
+whether it can be played in, and for each player whether the field is theirs, could become theirs
+with one mark, or could ever.
 """
 
 from collections.abc import Iterable
 from functools import cache
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphstore.games.ultimate.fields import ANY, LINES, SPOTS, Board, tables
 from graphstore.rules.game import WIN
-
-Node: TypeAlias = int
 
 ACTIVE: Final = 1  # the lowest bit is the side to move, 1 for O
 CLOSED: Final = 5
@@ -34,23 +31,14 @@ FORWARD: Final = 3  # how many free spots a won field or a threat is worth; trie
 
 
 class Classes(NamedTuple):
-    """The classes of fields under the open or the closed rules.
+    """The k classes of fields under the open or the closed rules."""
 
-    Attributes:
-        of: int64[c], the class of a field by its number.
-        won: bool[2, k], whether it is X's, or O's.
-        one: bool[2, k], whether one mark would make it so.
-        able: bool[2, k], whether it is, or any marks could make it so.
-        free: bool[k, 9], the spots that can be played.
-        after: int64[2, k, 9], the class after a mark of a player on a free spot.
-    """
-
-    of: NDArray[np.int64]
-    won: NDArray[np.bool_]
-    one: NDArray[np.bool_]
-    able: NDArray[np.bool_]
-    free: NDArray[np.bool_]
-    after: NDArray[np.int64]
+    of: NDArray[np.int64]  # the class of a field by its number
+    won: NDArray[np.bool_]  # [2, k], whether it is X's, or O's
+    one: NDArray[np.bool_]  # [2, k], whether one mark would make it so
+    able: NDArray[np.bool_]  # [2, k], whether it is, or any marks could make it so
+    free: NDArray[np.bool_]  # [k, 9], the spots that can be played
+    after: NDArray[np.int64]  # [2, k, 9], the class after a mark of a player on a free spot
 
 
 @cache
@@ -103,12 +91,7 @@ HAS_LINE: Final = tuple(
 
 
 class UltimateSearch:
-    """How to look at nodes of ultimate tic-tac-toe: see `graphstore.rules.game.Nimble`.
-
-    Args:
-        dead: whether a won field is dead.
-        count: whether most fields win where there is no line.
-    """
+    """How to look at nodes of ultimate tic-tac-toe: see `graphstore.rules.game.Nimble`."""
 
     def __init__(self, *, dead: bool, count: bool) -> None:
         self._known = classes(dead=dead)
@@ -117,14 +100,14 @@ class UltimateSearch:
         self._spots = self._known.free.sum(axis=1).tolist()
         self._steps: dict[int, list[tuple[int, int]]] = {}
 
-    def node(self, board: Board) -> Node:
+    def node(self, board: Board) -> int:
         """Return the node of a position."""
         node = (board.turn - 1) | board.active << ACTIVE
         for field, number in enumerate(board.fields):
             node |= self._parts[field][int(self._known.of[number])]
         return node
 
-    def look(self, node: Node, goal: int) -> bool | list[Node]:
+    def look(self, node: int, goal: int) -> bool | list[int]:
         """See `graphstore.rules.game.Nimble.search_from`.
 
         Left out are moves after which the other player wins at once, and those after which no line
@@ -178,7 +161,7 @@ class UltimateSearch:
         found.sort()
         return [child for _, child in found] or False
 
-    def _marks(self, node: Node, field: int, player: int) -> list[tuple[int, int]]:
+    def _marks(self, node: int, field: int, player: int) -> list[tuple[int, int]]:
         """Return (spot, what to add to the node) of the marks that a player can make in a field."""
         kind = node >> CLASS + WIDTH * field & KIND
         index = (kind * SPOTS + field) * 2 + player

@@ -1,15 +1,6 @@
-"""Ultimate tic-tac-toe as people type it: nine fields, the active field and the side to move.
+"""Ultimate tic-tac-toe as users type it: nine fields, the active field and the side to move.
 
-The text form is the fields 0 to 8 with spaces between them, then the field that must be played in
-(0 to 8, or ``any``) and whose turn it is: ``. . . . ....X.... . . . . 4 O``. A field is its nine
-spots, row by row, ``.`` for an empty one; an empty field is ``.``, a field that is full or dead
-``X``, ``O`` or ``=`` by its result. In a won field that can still be played in, all marks are
-written as the winner's. Also read are
-
-- fields with all their marks, whoever won them;
-- nine lines of nine spots, with or without ``|`` and rulers such as ``---+---``, and below them
-  ``field 4, O to move`` or ``any field, X to move``, as `draw` draws them;
-- the 25 bytes of `graphstore.games.ultimate.record` in hexadecimal.
+docs/games.md has the forms that are read.
 """
 
 import re
@@ -85,16 +76,7 @@ def draw(board: Board) -> str:
 
 
 def read(text: str, *, dead: bool, game: str) -> Board:
-    """Return the position that a person typed.
-
-    Args:
-        text: what was typed.
-        dead: whether a won field cannot be played in any more.
-        game: its name, for messages.
-
-    Raises:
-        PositionError: it is not a position of the game; the leaf says why.
-    """
+    """Return the position that was typed; `dead` is whether won fields are closed."""
     if len(text) > LONGEST:
         raise WrongSizeError(f"{shown(text)} is {len(text):,} characters long; {_FORM}")
     typed = text.strip().upper()
@@ -112,34 +94,25 @@ def read(text: str, *, dead: bool, game: str) -> Board:
                 f"{shown(text)} does not end in the active field, 0 to 8 or any, and whose turn it "
                 f"is; {_FORM}"
             )
-        active = end["field"] or end["plain"]
-        fields = [
-            _field(each, at, dead=dead, game=game)
-            for at, each in enumerate(_words(typed[: end.start()], text))
-        ]
-        board = Board(
-            tuple(each.field for each in fields),
-            ANY if active.startswith("ANY") else _active(active),
-            MARKS.index(end["side"]),
-        )
+        words = enumerate(_words(typed[: end.start()], text))
+        fields = [_field(word, at, dead=dead, game=game) for at, word in words]
+        said = end["field"] or end["plain"]
+        free = said.startswith("ANY")
+        if not free and said not in [*"012345678"]:
+            raise ActiveFieldError(
+                f"there is no field {said[:9]}; the active field is 0 to 8, or any"
+            )
+        numbers = tuple(each.field for each in fields)
+        board = Board(numbers, ANY if free else int(said), MARKS.index(end["side"]))
     check(board, fields)
     return board
 
 
 def check(board: Board, fields: list[Contents]) -> None:
-    """Refuse a position that cannot be, where that can be told.
-
-    Args:
-        board: the position.
-        fields: its fields, with what is known of their marks.
-
-    Raises:
-        PositionError: both sides have won, the marks are too many, or the active field is wrong.
-    """
+    """Refuse a position that cannot be, where that can be told."""
     known, mover = tables(), CROSS + NOUGHT - board.turn  # who has just moved
-    won = [
-        lines_of(tuple(known.result[list(board.fields)].tolist()), side) for side in (CROSS, NOUGHT)
-    ]
+    result = tuple(known.result[list(board.fields)].tolist())
+    won = [lines_of(result, side) for side in (CROSS, NOUGHT)]
     if all(won):
         raise BothSidesWonError("X and O both have three fields in a line; the first ones end it")
     if won[board.turn - 1]:
@@ -164,7 +137,9 @@ def check(board: Board, fields: list[Contents]) -> None:
             raise ActiveFieldError(
                 "every field can be played in, so the last move must have led to one: say which"
             )
-    if not any(_may_hold(field, spot, mover) for field in board.fields for spot in leads):
+    codes = known.codes[list(board.fields)].tolist()
+    shifts = [2 * (SPOTS - 1 - spot) for spot in leads]
+    if not any(code >> shift & 3 in (mover, EITHER) for code in codes for shift in shifts):
         spots = f"spot {leads[0]}" if len(leads) == 1 else f"one of the spots {leads}"
         raise ActiveFieldError(
             f"{MARKS[mover]} moved last, but has no mark on {spots} of any field to lead there"
@@ -188,18 +163,12 @@ def _check_counts(board: Board, fields: list[Contents]) -> None:
         )
 
 
-def _may_hold(field: int, spot: int, mark: int) -> bool:
-    """Return whether a field may have a player's mark on a spot."""
-    code = int(tables().codes[field])
-    cell = code >> 2 * (SPOTS - 1 - spot) & 3
-    return cell in (mark, EITHER)
-
-
 def _words(board: str, text: str) -> list[str]:
     """Return the fields of a board in upper case, each as it is written."""
     if "/" in board:
         raise WrongSizeError(f"in {shown(text)} a / may part rows or fields; {_FORM}")
-    lines = [line for line in board.splitlines() if line.strip() and not _is_ruler(line)]
+    filled = [line for line in board.splitlines() if line.strip()]
+    lines = [line for line in filled if line.strip("-+|= \t") or "-" not in line]  # no rulers
     if len(lines) == 1:
         words = re.split(r"[\s,;|]+", lines[0].strip(" \t,;|"))
         if len(words) != SPOTS:
@@ -224,13 +193,13 @@ def _words(board: str, text: str) -> list[str]:
 @lru_cache(1 << 16)
 def _field(word: str, at: int, *, dead: bool, game: str) -> Contents:
     """Return the field that a word means."""
-    for character in word.replace("_", "."):
+    word = word.replace("_", ".")
+    for character in word:
         if character not in MARKS:
             raise UnknownCharacterError(
                 f"{character!r} is not a spot of {game}; write X, O and . for empty, and = for a "
                 "drawn field"
             )
-    word = word.replace("_", ".")
     result = MARKS.index(word[0])
     if word == word[0] * len(word) and len(word) in (1, SPOTS):  # empty, full or dead
         return Contents.full(result, dead=dead) if result else Contents(0, (0,))
@@ -242,32 +211,15 @@ def _field(word: str, at: int, *, dead: bool, game: str) -> Contents:
     cells = tuple(MARKS.index(character) for character in word)
     winners = [mark for mark in (CROSS, NOUGHT) if lines_of(cells, mark)]
     if len(winners) == 2:
+        what = "write all of its marks as those of the player who was first"
         raise BothSidesWonError(
-            f"in field {at} both X and O have a line; "
-            + (
-                "the first one ends it"
-                if dead
-                else "write all of its marks as those of the player who was first"
-            )
+            f"in field {at} both X and O have a line; {'the first one ends it' if dead else what}"
         )
+    result = winners[0] if winners else DRAWN * (0 not in cells)
     try:
-        return contents(
-            Field(cells, winners[0] if winners else DRAWN * (0 not in cells)), dead=dead
-        )
+        return contents(Field(cells, result), dead=dead)
     except EncodingError as error:
         raise PlayAfterWinError(f"field {at}: {error}") from error
-
-
-def _active(digits: str) -> int:
-    if len(digits) != 1 or digits == "9":
-        raise ActiveFieldError(
-            f"there is no field {digits[:9]}; the active field is 0 to 8, or any"
-        )
-    return int(digits)
-
-
-def _is_ruler(line: str) -> bool:
-    return "-" in line and {*line} <= {*"-+|= \t"}
 
 
 def _spots(field: int) -> str:
