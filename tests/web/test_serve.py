@@ -17,6 +17,7 @@ from contextlib import closing, contextmanager
 from http.client import HTTPConnection
 from itertools import pairwise
 from pathlib import Path
+from time import process_time
 from urllib.parse import quote, urlencode, urlsplit
 
 import pytest
@@ -314,6 +315,15 @@ def test_an_answer_that_would_fill_the_memory_is_refused(site, ending):
         f"/tictactoe{ending}?" + urlencode({"sql": f"SELECT {columns} FROM edge"}), 400
     )
     assert "more than 10,000,000 bytes" in answer.text
+
+
+def test_an_address_with_too_many_parameters_is_refused_at_once(site):
+    for query in ("_where=ply%3D1&" * 1200, "_search=X&_where=ply%3D1&" * 1200, "&" * 100):
+        started = process_time()
+        answer = site.page(f"/tictactoe/state?{query}", 400)
+        assert process_time() - started < 1
+        assert answer == "an address has 100 parameters at most\n"
+    site.get("/tictactoe/state?" + "&".join(["_where=ply%3D1"] * 100))
 
 
 @pytest.mark.parametrize("through", ["{}", "[]", "1"])
