@@ -148,19 +148,13 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
         database = resource[0] if isinstance(resource, tuple) else resource
         return action in READING and database != "_internal"
 
-    def metadata(
-        self,
-        key: str | None = None,
-        database: str | None = None,
-        table: str | None = None,
-        fallback: bool = True,
-    ) -> Any:
-        """Return the descriptions of tables and columns from a cache; making them takes time."""
-        asked = (key, database, table, fallback)
+    def metadata(self, *given: Any, **named: Any) -> Any:
+        """Return the descriptions of tables and columns, cached as they take time to merge."""
+        asked = (given, *sorted(named.items()))
         if asked not in self._told:
             if len(self._told) >= MOST_TOLD:
                 self._told.clear()
-            self._told[asked] = super().metadata(key, database, table, fallback)
+            self._told[asked] = super().metadata(*given, **named)
         return copy(self._told[asked])
 
     async def refresh_schemas(self) -> None:

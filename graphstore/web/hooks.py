@@ -58,11 +58,7 @@ def render_cell(row: Any, value: Any, column: str, database: str, datasette: Any
 @hookimpl  # type: ignore[untyped-decorator]
 def handle_exception(datasette: Any, request: Any, exception: Exception) -> Callable[[], Any]:
     """Answer with the message of an error, in one line."""
-
-    async def answered() -> Any:
-        return await failures.page(datasette, request, exception)
-
-    return answered
+    return lambda: failures.page(datasette, request, exception)
 
 
 def stores(datasette: Any) -> dict[str, Store]:

@@ -692,7 +692,7 @@ def test_an_address_that_others_can_reach_is_warned_of(tictactoe_db):
         assert fetch(address)[0] == 200
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=30)
-    assert said == "graphstore: warning: whoever can reach 0.0.0.0 can read these games\n"
+    assert said == "graphstore: warning: everybody who can reach 0.0.0.0 can read these games\n"
 
 
 def test_open_shows_the_address_in_the_browser(tictactoe_db, tmp_path):

@@ -23,10 +23,9 @@ HEADERS = {
     "content-security-policy": (
         "default-src 'none'; img-src 'self' data:; style-src 'self'; "
         "script-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'"
-    ),
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "same-origin",
+    )
 }
+"""Stricter than the policy of other pages, which `web.application` adds with its other headers."""
 
 
 class Redirect(NamedTuple):
