@@ -38,13 +38,11 @@ def serve(files: tuple[str, ...], host: str, port: int, show: bool, rules: tuple
     The address is printed; Ctrl-C ends it.
     """
     try:
-        import datasette.app  # noqa: F401
-        import uvicorn  # noqa: F401
+        from graphstore.web import server
+        from graphstore.web.application import application
     except ImportError as error:
         why = "the explorer needs Datasette: pip install 'datasette<1'"
         raise MissingExtraError(why) from error
-    from graphstore.web import server
-    from graphstore.web.application import application
 
     with ExitStack() as held:
         stores = all_opened(held, files, rules)

@@ -752,10 +752,15 @@ def test_files_that_cannot_be_served_are_said_in_one_line(tictactoe_db, tmp_path
     assert "which is taken" in error_line(run("serve", taken))
 
 
-def test_without_datasette_it_says_what_to_install_before_all_else(run, monkeypatch):
-    monkeypatch.setitem(sys.modules, "datasette.app", None)
-    line = error_line(run("serve", "none.db"))
-    assert line == "the explorer needs Datasette: pip install 'datasette<1'"
+@pytest.mark.parametrize("missing", ["datasette", "uvicorn"])
+def test_without_datasette_it_says_what_to_install_before_all_else(missing):
+    code = (
+        f"import sys; sys.modules[{missing!r}] = None\n"
+        "sys.argv = ['graphstore', 'serve', 'none.db']\n"
+        "from graphstore.__main__ import run; run()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert error_line(done) == "the explorer needs Datasette: pip install 'datasette<1'"
 
 
 def test_each_file_gets_the_rules_that_built_it(tictactoe_db, tmp_path):
