@@ -1,8 +1,10 @@
 """Run the command line, as ``python -m graphstore`` and as the command ``graphstore``."""
 
+import _thread
 import logging
 import signal
 import sys
+import threading
 from typing import TYPE_CHECKING, Any
 
 from graphstore.util.signals import SIGNALS
@@ -14,7 +16,7 @@ SOON = 0.001  # seconds
 
 
 def run() -> None:
-    """Run `cli.main.main`; Ctrl-C is one line also while it is imported, or when it ends."""
+    """Run `cli.main.main`; Ctrl-C is one line, also while it is imported and when it ends."""
     done = False
 
     def interrupt(*_: Any) -> None:
@@ -22,14 +24,17 @@ def run() -> None:
             raise KeyboardInterrupt
 
     def once_more(lost: "UnraisableHookArgs") -> None:
-        """Come again where Ctrl-C came in a callback or a destructor, past which Python goes."""
-        if issubclass(lost.exc_type, KeyboardInterrupt):
-            signal.setitimer(signal.ITIMER_REAL, SOON)
-        else:
+        """Repeat a Ctrl-C that came in a callback or a destructor, where Python ignores it."""
+        if not issubclass(lost.exc_type, KeyboardInterrupt):
             sys.__unraisablehook__(lost)
+        elif hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, SOON)
+        else:  # on Windows
+            threading.Timer(SOON, _thread.interrupt_main).start()
 
     try:
-        for number in (*SIGNALS, signal.SIGALRM):
+        alarm = [signal.SIGALRM] if hasattr(signal, "SIGALRM") else []  # not on Windows
+        for number in (*SIGNALS, *alarm):
             if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
                 signal.signal(number, interrupt)
         sys.unraisablehook = once_more
@@ -45,7 +50,9 @@ def run() -> None:
         sys.exit(130)
     finally:
         done = True
-        for number in SIGNALS:  # what comes now is too late, and would end the interpreter's end
+        for (
+            number
+        ) in SIGNALS:  # a signal is too late now, and would interrupt the interpreter's end
             signal.signal(number, signal.SIG_IGN)
 
 

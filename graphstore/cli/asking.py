@@ -5,28 +5,15 @@ from contextlib import closing
 
 import click
 
-from graphstore.cli.options import (
-    FILE,
-    POSITION,
-    RULES,
-    Number,
-    asked,
-    csv_option,
-    is_strategy,
-    json_option,
-    number_option,
-    opened,
-    say,
-    say_if_without_rules,
-)
+from graphstore.cli import options
 from graphstore.store.sql import ROWS, SECONDS
 
 
 @click.command()
-@FILE
-@POSITION
-@RULES
-@json_option
+@options.FILE
+@options.POSITION
+@options.RULES
+@options.JSON
 def show(file: str, position: str | None, rules: str | None, as_json: bool) -> None:
     """Draw POSITION with what it and each of its moves is worth.
 
@@ -35,26 +22,26 @@ def show(file: str, position: str | None, rules: str | None, as_json: bool) -> N
     """
     from graphstore.cli import console
 
-    with opened(file, rules) as store:
-        game = say_if_without_rules(store)
+    with options.opened(file, rules) as store:
+        game = options.say_if_without_rules(store)
         probe = store.probe(store.info["start"] if position is None else position)
         if as_json:
             console.print_json(probe.as_dict())
         else:
-            console.print_probe(game, probe, bound=is_strategy(store))
+            console.print_probe(game, probe, bound=options.is_strategy(store))
 
 
 @click.command()
-@FILE
-@POSITION
-@RULES
-@json_option
+@options.FILE
+@options.POSITION
+@options.RULES
+@options.JSON
 def line(file: str, position: str | None, rules: str | None, as_json: bool) -> None:
     """Print a line of best play from POSITION, by default from the start."""
     from graphstore.cli import console
 
-    with opened(file, rules) as store:
-        game = say_if_without_rules(store)
+    with options.opened(file, rules) as store:
+        game = options.say_if_without_rules(store)
         best = store.line(position)
         if as_json:
             probes = [probe._asdict() | {"moves": None} for probe in best.probes]
@@ -62,24 +49,24 @@ def line(file: str, position: str | None, rules: str | None, as_json: bool) -> N
                 del probe["moves"]
             console.print_json({"moves": best.moves, "positions": probes, "repeats": best.repeats})
         else:
-            console.print_line(game, best, bound=is_strategy(store))
+            console.print_line(game, best, bound=options.is_strategy(store))
 
 
 @click.command()
-@FILE
+@options.FILE
 @click.argument("statement")
 @click.option(
     "--seconds",
-    type=Number(min=0),
+    type=options.Number(min=0),
     default=SECONDS,
     show_default=True,
     metavar="N",
     help="How long the database may work on it; 0: as long as it takes.",
 )
-@number_option("--rows", "How many rows it may have; 0: any number.", default=ROWS)
-@RULES
-@json_option
-@csv_option
+@options.number("--rows", "How many rows it may have; 0: any number.", default=ROWS)
+@options.RULES
+@options.JSON
+@options.CSV
 def sql(
     file: str,
     statement: str,
@@ -106,24 +93,24 @@ def sql(
     elif as_csv:
         printer = console.print_csv
     with (
-        own_process(say),
+        own_process(options.say),
         noticed(),
-        asked(file, rules) as ask,
+        options.asked(file, rules) as ask,
         closing(ask(statement, seconds=seconds or None, rows=rows or None)) as answer,
     ):
         printer(answer.columns, answer)
 
 
 @click.command()
-@FILE
-@json_option
-@csv_option
+@options.FILE
+@options.JSON
+@options.CSV
 def stats(file: str, as_json: bool, as_csv: bool) -> None:
     """Print what the file says of itself, and its census by ply (--csv: the census alone)."""
     from graphstore.cli import console
     from graphstore.store.schema import VIEWS
 
-    with opened(file) as store:
+    with options.opened(file) as store:
         info, census = store.info, store.census()
     columns = VIEWS["census"].selected_columns.keys()
     rows = [list(row.values()) for row in census]

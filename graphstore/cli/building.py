@@ -1,29 +1,15 @@
-"""The commands that take a game: games, build, prove, estimate, check and solve."""
+"""The commands that take a game: games, build, load, prove, estimate, check and solve."""
 
 import re
 from typing import Any
 
 import click
 
-from graphstore.cli.options import (
-    BELOW,
-    DB,
-    DROP_AGENTS,
-    FORCE,
-    GAME,
-    POSITION,
-    SIZE,
-    Number,
-    fail,
-    json_option,
-    number_option,
-    say,
-    working,
-)
+from graphstore.cli import options
 
 
 @click.command()
-@json_option
+@options.JSON
 def games(as_json: bool) -> None:
     """List the games that are built in."""
     from graphstore.cli import console
@@ -38,12 +24,12 @@ def games(as_json: bool) -> None:
 
 
 @click.command()
-@GAME
-@DB
-@BELOW
-@FORCE
-@DROP_AGENTS
-@number_option("--max-states", "Give up beyond N states  [default: 100 million]", least=1)
+@options.GAME
+@options.DB
+@options.BELOW
+@options.FORCE
+@options.DROP_AGENTS
+@options.number("--max-states", "Give up beyond N states  [default: 100 million]", least=1)
 @click.option(
     "--out-of-core", is_flag=True, help="Build in parts on the disk; what is stopped goes on."
 )
@@ -60,17 +46,17 @@ def games(as_json: bool) -> None:
 )
 @click.option(
     "--memory",
-    type=SIZE,
+    type=options.size,
     metavar="SIZE",
     help="What each process may take of it, such as 4GB  [default: half of this machine's, shared]",
 )
-@number_option(
+@options.number(
     "--parts",
     "How many parts each ply has  [default: as memory and processes need]",
     least=1,
     most=4096,
 )
-@json_option
+@options.JSON
 def build(
     game: str,
     db: str | None,
@@ -78,7 +64,7 @@ def build(
     out_of_core: bool,
     folder: str | None,
     as_json: bool,
-    **options: Any,
+    **settings: Any,
 ) -> None:
     """Explore and solve GAME and write it to a database.
 
@@ -96,45 +82,45 @@ def build(
     target = db or database_of(rules.name)
     if folder is not None and (db is not None or drop_agents):
         raise click.UsageError("--folder writes no database: leave --db and --drop-agents out")
-    of_parts = {name: options.pop(name) for name in ("cluster", "memory", "parts")}
+    of_parts = {name: settings.pop(name) for name in ("cluster", "memory", "parts")}
+    if folder is None:
+        settings["drop_agents"] = drop_agents
     if not out_of_core and of_parts["cluster"] is None and folder is None:
         if any(value is not None for value in of_parts.values()):
             raise click.UsageError(
                 "--memory and --parts are for --out-of-core, --cluster and --folder"
             )
-        with working() as progress:
-            report = build_database(
-                rules, target, drop_agents=drop_agents, progress=progress, **options
-            )
+        with options.working() as progress:
+            report = build_database(rules, target, progress=progress, **settings)
         print_build(report, as_json=as_json)
         return
     from graphstore.building.out_of_core import build_folder, build_out_of_core
 
     try:
-        with working() as progress:
-            options |= of_parts | {"progress": progress}
-            if folder is not None:
-                report = build_folder(rules, folder, **options)
+        with options.working() as progress:
+            settings |= of_parts | {"progress": progress}
+            if folder is None:
+                report = build_out_of_core(rules, target, **settings)
             else:
-                report = build_out_of_core(rules, target, drop_agents=drop_agents, **options)
+                report = build_folder(rules, folder, **settings)
     except KeyboardInterrupt:
-        say("what is done is kept; the same command goes on from there")
+        options.say("what is done is kept; the same command goes on from there")
         raise
     print_build(report, as_json=as_json)
 
 
 @click.command()
 @click.argument("folder", type=click.Path())
-@DB
-@FORCE
-@DROP_AGENTS
-@number_option(
+@options.DB
+@options.FORCE
+@options.DROP_AGENTS
+@options.number(
     "--jobs",
     "Load PostgreSQL over N connections  [default: one for two processors, at most 4]",
     least=1,
 )
-@json_option
-def load(folder: str, db: str | None, as_json: bool, **options: Any) -> None:
+@options.JSON
+def load(folder: str, db: str | None, as_json: bool, **settings: Any) -> None:
     """Write FOLDER, a game in parts, to a database.
 
     FOLDER is what `graphstore build GAME --folder FOLDER` made. It is read whole, compared with the
@@ -145,8 +131,8 @@ def load(folder: str, db: str | None, as_json: bool, **options: Any) -> None:
 
     found = Folder.open(folder)
     target = db or database_of(str(found.info["name"]))
-    with working() as progress:
-        report = load_folder(found, target, progress=progress, **options)
+    with options.working() as progress:
+        report = load_folder(found, target, progress=progress, **settings)
     print_build(report, as_json=as_json)
 
 
@@ -163,8 +149,8 @@ def database_of(game: str) -> str:
 @click.command()
 @click.argument("game")
 @click.option("--db", metavar="FILE", help="Where to write it  [default: the name below, here]")
-@FORCE
-@json_option
+@options.FORCE
+@options.JSON
 def prove(game: str, db: str | None, force: bool, as_json: bool) -> None:
     """Write the proof that the first player wins GAME to a database.
 
@@ -176,32 +162,32 @@ def prove(game: str, db: str | None, force: bool, as_json: bool) -> None:
     from graphstore.building.strategy import prove as prove_game
 
     check_name(game)
-    with working() as progress:
+    with options.working() as progress:
         report = prove_game(db or "ultimate-open-strategy.db", force=force, progress=progress)
     print_build(report, as_json=as_json)
 
 
 def print_build(report: Any, *, as_json: bool) -> None:
-    """Print what a build made."""
+    """Print the report of a build."""
     from graphstore.cli import console
 
     if as_json:
         console.print_json(report)
         return
     seconds = {f"seconds: {phase}": value for phase, value in report.seconds.items()}
-    facts = {
+    shown = {
         name: ", ".join(value) if name == "agents" else value
         for name, value in report._asdict().items()
         if name != "seconds" and (name != "agents" or value)
     }
     total = round(sum(report.seconds.values()), 4)
-    console.print_report(facts | seconds | {"seconds: total": total})
+    console.print_report(shown | seconds | {"seconds: total": total})
 
 
 @click.command()
-@GAME
-@BELOW
-@json_option
+@options.GAME
+@options.BELOW
+@options.JSON
 def estimate(game: str, below: tuple[str, ...], as_json: bool) -> None:
     """Say what building GAME would take, to judge by the growth of its first waves."""
     from graphstore.cli import console
@@ -210,7 +196,7 @@ def estimate(game: str, below: tuple[str, ...], as_json: bool) -> None:
     from graphstore.solver.exploration import estimate as estimate_game
 
     rules = find_game(game)
-    with working() as progress:
+    with options.working() as progress:
         starts = rules.read_many(list(below)) if below else None
         ahead = estimate_game(rules, starts=starts, progress=progress)
     if as_json:
@@ -232,14 +218,9 @@ def estimate(game: str, below: tuple[str, ...], as_json: bool) -> None:
 
 
 @click.command()
-@GAME
-@number_option(
-    "--max-positions",
-    "Stop looking after N positions.",
-    least=1,
-    default=100_000,
-)
-@json_option
+@options.GAME
+@options.number("--max-positions", "Stop looking after N positions.", least=1, default=100_000)
+@options.JSON
 def check(game: str, max_positions: int, as_json: bool) -> None:
     """Say which laws the rules of GAME break, and at which position.
 
@@ -251,7 +232,7 @@ def check(game: str, max_positions: int, as_json: bool) -> None:
     from graphstore.games import find_game
 
     rules = find_game(game)
-    with working() as progress:
+    with options.working() as progress:
         found = check_rules(rules, max_positions=max_positions, progress=progress)
     if as_json:
         console.print_json(found)
@@ -263,19 +244,19 @@ def check(game: str, max_positions: int, as_json: bool) -> None:
             print(f"{rules.name} keeps every law at {extent} {found.positions:,} positions")
     if found.breaches:
         count = len(found.breaches)
-        fail(f"{rules.name} breaks {count} law{'s' * (count > 1)}; each is shown once")
+        options.fail(f"{rules.name} breaks {count} law{'s' * (count > 1)}; each is shown once")
 
 
 @click.command()
-@GAME
-@POSITION
+@options.GAME
+@options.POSITION
 @click.option(
     "--timeout",
-    type=Number(min=0),
+    type=options.Number(min=0),
     metavar="SECONDS",
     help="Give up after so long; the value is then unknown, and the exit code 0.",
 )
-@json_option
+@options.JSON
 def solve(game: str, position: str | None, timeout: float | None, as_json: bool) -> None:
     """Say what POSITION of GAME is worth, by a search, without a database.
 
@@ -286,11 +267,9 @@ def solve(game: str, position: str | None, timeout: float | None, as_json: bool)
     from graphstore.games import find_game
     from graphstore.solver.search import START, search
 
-    rules = find_game(game)
-    with working() as progress:
-        found = search(
-            rules, START if position is None else position, timeout=timeout, progress=progress
-        )
+    rules, at = find_game(game), START if position is None else position
+    with options.working() as progress:
+        found = search(rules, at, timeout=timeout, progress=progress)
     if as_json:
         console.print_json(found)
     else:

@@ -1,42 +1,32 @@
-"""The commands that look after a file: verify, diff, upgrade and export."""
+"""The commands that look after a file: verify, diff and upgrade."""
 
 import sys
 from typing import Any
 
 import click
 
-from graphstore.cli.options import (
-    FILE,
-    RULES,
-    Number,
-    fail,
-    is_strategy,
-    json_option,
-    number_option,
-    opened,
-    working,
-)
+from graphstore.cli import options
 from graphstore.errors import visible
 
 
 @click.command()
-@FILE
-@number_option(
+@options.FILE
+@options.number(
     "--sample", "Check only N states, drawn at random, and say what that tells of all.", least=1
 )
 @click.option(
     "--confidence",
-    type=Number(0, 1, min_open=True, max_open=True),
+    type=options.Number(0, 1, min_open=True, max_open=True),
     default=0.95,
     show_default=True,
     metavar="C",
     help="With --sample, how sure to be of what it tells.",
 )
-@number_option(
+@options.number(
     "--seed", "With --sample, draw the same states as with this seed before.", metavar="S"
 )
-@RULES
-@json_option
+@options.RULES
+@options.JSON
 def verify(
     file: str,
     sample: int | None,
@@ -54,23 +44,23 @@ def verify(
     from graphstore.cli import console
     from graphstore.store.schema import AGENT_TABLES
 
-    with opened(file, rules) as store, working() as progress:
+    with options.opened(file, rules) as store, options.working() as progress:
         verdict = verify_store(
             store, sample=sample, confidence=confidence, seed=seed, progress=progress
         )
-    drawn = verdict.sample
     if as_json:
         console.print_json({"ok": verdict.ok, **verdict._asdict()})
     else:
         print_verdict(verdict, store)
     if not verdict.ok:
         of_agents = {str(table) for table in AGENT_TABLES}
-        mend = "build it anew"
+        mend = "rebuild it"
         if all(problem.table in of_agents for problem in verdict.problems):
             mend = f"graphstore agents {store.address} AGENT --remove deletes what is wrong"
-        if drawn is not None:
+        if sample is not None:
             mend += "; without --sample all that is wrong is told"
-        fail(f"{store.address} is wrong in {len(verdict.problems) + verdict.more:,} places; {mend}")
+        number = len(verdict.problems) + verdict.more
+        options.fail(f"{store.address} is wrong in {number:,} places; {mend}")
 
 
 def print_verdict(verdict: Any, store: Any) -> None:
@@ -88,8 +78,8 @@ def print_verdict(verdict: Any, store: Any) -> None:
         size = f"{store.info['states']:,} states, {store.info['moves']:,} moves"
         print(f"{store.address} holds: {size}")
     if verdict.ok:
-        print(f"derived anew: {', '.join(verdict.checked)}")
-    if whole and is_strategy(store):
+        print(f"derived again: {', '.join(verdict.checked)}")
+    if whole and options.is_strategy(store):
         player, plies = store.game.players[0], store.info["remoteness"]
         print(
             f"a proof: {player} wins {store.info['name']} within {plies} plies, since every reply "
@@ -102,8 +92,8 @@ def print_verdict(verdict: Any, store: Any) -> None:
 @click.argument("second", metavar="B", type=click.Path())
 @click.option("--rows", is_flag=True, help="Read all rows, also where the digests are the same.")
 @click.option("--agents", is_flag=True, help="Compare the agents too, by name.")
-@number_option("--limit", "How many differences to list; all are counted.", default=20)
-@json_option
+@options.number("--limit", "How many differences to list; all are counted.", default=20)
+@options.JSON
 def diff(first: str, second: str, rows: bool, agents: bool, limit: int, as_json: bool) -> None:
     """Compare the games in A and B: exit with 0 if they are the same, with 1 if not.
 
@@ -113,7 +103,11 @@ def diff(first: str, second: str, rows: bool, agents: bool, limit: int, as_json:
     from graphstore.checks.compare import compare
     from graphstore.cli import console
 
-    with opened(first) as one, opened(second) as other, working() as progress:
+    with (
+        options.opened(first) as one,
+        options.opened(second) as other,
+        options.working() as progress,
+    ):
         found = compare(one, other, rows=rows, agents=agents, most=limit, progress=progress)
     if as_json:
         addresses = {"first": one.address, "second": other.address}
@@ -125,7 +119,7 @@ def diff(first: str, second: str, rows: bool, agents: bool, limit: int, as_json:
 
 
 def print_comparison(found: Any, first: Any, second: Any) -> None:
-    """Say what differs between two databases, and list the first differences."""
+    """Print what differs between two databases, and the first differences."""
     if found.same:
         how = f"all rows of {', '.join(found.read)}" if found.read else "by the digests"
         size = f"{first.info['states']:,} states, {first.info['moves']:,} moves"
@@ -155,8 +149,8 @@ def print_comparison(found: Any, first: Any, second: Any) -> None:
 
 
 @click.command()
-@FILE
-@json_option
+@options.FILE
+@options.JSON
 def upgrade(file: str, as_json: bool) -> None:
     """Bring FILE to the schema of this version, in place."""
     from graphstore.cli import console

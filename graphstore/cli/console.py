@@ -1,4 +1,4 @@
-"""How answers look in a terminal. Data goes to stdout, talk to stderr."""
+"""Print results as text, tables, JSON and CSV; data on stdout, messages on stderr."""
 
 import csv
 import json
@@ -24,12 +24,11 @@ from graphstore.rules.plain import PlainGame
 from graphstore.store.probe import Line, Probe
 from graphstore.store.schema import STRATEGY
 from graphstore.store.sql import weight
+from graphstore.store.words import _count, in_words, move_in_words
 
 if TYPE_CHECKING:
-    from graphstore.play.match import Match  # no other command needs it
+    from graphstore.play.match import Match  # only one command needs it
     from graphstore.solver.search import Searched
-
-from graphstore.store.words import _count, in_words, move_in_words
 
 WIDTH_SAMPLE = 200  # rows that decide how wide the columns of a table are
 WIDEST = 100_000
@@ -41,17 +40,17 @@ class _Console(Console):
     """A console that leaves a closed pipe to `graphstore.cli.main.main`; rich would exit with 1."""
 
     def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:
-        """Yield the segments of what is printed; in its texts no terminal finds a command."""
+        """Yield the segments to print, without control characters in their texts."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else segment._replace(text=visible(segment.text))
 
     def on_broken_pipe(self) -> None:
-        """Raise what is being handled."""
-        raise  # rich calls this from where it caught it
+        """Raise the error that rich has caught."""
+        raise
 
 
 def out(*, talk: bool = False) -> Console:
-    """Return a console for data, or for talk on stderr: coloured on a terminal, not by NO_COLOR."""
+    """Return a console on stdout, or for `talk` on stderr; NO_COLOR turns colours off."""
     return _Console(
         file=sys.stderr if talk else sys.stdout,
         highlight=False,
@@ -69,7 +68,7 @@ def progress_shown() -> Iterator[rules.Progress]:
     if not console.is_terminal:
         yield rules.quiet
         return
-    from rich import progress  # slow to import, and most commands need none
+    from rich import progress  # slow to import
 
     columns = (
         progress.SpinnerColumn(),
@@ -168,15 +167,15 @@ def print_report(report: Mapping[str, Any]) -> None:
 
 
 def print_probe(game: Game | None, probe: Probe, *, bound: bool = False) -> None:
-    """Draw a position, say what it is worth, and list its moves; `bound` as for `in_words`."""
+    """Print a position, what it is worth, and its moves; `bound` as for `in_words`."""
     console = out()
-    console.print(board(game, probe))
+    console.print(_coloured_board(game, probe))
     console.print()
     console.print(Text(f"{probe.position}  {in_words(game, probe, bound=bound)}", style="bold"))
-    facts = f"state {probe.state}, ply {probe.ply}, orbit {probe.orbit}, score {probe.score:.4g}"
+    about = f"state {probe.state}, ply {probe.ply}, orbit {probe.orbit}, score {probe.score:.4g}"
     if probe.random_value is not None:
-        facts += f", random play {probe.random_value:+.4f}"
-    console.print(facts)
+        about += f", random play {probe.random_value:+.4f}"
+    console.print(about)
     if not probe.moves:
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -203,7 +202,7 @@ def print_probe(game: Game | None, probe: Probe, *, bound: bool = False) -> None
 
 
 def print_searched(game: Game, found: "Searched") -> None:
-    """Say what a search found out of a position."""
+    """Print the result of a search."""
     names = game.players if found.to_move else ("the player to move", "the other player")
     mover, other = names if found.to_move != 2 else names[::-1]
     ended = found.method == "rules"
@@ -228,7 +227,7 @@ def print_searched(game: Game, found: "Searched") -> None:
 
 
 def print_line(game: Game | None, line: Line, *, bound: bool = False) -> None:
-    """List the positions of a line of best play; `bound` as for `in_words`."""
+    """Print the positions of a line of best play; `bound` as for `in_words`."""
     console = out()
     for number, probe in enumerate(line.probes):
         move = move_text(game, line.moves[number - 1]) if number else ""
@@ -238,19 +237,18 @@ def print_line(game: Game | None, line: Line, *, bound: bool = False) -> None:
         console.print("and so on: this position was met before, play need never end")
 
 
-def board(game: Game | None, probe: Probe) -> Text:
-    """Return the board; where moves are cells, a free one is its number in its result's colour."""
+def _coloured_board(game: Game | None, probe: Probe) -> Text:
+    """Return the board with the numbers of free cells in the colours of their results."""
     colours = {move.move: COLOURS[-move.value] for move in probe.moves}
-    return _board(
-        game, probe, lambda cell, mark: colours.get(cell, "dim" if mark == "." else "bold")
-    )
+
+    def style(cell: int, mark: str) -> str:
+        return colours.get(cell, "dim" if mark == "." else "bold")
+
+    return _board(game, probe, style)
 
 
 def board_in_play(match: "Match") -> Text:
-    """Return the board of a match: marks in their players' colours, the last one in reverse.
-
-    Where moves are cells, a free one is its number, all of them alike: a colour would be a hint.
-    """
+    """Return the board of a match with marks in their players' colours, the last one in reverse."""
     initials = _initials(match.game)
     free = {move.move for move in match.probe.moves}
     owners = {turn.move.move: PLAYER_COLOURS[turn.player - 1] for turn in match.turns}
@@ -287,14 +285,14 @@ def _board(game: Game | None, probe: Probe, style: Callable[[int, str], str]) ->
 
 
 def _initials(game: Game | None) -> dict[str, str]:
-    """Return the players' initials, which are their marks where they differ, and their colours."""
+    """Return the colours of players by initials, their marks; empty where these are the same."""
     names = PlainGame.players if game is None else game.players
     letters = [name[:1].upper() for name in names]
     return {} if letters[0] == letters[1] else dict(zip(letters, PLAYER_COLOURS, strict=True))
 
 
 def print_hint(console: Console, match: "Match") -> None:
-    """List the moves of the player to move, best first, with what each is worth."""
+    """Print the moves of the player to move, best first, with what each is worth."""
     moves, bound = match.hint().moves, match.store.info["extent"] == STRATEGY
     width = max(len(match.name(move)) for move in moves)
     for move in moves:
@@ -312,7 +310,7 @@ def _cell(cell: Any) -> str:
 
 
 def _jsonable(value: Any) -> Any:
-    """Return what JSON has instead: bytes in hexadecimal, infinities and all else as texts."""
+    """Return a value that JSON has: bytes in hexadecimal, infinities and all else as texts."""
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, float):

@@ -1,21 +1,11 @@
-"""The commands that show a game as a picture."""
+"""The command `draw`."""
 
 import os
 import sys
-from typing import Any
 
 import click
 
-from graphstore.cli.options import (
-    FILE,
-    POSITION,
-    RULES,
-    json_option,
-    number_option,
-    opened,
-    refuse_existing,
-    say_if_without_rules,
-)
+from graphstore.cli import options
 from graphstore.errors import visible
 from graphstore.util.files import new_file
 
@@ -23,9 +13,9 @@ ENDINGS = {".svg": "svg", ".png": "png", ".txt": "text", ".dot": "dot", ".gv": "
 
 
 @click.command()
-@FILE
-@POSITION
-@number_option("--plies", "Draw the graph of all that N moves can reach.", least=1)
+@options.FILE
+@options.POSITION
+@options.number("--plies", "Draw the graph of all that N moves can reach.", least=1)
 @click.option("--line", is_flag=True, help="Draw a line of best play.")
 @click.option("--best", is_flag=True, help="With --plies, follow only the best moves.")
 @click.option(
@@ -35,11 +25,11 @@ ENDINGS = {".svg": "svg", ".png": "png", ".txt": "text", ".dot": "dot", ".gv": "
     help="What to draw  [default: by the ending of --output, else svg]; text is for a position.",
 )
 @click.option("--output", metavar="FILE", help="Write to a file instead of standard output.")
-@number_option(
+@options.number(
     "--max-states", "Draw up to N states  [default: 300; at most 2,000]", least=1, most=2000
 )
-@RULES
-@json_option
+@options.RULES
+@options.JSON
 def draw(
     file: str,
     position: str | None,
@@ -71,17 +61,28 @@ def draw(
         raise click.UsageError("as text only a position is drawn; graphstore line prints a line")
     if kind == "png" and output is None and sys.stdout.isatty():
         raise click.UsageError("a PNG is nothing for a terminal; add --output FILE.png")
+    from graphstore.cli import console
     from graphstore.exports.drawing import STATES
     from graphstore.exports.drawing import draw as draw_position
 
     if output is not None:
-        refuse_existing(output)
-    with opened(file, rules) as store:
-        say_if_without_rules(store)
+        options.refuse_existing(output)
+    with options.opened(file, rules) as store:
+        options.say_if_without_rules(store)
         drawing = draw_position(
             store, position, plies=plies, line=line, best=best, max_states=max_states or STATES
         )
-    picture = _in_bytes(drawing, kind, of_position=plies is None and not line)
+    if kind == "png":
+        picture = drawing.png()
+    else:
+        if kind == "json":
+            shown = drawing if line or plies is not None else drawing.probes[0]
+            text = console.json_text(shown.as_dict())
+        elif kind == "text":
+            text = visible(drawing.text())
+        else:
+            text = drawing.svg() if kind == "svg" else drawing.dot()
+        picture = (text.rstrip("\n") + "\n").encode(errors="backslashreplace")
     if output is None:
         sys.stdout.flush()
         sys.stdout.buffer.write(picture)
@@ -91,26 +92,12 @@ def draw(
         target.buffer.write(picture)
 
 
-def _in_bytes(drawing: Any, kind: str, *, of_position: bool) -> bytes:
-    """Return a picture, or what it shows as JSON."""
-    from graphstore.cli import console
-
-    if kind == "png":
-        return bytes(drawing.png())
-    if kind == "json":
-        text = console.json_text((drawing.probes[0] if of_position else drawing).as_dict())
-    else:
-        text = {"svg": drawing.svg, "dot": drawing.dot, "text": drawing.text}[kind]()
-        text = visible(text) if kind == "text" else text
-    return (text.rstrip("\n") + "\n").encode(errors="backslashreplace")
-
-
 def _by_ending(output: str | None) -> str:
+    """Return the format of a file by the ending of its name."""
     if output is None:
         return "svg"
     kind = ENDINGS.get(os.path.splitext(output)[1].lower())
     if kind is None:
-        raise click.UsageError(
-            f"{output}: which format? end it in {', '.join(ENDINGS)}, or add --format"
-        )
+        endings = ", ".join(ENDINGS)
+        raise click.UsageError(f"{output}: which format? end it in {endings}, or add --format")
     return kind

@@ -7,20 +7,12 @@ from typing import Any
 
 import click
 
-from graphstore.cli.options import (
-    FILE,
-    RULES,
-    json_option,
-    number_option,
-    opened,
-    say_if_without_rules,
-    working,
-)
+from graphstore.cli import options
 from graphstore.util.files import new_file
 
 
 @click.command()
-@FILE
+@options.FILE
 @click.option(
     "--format",
     "format_",
@@ -41,14 +33,14 @@ from graphstore.util.files import new_file
     "name does not end as the format, to a new folder.",
 )
 @click.option("--below", metavar="POSITION", help="Only what play from here can reach.")
-@number_option("--plies", "With --below, at most N plies below it.")
+@options.number("--plies", "With --below, at most N plies below it.")
 @click.option(
     "--where",
     metavar="SQL",
     help='Only states that fulfil a condition over the columns of state: "ply <= 3 AND value = 1".',
 )
-@RULES
-@json_option
+@options.RULES
+@options.JSON
 def export(
     file: str,
     format_: str,
@@ -67,7 +59,12 @@ def export(
     if format_ in ("gmap", "record"):
         if given:
             raise click.UsageError(f"--format {format_} writes the whole file, without {given[0]}")
-        export_whole(file, format_, output, rules, as_json=as_json)
+        from graphstore.exports.seeds import write_gmap, write_records
+
+        write = write_gmap if format_ == "gmap" else write_records
+        target = nullcontext(sys.stdout) if output is None else new_file(output)
+        with options.opened(file, rules) as store, target as stream:
+            write(store, stream, as_json=as_json)
         return
     if table is not None and format_ in ("graphml", "gexf", "dot"):
         raise click.UsageError(f"--format {format_} writes the graph, without --table")
@@ -81,11 +78,11 @@ def export(
     from graphstore.exports import exporting
     from graphstore.rules.game import quiet
 
-    with opened(file, rules) as store:
+    with options.opened(file, rules) as store:
         if part["below"] is not None:
-            say_if_without_rules(store)
+            options.say_if_without_rules(store)
         if output is not None:
-            with working() as progress:
+            with options.working() as progress:
                 done = exporting.export(
                     store, output, format_, table=table, progress=progress, **part
                 )
@@ -96,17 +93,5 @@ def export(
             return
         if isinstance(sys.stdout, TextIOWrapper):
             sys.stdout.reconfigure(encoding="utf-8", newline="")  # as in a file
-        with nullcontext(quiet) if sys.stdout.isatty() else working() as progress:
+        with nullcontext(quiet) if sys.stdout.isatty() else options.working() as progress:
             exporting.stream(store, sys.stdout, format_, table=table, progress=progress, **part)
-
-
-def export_whole(
-    file: str, format_: str, output: str | None, rules: str | None, *, as_json: bool
-) -> None:
-    """Write a map or records, which have no parts."""
-    from graphstore.exports.seeds import write_gmap, write_records
-
-    write = {"gmap": write_gmap, "record": write_records}[format_]
-    target = nullcontext(sys.stdout) if output is None else new_file(output)
-    with opened(file, rules) as store, target as stream:
-        write(store, stream, as_json=as_json)

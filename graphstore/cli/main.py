@@ -1,4 +1,4 @@
-"""The command line: the list of the commands, and how an error ends one."""
+"""The command line: the list of commands, and how an error ends one."""
 
 import os
 import signal
@@ -9,12 +9,12 @@ from typing import Any
 
 import click
 
+from graphstore.cli import options
 from graphstore.cli.asking import line, show, sql, stats
 from graphstore.cli.building import build, check, estimate, games, load, prove, solve
 from graphstore.cli.checking import diff, upgrade, verify
 from graphstore.cli.drawing import draw
 from graphstore.cli.exporting import export
-from graphstore.cli.options import fail
 from graphstore.cli.playing import agents, play, train
 from graphstore.cli.serving import serve
 from graphstore.errors import GraphstoreError
@@ -40,32 +40,34 @@ def main() -> None:
         sys.exit(error.exit_code)
     except click.UsageError as error:
         command = "graphstore" if error.ctx is None else error.ctx.command_path
-        fail(f"{error.format_message().rstrip('.')} (see {command} -h)", error.exit_code)
+        options.fail(f"{error.format_message().rstrip('.')} (see {command} -h)", error.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        fail("interrupted", 130)
+        options.fail("interrupted", 130)
     except BrokenPipeError:  # the reader has seen enough, as `head` does
         drop_output()
         sys.exit(141)
     except (GraphstoreError, click.ClickException) as error:
-        fail(str(error))
-    except OSError as error:  # of databases and files, the above has told
+        options.fail(str(error))
+    except OSError as error:  # errors of databases and files are a GraphstoreError
         drop_output()
-        fail(f"standard input or output: {error.strerror or error}")
+        options.fail(f"standard input or output: {error.strerror or error}")
     except MemoryError:
-        fail("not enough memory; build it with --out-of-core, or bound it with --max-states")
+        options.fail(
+            "not enough memory; build it with --out-of-core, or bound it with --max-states"
+        )
     except Exception as error:
         if os.environ.get("GRAPHSTORE_DEBUG"):
             raise
-        fail(f"a bug: {type(error).__name__}: {error}; GRAPHSTORE_DEBUG=1 shows where")
+        options.fail(f"a bug: {type(error).__name__}: {error}; GRAPHSTORE_DEBUG=1 shows where")
 
 
 def drop_output() -> None:
-    """Let what is not yet written go: the interpreter would try once more, and complain."""
+    """Drop what is not yet written, or the interpreter would try again, and complain."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class Commands(click.Group):
-    """Commands whose Ctrl-C and closed pipe come to `main` as they are; click adds to both."""
+    """Commands that leave Ctrl-C and a closed pipe to `main`."""
 
     def list_commands(self, context: click.Context) -> list[str]:
         """Return their names in the order in which people need them, not by letter."""

@@ -1,4 +1,4 @@
-"""What the commands share: options, how a database is opened, how an error ends a command."""
+"""What the commands share: options, opening a database, messages on standard error."""
 
 import os
 import re
@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import click
 
@@ -18,43 +18,23 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def fail(message: str, exit_code: int = 1) -> None:
-    """Say in one line what went wrong, and exit."""
+    """Print an error in one line, and exit."""
     say(" ".join(message.splitlines()))
     sys.exit(exit_code)
 
 
 def say(message: str) -> None:
-    """Say something on stderr, of which a terminal obeys nothing."""
+    """Print a message on standard error, without control characters."""
     click.echo(f"graphstore: {visible(message)}", err=True)
 
 
-class Size(click.ParamType[int]):
-    """A number of bytes, such as 4GB or 500 MB."""
-
-    name = "size"
-    _powers: ClassVar = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> int:
-        """Return the number."""
-        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", str(value), re.I)
-        if match is None:
-            self.fail(f"{value!r} is not a size: write it as 4GB or 500MB", param, ctx)
-        number, unit, binary = match.groups()
-        power = self._powers[unit.lower()]
-        return int(float(number) * (1024 if binary else 1000) ** power)
-
-
-SIZE = Size()
-
-
-def json_option(command: F) -> F:
-    """Add ``--json``."""
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
-
-
-def csv_option(command: F) -> F:
-    """Add ``--csv``."""
-    return click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")(command)
+def size(text: str) -> int:
+    """Return a number of bytes, written as 4GB or 500 MB."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", text, re.IGNORECASE)
+    if match is None:
+        raise click.BadParameter(f"{text!r} is not a size: write it as 4GB or 500MB")
+    number, unit, binary = match.groups()
+    return int(float(number) * (1024 if binary else 1000) ** " kmgt".index(unit.lower() or " "))
 
 
 def complete_game(_context: Any, _parameter: Any, typed: str) -> list[str]:
@@ -79,13 +59,15 @@ def warnings_said() -> Iterator[None]:
 
 
 def opened(file: str, rules: str | None = None) -> Any:
-    """Open a database with the rules that were named, and say what is wrong with them."""
+    """Return the open database of a file, with the rules that an option named."""
     from graphstore.store.store import Store
+    from graphstore.util.forks import closed_on_error
 
     try:
         with warnings_said():
             store = Store.open(file)
-            game = named_rules(store.info["name"], rules)
+            with closed_on_error(store.close):
+                game = _named_rules(store.info["name"], rules)
             if game is None:
                 return store
             store.close()
@@ -100,7 +82,7 @@ def opened(file: str, rules: str | None = None) -> Any:
 
 @contextmanager
 def asked(file: str, rules: str | None = None) -> Iterator[Callable[..., Any]]:
-    """Yield the method `sql` of a database, or of a folder, with the rules that were named."""
+    """Yield the method `sql` of a database or of a folder, with the rules that an option named."""
     if not os.path.isdir(file):
         with opened(file, rules) as store:
             yield store.sql
@@ -109,11 +91,11 @@ def asked(file: str, rules: str | None = None) -> Iterator[Callable[..., Any]]:
 
     folder = Folder.open(file)
     with warnings_said():
-        yield partial(folder.sql, rules=named_rules(folder.info["name"], rules))
+        yield partial(folder.sql, rules=_named_rules(folder.info["name"], rules))
 
 
-def named_rules(name: str, rules: str | None) -> Any:
-    """Return the rules that an option or the variable names for a game, None for the built-in."""
+def _named_rules(name: str, rules: str | None) -> Any:
+    """Return the rules that an option or the variable names for a game; None: the built-in ones."""
     from graphstore.games import find_builtin, find_game
 
     if rules is None or (find_builtin(name) and from_environment("rules")):
@@ -122,7 +104,7 @@ def named_rules(name: str, rules: str | None) -> Any:
 
 
 def from_environment(option: str) -> bool:
-    """Return whether an option's value is an environment variable's."""
+    """Return whether an option has its value from an environment variable."""
     source = click.get_current_context().get_parameter_source(option)
     return source is click.core.ParameterSource.ENVIRONMENT
 
@@ -135,7 +117,7 @@ def is_strategy(store: Any) -> bool:
 
 
 def say_if_without_rules(store: Any) -> Any:
-    """Return the rules; without them, say in one line what that means, and return None."""
+    """Return the rules; print a message and return None where they are unknown."""
     if store.has_rules:
         return store.game
     name = store.info["name"]
@@ -147,14 +129,14 @@ def say_if_without_rules(store: Any) -> Any:
 
 
 def refuse_existing(path: str, *, ending: str = "") -> None:
-    """Refuse a file that cannot be made, before the work."""
+    """Raise an error for a file that cannot be made, before the work."""
     if not path.lower().endswith(ending):
         raise click.UsageError(f"{path}: its name must end in {ending}, which is what it will be")
     with new_file(path, keep=False):
         pass
 
 
-def number_option(
+def number(
     name: str, text: str, *, least: int = 0, most: int | None = None, **more: Any
 ) -> Callable[[F], F]:
     """Return an option that takes a whole number N; `text` is its help."""
@@ -180,6 +162,8 @@ def working() -> Iterator[Any]:
         yield progress
 
 
+JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+CSV = click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 FILE = click.argument("file", type=click.Path())
 GAME = click.argument("game", shell_complete=complete_game)
 ABOUT_RULES = "The rules of a game that is not built in; runs their code."

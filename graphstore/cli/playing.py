@@ -4,26 +4,13 @@ from typing import Any
 
 import click
 
-from graphstore.cli.options import (
-    CURVE,
-    FILE,
-    POSITION,
-    RULES,
-    fail,
-    is_strategy,
-    json_option,
-    number_option,
-    opened,
-    refuse_existing,
-    say_if_without_rules,
-    working,
-)
+from graphstore.cli import options
 from graphstore.util.files import new_file
 
 
 @click.command()
-@FILE
-@POSITION
+@options.FILE
+@options.POSITION
 @click.option(
     "--against",
     default="perfect",
@@ -44,12 +31,12 @@ from graphstore.util.files import new_file
     help="Who makes the first move  [default: you, but the machine where X is to move and the file "
     "holds a strategy of X]",
 )
-@number_option("--seed", "The same number makes the same choices again.")
+@options.number("--seed", "The same number makes the same choices again.")
 @click.option("--moves", metavar="MOVES", help='Your moves, as "4 0 8": play without a terminal.')
 @click.option("--record", metavar="FILE", help="Write the game to a new file, as JSON.")
 @click.option("--learn", is_flag=True, help="Let the agents that play learn from the game.")
-@RULES
-@json_option
+@options.RULES
+@options.JSON
 def play(
     file: str,
     position: str | None,
@@ -76,12 +63,12 @@ def play(
     if moves is not None and PERSON not in (you, against):
         raise click.UsageError("--moves are a person's, and nobody here is one")
     if record is not None:
-        refuse_existing(record)
-    with opened(file, rules) as store:
-        say_if_without_rules(store)
+        options.refuse_existing(record)
+    with options.opened(file, rules) as store:
+        options.say_if_without_rules(store)
         if first is None:
             from_here = store.info["start"] if position is None else position
-            forced = is_strategy(store) and store.probe(from_here).to_move == 1
+            forced = options.is_strategy(store) and store.probe(from_here).to_move == 1
             first = "machine" if forced else "you"
         seats = (you, against) if first == "you" else (against, you)
         match = Match(store, *seats, start=position, seed=seed)
@@ -94,7 +81,7 @@ def play(
                 terminal.play_at_keyboard(match, screen)
             else:
                 terminal.play_through(match, moves.replace(",", " ").split(), screen)
-        except KeyboardInterrupt:  # of what was played there is a record
+        except KeyboardInterrupt:  # what was played is recorded
             interrupted = True
         for name in learn_from(match) if learn else ():
             screen.print(f"{name} has learned from it")
@@ -108,9 +95,9 @@ def play(
 
 
 @click.command()
-@FILE
+@options.FILE
 @click.option("--agent", default="menace", show_default=True, help="Its name; a new one is made.")
-@number_option("--games", "How many to play.", default=10_000)
+@options.number("--games", "How many to play.", default=10_000)
 @click.option(
     "--against",
     metavar="OPPONENT",
@@ -126,10 +113,10 @@ def play(
     "--empty", type=click.Choice(["refill", "resign"]), help="At an empty box  [new: refill]"
 )
 @click.option("--longest", type=int, metavar="N", help="Plies to a draw  [new: 1000]")
-@number_option("--seed", "Of a new agent  [new: a random one]")
-@CURVE
-@RULES
-@json_option
+@options.number("--seed", "Of a new agent  [new: a random one]")
+@options.CURVE
+@options.RULES
+@options.JSON
 def train(
     file: str,
     agent: str,
@@ -157,22 +144,22 @@ def train(
     if stages is not None:
         given["stages"] = read_stages(stages)
     if side is not None:
-        with opened(file, rules) as store:
+        with options.opened(file, rules) as store:
             given["side"] = player_number(store, side)
     if curve is not None:
         check_picture(curve)
     try:
-        with working() as progress:
+        with options.working() as progress:
             report = train_agent(
                 file, agent, games=games, against=against, seed=seed, progress=progress, **given
             )
     except KeyboardInterrupt:
-        with opened(file) as store:
+        with options.opened(file) as store:
             known = stored.find(store, agent)
         kept = "nothing was stored" if known is None else f"{agent} has {known.games:,} games now"
-        fail(f"interrupted; {kept}", 130)
+        options.fail(f"interrupted; {kept}", 130)
     if curve is not None:
-        with opened(file) as store:
+        with options.opened(file) as store:
             draw_curve(store, agent, curve)
     if as_json:
         console.print_json(report)
@@ -181,11 +168,11 @@ def train(
 
 
 @click.command()
-@FILE
+@options.FILE
 @click.argument("agent", required=False)
-@CURVE
+@options.CURVE
 @click.option("--remove", is_flag=True, help="Delete AGENT, its beads and its games.")
-@json_option
+@options.JSON
 def agents(file: str, agent: str | None, curve: str | None, remove: bool, as_json: bool) -> None:
     """List the agents of FILE; with AGENT, its games by opponent and how it has learned.
 
@@ -200,7 +187,7 @@ def agents(file: str, agent: str | None, curve: str | None, remove: bool, as_jso
         raise click.UsageError(f"{'--remove' if remove else '--curve'} wants an AGENT")
     if curve is not None:
         check_picture(curve)
-    with opened(file) as store:
+    with options.opened(file) as store:
         if agent is None:
             rows = standings.summaries(store)
             if as_json:
@@ -249,10 +236,10 @@ def player_number(store: Any, text: str) -> int:
 
 
 def check_picture(path: str) -> None:
-    """Refuse a picture that cannot be drawn, before the work."""
+    """Raise an error for a picture that cannot be drawn, before the work."""
     from graphstore.exports.learning_curve import figure_class
 
-    refuse_existing(path, ending=".png")
+    options.refuse_existing(path, ending=".png")
     figure_class()
 
 

@@ -1,4 +1,4 @@
-"""A match at the keyboard, or from a list of moves: boards, questions, and what is answered."""
+"""A match at the keyboard, or from a list of moves."""
 
 import sys
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from rich.text import Text
 
 from graphstore.cli.console import board_in_play, print_hint
 from graphstore.errors import GameOverError, MoveError
-from graphstore.play.match import LISTED, PERSON, Match, Turn
+from graphstore.play.match import LISTED, PERSON, Match
 from graphstore.rules.game import DRAW, LOSS, WIN
 
 COMMANDS = {
@@ -27,30 +27,26 @@ moves       all legal moves
 board       draw the board again
 resign      give the game up
 quit, q     leave it unfinished; so does the end of input (Ctrl-D)"""
-ECHOED = 60  # characters of a line that no terminal has shown
+ECHOED = 60  # characters of a line that comes from a pipe
 
 
 def play_at_keyboard(match: Match, console: Console) -> None:
-    """Play until the match is over, or until its people leave it unfinished."""
+    """Play until the match is over, or until the user leaves it unfinished."""
     if isinstance(sys.stdin, TextIOWrapper):
         sys.stdin.reconfigure(errors="backslashreplace")
     try:
         while _reach_person(match, console) and _is_answered(match, console):
             pass
     except KeyboardInterrupt:
-        console.file.write("\n")  # what is said of it gets a line of its own
+        console.file.write("\n")  # the message gets a line of its own
         raise
     _tell_end(match, console)
 
 
 def play_through(match: Match, moves: Sequence[str], console: Console) -> None:
-    """Play the moves of the match's people from a list; it stays unfinished where they run out.
+    """Play the moves of people from a list, and print the match once all were played.
 
-    Nothing is printed before all of them were played.
-
-    Raises:
-        MoveError: one cannot be read, or is not legal.
-        GameOverError: the match is over before the last of them.
+    GameOverError is raised where the match is over before the last of them.
     """
     played = 0
     with console.capture() as printed:
@@ -70,7 +66,7 @@ def play_through(match: Match, moves: Sequence[str], console: Console) -> None:
 
 
 def _reach_person(match: Match, console: Console) -> bool:
-    """Let opponents move until it is a person's turn, and draw the board; False if none comes."""
+    """Let machines move until it is a person's turn, and draw the board; False if it is over."""
     watched = PERSON not in match.opponents
     if watched and not match.turns:
         _draw(match, console)
@@ -88,7 +84,7 @@ def _reach_person(match: Match, console: Console) -> bool:
 
 
 def _is_answered(match: Match, console: Console) -> bool:
-    """Ask until a person has moved, taken back or resigned; False if they leave."""
+    """Ask until a person has moved, taken back or resigned; False if they quit."""
     while True:
         line = _ask(f"{match.name_of(match.player)}, your move (? for help): ", console)
         if line is None:
@@ -106,8 +102,14 @@ def _is_answered(match: Match, console: Console) -> bool:
             if command == "resign":
                 match.resign()
                 return True
-            if command is not None:
-                _tell(command, match, console)
+            if command == "hint":
+                print_hint(console, match)
+            elif command == "board":
+                _draw(match, console)
+            elif command == "moves":
+                console.print(" ".join(_names(match)))
+            elif command == "help":
+                console.print(HELP.format(examples=" ".join(_names(match)[:3])))
             elif word:
                 match.play(word)
                 return True
@@ -125,20 +127,8 @@ def _ask(prompt: str, console: Console) -> str | None:
     return line or None
 
 
-def _tell(command: str, match: Match, console: Console) -> None:
-    """Answer a question of the player to move."""
-    if command == "hint":
-        print_hint(console, match)
-    elif command == "board":
-        _draw(match, console)
-    elif command == "moves":
-        console.print(" ".join(_names(match)))
-    else:
-        console.print(HELP.format(examples=" ".join(_names(match)[:3])))
-
-
 def _draw(match: Match, console: Console) -> None:
-    """Draw the board; where it has no numbers on it, list the moves if they are not too many."""
+    """Draw the board; where it has no numbers on it, list the moves unless there are too many."""
     if match.turns:
         console.print()
     console.print(board_in_play(match))
@@ -156,7 +146,7 @@ def _names(match: Match) -> list[str]:
 
 
 def _tell_end(match: Match, console: Console) -> None:
-    """Say how the match ended, and where a person threw away what it was worth."""
+    """Print how the match ended, and with which move a person threw a better result away."""
     result = match.result
     mover = match.name_of(match.player)
     if match.over and match.probe.ended and PERSON in match.opponents:
@@ -175,10 +165,7 @@ def _tell_end(match: Match, console: Console) -> None:
         if opponent == PERSON and match.over and mistake is not None:
             got = DRAW if result.winner is None else WIN if result.winner == player else LOSS
             if got < mistake.before.value:
-                console.print(f"{match.name_of(player)} {_told(mistake, match)}")
-
-
-def _told(mistake: Turn, match: Match) -> str:
-    worth = "win" if mistake.before.value == WIN else "draw"
-    best = " ".join(match.name(move) for move in mistake.before.best)
-    return f"threw a {worth} away with move {mistake.number}, {mistake.name}; best: {best}"
+                worth = "win" if mistake.before.value == WIN else "draw"
+                best = " ".join(match.name(move) for move in mistake.before.best)
+                where = f"with move {mistake.number}, {mistake.name}; best: {best}"
+                console.print(f"{match.name_of(player)} threw a {worth} away {where}")

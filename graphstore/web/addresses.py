@@ -1,15 +1,15 @@
-"""The addresses of the explorer's pages: the address is the position.
+"""The addresses of the pages of positions.
 
-The slashes of a position stay. Browsers drop segments that are only ``.`` or ``..``, also where
-their dots are written ``%2E``; so there a dot is ``~2E``, and with it ``~`` itself is ``~7E``.
+Slashes of a position stay. Browsers drop segments that are only ``.`` or ``..``, even where the
+dots are written ``%2E``; so these dots are ``~2E``, and ``~`` itself is ``~7E``.
 """
 
 import re
 from urllib.parse import quote, unquote
 
 ROOT = "/-/explore"
-NOTHING = "~"  # the position whose text is empty; without any there is the start
-PLAIN = "!$()*+,=:@"  # beside letters, digits and -._~; a ; some take for the end of a segment
+NOTHING = "~"  # the position whose text is empty
+PLAIN = "!$()*+,=:@"  # with letters, digits and -._~; not ; which may end a segment
 _TILDES = re.compile("~(2E|7E)", re.IGNORECASE)
 
 
@@ -28,13 +28,12 @@ def write(game: str, position: str | None = None) -> str:
 
 
 def read(game: str, position: str | None) -> tuple[str, str | None]:
-    """Return the game and the position that the parts of a path mean; None is the start.
+    """Return the game and the position of a path; None is the start.
 
     >>> read("mnk", "~2E~2E/..%20O")
     ('mnk', '../.. O')
 
-    Raises:
-        UnicodeDecodeError: its bytes are no UTF-8.
+    UnicodeDecodeError is raised where its bytes are not UTF-8.
     """
     if position == NOTHING:
         return _text(game), ""

@@ -1,4 +1,4 @@
-"""Datasette over solved games: the application, and what it serves."""
+"""The ASGI application: Datasette over solved games, which are only read."""
 
 import sqlite3
 from collections.abc import Iterable
@@ -10,6 +10,7 @@ from typing import Any, Final
 from urllib.parse import parse_qsl
 
 from datasette.app import Datasette
+from datasette.database import Database
 from datasette.plugins import pm
 from datasette.utils.asgi import asgi_send
 from datasette.views.base import DatasetteError
@@ -21,22 +22,24 @@ from graphstore.web.tables.databases import AS_CSV, LARGE, GameFile
 from graphstore.web.tables.descriptions import tables
 from graphstore.web.tables.statements import WRITTEN, Threads, written
 
-# Importing Datasette turns them on for the whole process; pages and commands tell what it was.
+# Importing Datasette turns them on for the whole process; pages and commands print the error.
 sqlite3.enable_callback_tracebacks(False)
 
 HERE = Path(__file__).parent
 TAKEN: Final = ("_internal", "_memory", "-", ".", "..")
 READ_ONLY: Final = "games are only read here: GET and HEAD, no other method\n"
 READING: Final = {"view-instance", "view-database", "view-table", "view-query", "execute-sql"}
-MOST_TOLD: Final = 1000  # of tables, some of which there are not
-NOT_ASCII: Final = "an address is ASCII; all other characters are written as %C3%A9\n"
+MOST_TOLD: Final = 1000  # cached descriptions, also of tables that do not exist
+MOST_PARAMETERS: Final = 100  # Datasette's time grows with the square of their number
+PARAMETERS: Final = f"an address has {MOST_PARAMETERS} parameters at most\n"
+NOT_ASCII: Final = "an address is ASCII; other characters are written as %C3%A9\n"
 MOST_FACETS: Final = 12  # each may take its time
 FACET_KINDS: Final = ("_facet", "_facet_array", "_facet_date", "_facet_size")
 FACETS: Final = (
     f"a page has {MOST_FACETS} facets at most, each as _facet=, _facet_array= or _facet_date=\n"
 )
 SETTINGS: Final = {
-    "allow_download": False,  # a file into which an agent is being trained would arrive torn
+    "allow_download": False,  # a file in which an agent is being trained would arrive torn
     "default_cache_ttl": 0,
     "facet_time_limit_ms": 1500,
     "max_csv_mb": 0,  # a table as CSV is streamed, a thousand rows at a time
@@ -57,8 +60,17 @@ HEADERS: Final = (
 """Browsers load nothing from elsewhere; Datasette's own pages have scripts and styles inline."""
 
 
+class _Internal(Database):  # type: ignore[misc]  # it ships no types
+    """Datasette's own database, in memory, with a list of its connections, so that all close."""
+
+    def connect(self, write: bool = False) -> sqlite3.Connection:
+        connection: sqlite3.Connection = super().connect(write)
+        self._all_file_connections.append(connection)
+        return connection
+
+
 class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
-    """Datasette with the games that it serves."""
+    """Datasette with the games that it serves; `close` closes their stores too."""
 
     def __init__(self, stores: Iterable[Store]) -> None:
         named = by_name(stores)
@@ -77,6 +89,8 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
             },
         )
         self.remove_database("_memory")
+        self.remove_database("_internal")
+        self.add_database(_Internal(self, memory_name=token_hex()), name="_internal")
         self.files_served = {name: GameFile(self, store) for name, store in named.items()}
         for name, file in self.files_served.items():
             self.add_database(file, name=name)
@@ -106,16 +120,9 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
             if scope["type"] != "http":
                 await send({"type": "websocket.close"})
                 return
-            if scope["method"] not in ("GET", "HEAD"):
-                await asgi_send(send, READ_ONLY, 405)
-                return
-            if not scope.get("raw_path", b"").isascii():
-                await asgi_send(send, NOT_ASCII, 400)
-                return
-            asked = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-            facets = [name for name, _ in asked if name.startswith("_facet")]
-            if len(facets) > MOST_FACETS or not {*facets} <= {*FACET_KINDS}:
-                await asgi_send(send, FACETS, 400)
+            refused = refusal(scope)
+            if refused is not None:
+                await asgi_send(send, *refused)
                 return
             for file in self.files_served.values():
                 file.refresh()
@@ -137,35 +144,29 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
     async def permission_allowed(
         self, actor: Any, action: str, resource: Any = None, default: bool = False
     ) -> bool:
-        """Return whether something is allowed: to all, all reading of the games, and no more."""
+        """Return whether an action is allowed: everybody may read the games, and nothing else."""
         database = resource[0] if isinstance(resource, tuple) else resource
         return action in READING and database != "_internal"
 
-    def metadata(
-        self,
-        key: str | None = None,
-        database: str | None = None,
-        table: str | None = None,
-        fallback: bool = True,
-    ) -> Any:
-        """Return what is told of tables and columns, put together but once."""
-        asked = (key, database, table, fallback)
+    def metadata(self, *given: Any, **named: Any) -> Any:
+        """Return the descriptions of tables and columns, cached as they take time to merge."""
+        asked = (given, *sorted(named.items()))
         if asked not in self._told:
             if len(self._told) >= MOST_TOLD:
                 self._told.clear()
-            self._told[asked] = super().metadata(key, database, table, fallback)
+            self._told[asked] = super().metadata(*given, **named)
         return copy(self._told[asked])
 
     async def refresh_schemas(self) -> None:
-        """Let Datasette see to its list of tables when a file has changed, not at every page."""
+        """Refresh Datasette's list of tables when a file has changed, not at every page."""
         now = [file.stamp for file in self.files_served.values()]
         if now != self._schemas_of:
             await super().refresh_schemas()
             self._schemas_of = now
 
     async def warm(self) -> None:
-        """Do what the first of all requests would have to wait for, and the slowest pages."""
-        with suppress(DatasetteError, sqlite3.Error, GraphstoreError):  # pages will say it
+        """Load the slowest pages once, for which the first request would wait."""
+        with suppress(DatasetteError, sqlite3.Error, GraphstoreError):  # pages will show it
             await self.refresh_schemas()
         pages = [self.urls.path("/")]
         for name, file in self.files_served.items():
@@ -184,10 +185,10 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
             file.interrupt()
 
     def close(self) -> None:
-        """End the threads, and close all files."""
+        """End the threads, and close all databases and stores."""
         self.stop()
         self.statements.close()
-        self.executor.shutdown(cancel_futures=True)
+        self.executor.shutdown(cancel_futures=True)  # it waits for those that run
         for database in self.databases.values():
             database.close()
         for store in self.stores.values():
@@ -200,12 +201,24 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
         ]
 
 
-def by_name(stores: Iterable[Store]) -> dict[str, Store]:
-    """Return stores by the names of their files.
+def refusal(scope: Any) -> tuple[str, int] | None:
+    """Return the message and the status for a request that is refused unread, else None."""
+    if scope["method"] not in ("GET", "HEAD"):
+        return READ_ONLY, 405
+    if not scope.get("raw_path", b"").isascii():
+        return NOT_ASCII, 400
+    query = scope["query_string"].decode("latin-1")
+    if query.count("&") >= MOST_PARAMETERS:
+        return PARAMETERS, 400
+    names = [name for name, _ in parse_qsl(query, keep_blank_values=True)]
+    facets = [name for name in names if name.startswith("_facet")]
+    if len(facets) > MOST_FACETS or not {*facets} <= {*FACET_KINDS}:
+        return FACETS, 400
+    return None
 
-    Raises:
-        StoreError: two files have one name, or one has a name that Datasette needs itself.
-    """
+
+def by_name(stores: Iterable[Store]) -> dict[str, Store]:
+    """Return stores by the names of their files, which must be different and free: StoreError."""
     found: dict[str, Store] = {}
     for store in stores:
         name = store.path.stem
@@ -222,13 +235,9 @@ def by_name(stores: Iterable[Store]) -> dict[str, Store]:
 
 
 def application(stores: Iterable[Store]) -> Explorer:
-    """Return the ASGI application's Datasette; ``application(stores).app()`` is what a server runs.
-
-    Raises:
-        StoreError: two files have one name.
-    """
+    """Return Datasette over games; a server runs its ``app()``, and `Explorer.close` ends it."""
     if not pm.is_registered(hooks):
         pm.register(hooks, name="graphstore")
-        # It would print every mistake in somebody's SQL, with all local variables.
+        # It would print every error in a user's SQL, with all local variables.
         pm.unregister(name="datasette.handle_exception")
     return Explorer(stores)

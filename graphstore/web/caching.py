@@ -1,4 +1,4 @@
-"""Pages that a browser need not load again: as long as no file changes, neither do they."""
+"""ETags, so that a browser loads a page again only when a file has changed."""
 
 from collections.abc import Hashable, Iterable
 from hashlib import blake2b
@@ -8,18 +8,13 @@ NAME: Final = b"etag"
 
 
 def tag(started: str, stamps: Iterable[Hashable]) -> bytes:
-    """Return what tells one state of the files served from another.
-
-    Args:
-        started: what tells one start of a server from another, whose rules may be others.
-        stamps: of the files.
-    """
+    """Return the tag of all pages: of one start of a server, and of the stamps of its files."""
     text = repr((started, [*stamps])).encode()
     return b'W/"' + blake2b(text, digest_size=12).hexdigest().encode() + b'"'
 
 
 def lasting(path: str) -> bool:
-    """Return whether a page changes only with the files; Datasette's pages of itself do not.
+    """Return whether a page changes only with the files, as Datasette's own pages do not.
 
     >>> lasting("/tictactoe/state"), lasting("/-/explore/tictactoe"), lasting("/-/threads")
     (True, True, False)
@@ -28,7 +23,7 @@ def lasting(path: str) -> bool:
 
 
 def known(headers: Iterable[tuple[bytes, bytes]], current: bytes) -> bool:
-    """Return whether a browser has the current page already, as its request says.
+    """Return whether the headers of a request have the current tag.
 
     >>> known([(b"if-none-match", b'"x", W/"abc"')], b'W/"abc"')
     True
@@ -38,7 +33,7 @@ def known(headers: Iterable[tuple[bytes, bytes]], current: bytes) -> bool:
 
 
 def tagged(headers: Iterable[Any], current: bytes) -> list[Any]:
-    """Return the headers of a page with its tag, unless it is not to be kept."""
+    """Return the headers of a page with its tag, unless no browser may store it."""
     kept = [*headers]
     control = b" ".join(value for name, value in kept if name.lower() == b"cache-control")
     if b"no-store" in control:

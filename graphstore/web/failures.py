@@ -1,4 +1,4 @@
-"""What goes wrong, as a page or as JSON that says it in one line."""
+"""Errors as a page, as JSON or as text: the message in one line."""
 
 import errno
 import os
@@ -27,10 +27,9 @@ NOT_FOUND = {
 
 
 async def page(datasette: Any, request: Any, error: Exception) -> Any:
-    """Return the answer to a request that failed."""
-    status, title, message = said(
-        error, datasette.setting("sql_time_limit_ms") / 1000, request.query_string
-    )
+    """Return the answer to a request that raised an error."""
+    limit = datasette.setting("sql_time_limit_ms") / 1000
+    status, title, message = _said(error, limit, request.query_string)
     if status == 500 and os.environ.get("GRAPHSTORE_DEBUG"):
         traceback.print_exception(error)
     headers = {"retry-after": str(error.seconds)} if isinstance(error, BusyError) else {}
@@ -46,14 +45,8 @@ async def page(datasette: Any, request: Any, error: Exception) -> Any:
     return Response.html(html, status=status, headers=headers)
 
 
-def said(error: Exception, limit: float, query: str) -> tuple[int, str, str]:
-    """Return the HTTP status, a title and a message for an error.
-
-    Args:
-        error: what was raised.
-        limit: seconds that a statement may take.
-        query: what the address has behind its question mark.
-    """
+def _said(error: Exception, limit: float, query: str) -> tuple[int, str, str]:
+    """Return the HTTP status, a title and a message; a statement may take `limit` seconds."""
     if isinstance(error, QueryInterrupted) or isinstance(error.__context__, QueryInterrupted):
         return 400, "Too slow", TOO_LONG.format(limit=limit)
     if isinstance(error, Base400):
@@ -69,9 +62,7 @@ def said(error: Exception, limit: float, query: str) -> tuple[int, str, str]:
         return 404, "Not found", str(error)
     if isinstance(error, PositionError):
         return 400, "No such position", str(error)
-    if isinstance(error, GraphstoreError):
-        return 503, "The file cannot be read", str(error)
-    if isinstance(error, sqlite3.Error):
+    if isinstance(error, GraphstoreError | sqlite3.Error):
         return 503, "The file cannot be read", str(error)
     if isinstance(error, OSError) and error.errno in (errno.ENAMETOOLONG, errno.ENOTDIR):
         return 404, "Not found", "no such page"

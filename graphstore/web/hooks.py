@@ -1,4 +1,4 @@
-"""What Datasette calls; all but the last word is in the rooms beside."""
+"""The plugin hooks that Datasette calls."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,8 +10,7 @@ from graphstore.rules.svg import STYLE
 from graphstore.store.store import Store
 from graphstore.web import addresses, failures, index
 from graphstore.web.page import pictures, view
-from graphstore.web.tables import cells
-from graphstore.web.tables import queries as stored
+from graphstore.web.tables import cells, queries
 
 
 @hookimpl  # type: ignore[untyped-decorator]
@@ -20,7 +19,7 @@ def register_routes(datasette: Any) -> list[tuple[str, Any]]:
     return [
         (r"^/$", index.page),
         (r"^/-/explore/(?P<game>[^/]+)(/(?P<position>.*))?$", view.page),
-        (r"^/-/explore/?$", view.chopped),
+        (r"^/-/explore/?$", view.without_game),
         (
             r"^/-/boards\.css$",
             lambda: Response(STYLE + pictures.STYLE, content_type="text/css; charset=utf-8"),
@@ -30,24 +29,21 @@ def register_routes(datasette: Any) -> list[tuple[str, Any]]:
 
 @hookimpl  # type: ignore[untyped-decorator]
 def extra_css_urls(datasette: Any) -> list[str]:
-    """Add the look of all pages."""
+    """Add the style sheets of all pages."""
     return ["/-/boards.css", "/-/graphstore/colours.css", "/-/graphstore/graphstore.css"]
 
 
 @hookimpl  # type: ignore[untyped-decorator]
-def extra_template_vars(template: str, datasette: Any) -> dict[str, Any]:
-    """Tell the first page of the games, and all of where positions are."""
-    told: dict[str, Any] = {"explore": addresses.write}
-    if template == "index.html":
-        told["games"] = index.games(stores(datasette).values())
-    return told
+def extra_template_vars() -> dict[str, Any]:
+    """Add the function that returns the address of a position."""
+    return {"explore": addresses.write}
 
 
 @hookimpl  # type: ignore[untyped-decorator]
 def canned_queries(datasette: Any, database: str) -> dict[str, Any]:
     """Add the stored queries."""
     store = stores(datasette).get(database)
-    return {} if store is None else stored.queries(store.info)
+    return {} if store is None else queries.queries(store.info)
 
 
 @hookimpl  # type: ignore[untyped-decorator]
@@ -61,14 +57,10 @@ def render_cell(row: Any, value: Any, column: str, database: str, datasette: Any
 
 @hookimpl  # type: ignore[untyped-decorator]
 def handle_exception(datasette: Any, request: Any, exception: Exception) -> Callable[[], Any]:
-    """Say what went wrong in one line."""
-
-    async def answered() -> Any:
-        return await failures.page(datasette, request, exception)
-
-    return answered
+    """Answer with the message of an error, in one line."""
+    return lambda: failures.page(datasette, request, exception)
 
 
 def stores(datasette: Any) -> dict[str, Store]:
-    """Return the games of an explorer; another Datasette in this process has none."""
+    """Return the games of an explorer; any other Datasette in this process has none."""
     return getattr(datasette, "stores", {})

@@ -1,6 +1,5 @@
-"""The first page: what games there are."""
+"""The first page: the list of games."""
 
-from collections.abc import Iterable
 from typing import Any
 
 from datasette.utils.asgi import Response
@@ -15,40 +14,22 @@ SIZE = 170  # pixels of a board
 
 
 async def page(datasette: Any, request: Any) -> Any:
-    """Return the first page, without the counts of all tables that Datasette's own makes.
-
-    Raises:
-        OSError: a file is gone.
-    """
-    for file in datasette.files_served.values():
-        file.store.path.stat()  # one that is gone is said to be so, though it is still open here
-    body = await datasette.render_template(
-        "index.html", {"metadata": datasette.metadata()}, request=request
-    )
-    return Response.html(body)
-
-
-def games(stores: Iterable[Store]) -> list[dict[str, Any]]:
-    """Return what the first page says of each game."""
-    return [_game(store) for store in stores]
+    """Return the first page, without the counts of all tables that Datasette's own has."""
+    for store in datasette.stores.values():
+        store.path.stat()  # OSError: it was deleted, though it is still open here
+    games = [_game(store) for store in datasette.stores.values()]
+    context = {"metadata": datasette.metadata(), "games": games}
+    return Response.html(await datasette.render_template("index.html", context, request=request))
 
 
 def _game(store: Store) -> dict[str, Any]:
     info = store.info
     rules = store.game if store.has_rules else None
     start = store.probe(info["start"])
-    return {
+    shown = ("name", "start", "states", "positions", "moves", "plies", "starts", "extent", "cyclic")
+    return {name: info[name] for name in shown} | {
         "file": store.path.stem,
-        "name": info["name"],
         "explore": addresses.write(store.path.stem),
         "board": cells.picture(rules, info["start"], size=SIZE),
-        "start": info["start"],
         "words": in_words(rules, start, bound=info["extent"] == STRATEGY),
-        "states": info["states"],
-        "positions": info["positions"],
-        "moves": info["moves"],
-        "plies": info["plies"],
-        "starts": info["starts"],
-        "extent": info["extent"],
-        "cyclic": info["cyclic"],
     }

@@ -1,4 +1,4 @@
-"""The server: it listens, says where, and ends when it is told to."""
+"""The server: it listens at an address, and serves until SIGINT or SIGTERM."""
 
 import asyncio
 import errno
@@ -19,8 +19,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from graphstore.errors import AddressError
 from graphstore.web.application import Explorer
 
-PATIENCE = 4  # seconds for what is being answered, when the end comes
-WHOLE_WITHIN = 30  # seconds for a request to arrive in
+PATIENCE = 4  # seconds to answer the last requests when it ends
+WHOLE_WITHIN = 30  # seconds in which a request must arrive
 
 
 def is_loopback(host: str) -> bool:
@@ -36,15 +36,7 @@ def is_loopback(host: str) -> bool:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens.
-
-    Args:
-        host: a name or an address.
-        port: 0 is any free one.
-
-    Raises:
-        AddressError: it cannot be listened at.
-    """
+    """Return a socket that listens; port 0 is any free one. AddressError says why it cannot."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         return socket.create_server(found[0][4][:2], family=found[0][0])
@@ -56,7 +48,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def address(host: str, listening: socket.socket) -> str:
-    """Return where a browser on this machine finds the server."""
+    """Return the URL at which a browser on this machine finds the server."""
     name = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)  # noqa: S104
     port = listening.getsockname()[1]
     return f"http://[{name}]:{port}/" if ":" in name else f"http://{name}:{port}/"
@@ -74,58 +66,58 @@ def serve(explorer: Explorer, listening: socket.socket) -> None:
         http=Connection,
     )
     server = _Server(config, explorer)
-    # Datasette drops coroutines when a facet fails, which the page says, or when it is to end.
+    # Datasette drops coroutines when a facet fails, which the page says, or when it ends.
     warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)
     with _ended_by_signals(server):
         server.run(sockets=[listening])
 
 
 def show(url: str) -> None:
-    """Open an address in the browser, which may take its time."""
+    """Open a URL in the browser, without waiting for it."""
     threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
 
 
 class Connection(H11Protocol):
-    """uvicorn's; it is closed if a request on it does not arrive in time, however it trickles."""
+    """A connection that is closed if a request does not arrive whole in time."""
 
     _late: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for a request."""
+        """Start to wait for a request."""
         super().connection_made(transport)
         self._wait()
 
     def data_received(self, data: bytes) -> None:
-        """Take a part of a request, and wait for the rest of it, if there is one."""
+        """Take a part of a request, and wait for the rest, if any."""
         super().data_received(data)
         if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
-            self._wait_no_more()
+            self._stop_waiting()
         elif self._late is None:
             self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait for nothing any more."""
-        self._wait_no_more()
+        """Stop to wait."""
+        self._stop_waiting()
         super().connection_lost(exc)
 
     def _wait(self) -> None:
         self._late = self.loop.call_later(WHOLE_WITHIN, self.transport.close)
 
-    def _wait_no_more(self) -> None:
+    def _stop_waiting(self) -> None:
         if self._late is not None:
             self._late.cancel()
             self._late = None
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's; the explorer warms up as soon as it listens, and stops at the first signal."""
+    """A server whose explorer warms up once it listens, and stops at the first signal."""
 
     def __init__(self, config: uvicorn.Config, explorer: Explorer) -> None:
         super().__init__(config)
         self._explorer = explorer
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self._explorer.stop()  # or what waits for a thread would be worked off first
+        self._explorer.stop()  # or all that waits for a thread would be answered first
         super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -135,10 +127,7 @@ class _Server(uvicorn.Server):
 
 @contextmanager
 def _ended_by_signals(server: uvicorn.Server) -> Iterator[None]:
-    """Let the signals that end a server end it, and nothing else.
-
-    uvicorn has its own handlers while it runs, and afterwards raises the signals again.
-    """
+    """Let signals only end the server; uvicorn raises them again after it has ended."""
 
     def end(_number: int, _frame: FrameType | None) -> None:
         server.should_exit = True

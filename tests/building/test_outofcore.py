@@ -136,9 +136,9 @@ def test_too_little_memory_is_refused(run, tmp_path):
 
 @pytest.mark.parametrize(("text", "size"), [("4GB", 4 * 10**9), ("1.5 GiB", 3 * 2**29), ("7", 7)])
 def test_sizes_are_read_as_people_write_them(text, size):
-    from graphstore.cli.options import SIZE
+    from graphstore.cli import options
 
-    assert SIZE.convert(text, None, None) == size
+    assert options.size(text) == size
 
 
 def test_a_database_that_is_there_is_refused_before_the_work(tmp_path, copy):

@@ -388,7 +388,7 @@ def test_the_command_lists_what_is_wrong_and_fails_in_one_line(run, copy):
     assert done.returncode == 1
     assert "state 0 (.../.../...): value is 1, not 0" in done.stdout.split("\n")
     assert done.stderr.startswith(f"graphstore: {copy} is wrong in ")
-    assert done.stderr.endswith("places; build it anew\n")
+    assert done.stderr.endswith("places; rebuild it\n")
     assert done.stderr.count("\n") == 1
 
 

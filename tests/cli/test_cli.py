@@ -121,6 +121,31 @@ def test_help_loads_none_of_the_slow_libraries():
     assert done.stderr == "[]\n"
 
 
+@pytest.mark.parametrize("missing", [(), ("SIGALRM", "setitimer")], ids=["POSIX", "Windows"])
+def test_ctrl_c_in_a_destructor_is_one_line(missing):
+    code = f"""
+import signal, time
+for name in {missing}:
+    delattr(signal, name)
+import graphstore.cli.main
+from graphstore.__main__ import run
+
+class Late:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
+def main():
+    Late()
+    while True:
+        time.sleep(0.01)
+
+graphstore.cli.main.main = main
+run()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert error_line(done, 130) == "interrupted"
+
+
 def test_the_script_and_the_module_tell_one_version():
     right = f"graphstore {version('graphstore')}\n"
     assert printed(graphstore("--version")) == right

@@ -17,6 +17,7 @@ from contextlib import closing, contextmanager
 from http.client import HTTPConnection
 from itertools import pairwise
 from pathlib import Path
+from time import process_time
 from urllib.parse import quote, urlencode, urlsplit
 
 import pytest
@@ -314,6 +315,15 @@ def test_an_answer_that_would_fill_the_memory_is_refused(site, ending):
         f"/tictactoe{ending}?" + urlencode({"sql": f"SELECT {columns} FROM edge"}), 400
     )
     assert "more than 10,000,000 bytes" in answer.text
+
+
+def test_an_address_with_too_many_parameters_is_refused_at_once(site):
+    for query in ("_where=ply%3D1&" * 1200, "_search=X&_where=ply%3D1&" * 1200, "&" * 100):
+        started = process_time()
+        answer = site.page(f"/tictactoe/state?{query}", 400)
+        assert process_time() - started < 1
+        assert answer == "an address has 100 parameters at most\n"
+    site.get("/tictactoe/state?" + "&".join(["_where=ply%3D1"] * 100))
 
 
 @pytest.mark.parametrize("through", ["{}", "[]", "1"])
@@ -682,7 +692,7 @@ def test_an_address_that_others_can_reach_is_warned_of(tictactoe_db):
         assert fetch(address)[0] == 200
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=30)
-    assert said == "graphstore: warning: whoever can reach 0.0.0.0 can read these games\n"
+    assert said == "graphstore: warning: everybody who can reach 0.0.0.0 can read these games\n"
 
 
 def test_open_shows_the_address_in_the_browser(tictactoe_db, tmp_path):
@@ -742,10 +752,15 @@ def test_files_that_cannot_be_served_are_said_in_one_line(tictactoe_db, tmp_path
     assert "which is taken" in error_line(run("serve", taken))
 
 
-def test_without_datasette_it_says_what_to_install_before_all_else(run, monkeypatch):
-    monkeypatch.setitem(sys.modules, "datasette.app", None)
-    line = error_line(run("serve", "none.db"))
-    assert line == "the explorer needs Datasette: pip install 'datasette<1'"
+@pytest.mark.parametrize("missing", ["datasette", "uvicorn"])
+def test_without_datasette_it_says_what_to_install_before_all_else(missing):
+    code = (
+        f"import sys; sys.modules[{missing!r}] = None\n"
+        "sys.argv = ['graphstore', 'serve', 'none.db']\n"
+        "from graphstore.__main__ import run; run()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert error_line(done) == "the explorer needs Datasette: pip install 'datasette<1'"
 
 
 def test_each_file_gets_the_rules_that_built_it(tictactoe_db, tmp_path):

@@ -1,1 +1,1 @@
-"""The page of a position."""
+"""The page of a position: its values, its pictures, its parents, and play on it."""

@@ -1,13 +1,13 @@
-"""What the page of a position says, put together from the database; all of it plain values."""
+"""The values that the template of a position's page shows."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from graphstore.play import agents
 from graphstore.rules import board
 from graphstore.rules.board import WORDS, Choice
-from graphstore.rules.game import Game, NamesMoves, move_text
-from graphstore.store.probe import Move, Probe
+from graphstore.rules.game import Game, move_text
+from graphstore.store.probe import Probe
 from graphstore.store.schema import STRATEGY
 from graphstore.store.store import Store
 from graphstore.store.words import in_words, move_in_words
@@ -23,43 +23,29 @@ MISTAKES = "mistakes=0.2"
 
 
 class Pages(NamedTuple):
-    """Where the pages of a game are.
-
-    Attributes:
-        base: what all addresses begin with, without a slash at its end.
-        game: what the game is called here.
-    """
+    """The addresses of a game's pages; all begin with `base`, which has no slash at its end."""
 
     base: str
     game: str
 
     def to(self, position: str | None, asked: Asked | None = None) -> str:
-        """Return the address of a position; without one, of the start."""
+        """Return the address of a position; of the start, if it is None."""
         query = "" if asked is None else asked.query()
         return self.base + write(self.game, position) + query
 
 
-def facts(
+def page_context(
     store: Store, probe: Probe, asked: Asked, pages: Pages, resigned: str = ""
 ) -> dict[str, Any]:
-    """Return what the template of a position's page shows.
+    """Return the template's values; `resigned` are the words of an opponent that gives up.
 
-    Args:
-        store: the solved game.
-        probe: the position.
-        asked: what else the address asks.
-        pages: where the pages of the game are.
-        resigned: the words of an opponent that gives up.
-
-    Raises:
-        AgentMissingError: there is no such agent.
+    AgentMissingError is raised where the address names an agent that is not in the file.
     """
     game = store.game if store.has_rules else None
     bound = store.info["extent"] == STRATEGY
     known = agents.names(store)
     agent = asked.agent or (asked.against if asked.against in known else "")
-    beads = opponents.beads(store, agent, probe) if agent else None
-    playing = bool(asked.against)
+    beads = opponents.beads(store, agent, probe) if agent else {}
     over = probe.ended or bool(resigned)
     onwards = opponents.passed_on(probe, asked.onwards)
 
@@ -70,17 +56,21 @@ def facts(
         return pages.to(probe.position, other)
 
     choices = board.choices(game, probe.position, probe.moves, lambda move: move_text(game, move))
-    by_move = {choice.move: move for choice, move in zip(choices, probe.moves, strict=True)}
+    states = {choice.move: move.state for choice, move in zip(choices, probe.moves, strict=True)}
 
     def on_cell(choice: Choice) -> str:
-        box = None if beads is None or asked.hide else beads.of(by_move[choice.move])
+        box = None if asked.hide else beads.get(states[choice.move])
         return "" if box is None else str(box[0])
 
     pictures.check(asked, choices)
     links = {} if over else pictures.links(choices, asked, to=to, here=here, beads=on_cell)
-    worth = in_words(game, probe, bound=bound)
-    turned = pictures.turned(game, probe.position) if game is not None else {}
+    turned = {} if game is None else pictures.turned(game, probe.position)
+    images: dict[str, str] = {}
+    for way, text in turned.items():
+        images.setdefault(text, way)
     told = not asked.hide or probe.ended
+    words = in_words(game, probe, bound=bound) if told else ""
+    chosen = asked.source is not None
     return {
         "game": pages.game,
         "rules": store.info["name"],
@@ -90,29 +80,29 @@ def facts(
         "board": pictures.large(
             game, probe.position, links, last=asked.cell, title=f"board {probe.position}"
         ),
-        "has_cells": bool(links),
-        "announcement": opponents.announcement(game, probe, asked, resigned, worth if told else ""),
+        "announcement": opponents.announcement(game, probe, asked, resigned, words),
         "value": WORDS[probe.value] if told else "free",
         "told": told,
         "over": over,
-        "playing": playing,
-        "facts": _facts(probe, bound=bound) if told else [],
-        "moves": _moves(probe.moves, choices, asked, to, beads, bound, over),
+        "playing": bool(asked.against),
+        "worth": _worth(probe, bound=bound) if told else [],
+        "moves": _moves(probe, choices, asked, None if over else to, beads, bound=bound),
         "more_moves": max(0, len(probe.moves) - MOST_MOVES),
-        "beads": beads is not None and not asked.hide,
-        "box": "" if asked.hide else _box(agent, beads),
+        "beads": bool(agent) and not asked.hide,
+        "box": _box(agent, probe, beads) if agent and not asked.hide else "",
         "line": _line(store, game, probe, pages, asked) if told and probe.moves else None,
-        "images": _images(game, probe, turned, pages, asked),
+        "images": [
+            _tile(game, text, pages.to(text, asked.onwards), name=way)
+            for text, way in images.items()
+            if text != probe.position
+        ],
         "turns": [] if game is None else _turns(game, probe.position, turned, pages, asked),
         "parents": _parents(store, game, probe, pages, asked),
         "hide_link": here(asked._replace(hide=not asked.hide)),
         "start": pages.to(None, asked.onwards._replace(turn=1)),
         "start_plain": pages.to(None),
         "stop": here(Asked(agent=asked.agent, hide=asked.hide)),
-        "unchosen": here(asked._replace(source=None, target=None))
-        if asked.source is not None
-        else "",
-        "form": pages.to(None),
+        "unchosen": here(asked._replace(source=None, target=None)) if chosen else "",
         "form_fields": asked.onwards.fields(),
         "play_form": pages.to(probe.position),
         "opponents": _opponents(store, known),
@@ -122,77 +112,78 @@ def facts(
         "agent": agent,
         "bound": bound,
         "rules_known": game is not None,
-        "names_moves": isinstance(game, NamesMoves),
     }
 
 
+def _tile(
+    game: Game | None, position: str, href: str, *, name: str, last: int | None = None
+) -> dict[str, Any]:
+    picture = pictures.little(game, position, last=last)
+    return {"href": href, "board": picture, "position": position, "name": name}
+
+
 def _opponents(store: Store, known: Sequence[str]) -> list[dict[str, Any]]:
-    """Return whom one can play, and which player one can only be against those."""
-    found: list[dict[str, Any]] = [
-        {"name": name, "left": 0} for name in ("perfect", "random", MISTAKES)
+    """Return the opponents; `left` is the only player that the user can be against one, or 0."""
+    sides = {name: agents.load(store, name).settings.side for name in known}
+    return [
+        {"name": name, "left": 3 - side if side else 0}
+        for name, side in ({"perfect": 0, "random": 0, MISTAKES: 0} | sides).items()
     ]
-    for name in known:
-        side = agents.load(store, name).settings.side
-        found.append({"name": name, "left": 3 - side if side else 0})
-    return found
 
 
-def _facts(probe: Probe, *, bound: bool) -> list[tuple[str, str, str]]:
-    """Return (what, how much, what that means) of a position.
+def _worth(probe: Probe, *, bound: bool) -> list[tuple[str, str, str]]:
+    """Return (name, value, meaning) of the numbers of a position.
 
     Under a strategy depths are bounds, and random play means nothing, as one player has no choice.
     """
+    remoteness, plies = "none", "play need never end"
+    if probe.remoteness is not None:
+        remoteness = f"{'at most ' * bound}{probe.remoteness:,}"
+        plies = f"plies to the end under {'the strategy' if bound else 'best play'}"
     found = [
         ("ply", f"{probe.ply:,}", "moves from the start, at the fewest"),
         ("value", f"{probe.value:+d}" if probe.value else "0", "for the player to move"),
-        ("remoteness", "none", "play need never end")
-        if probe.remoteness is None
-        else ("remoteness", f"at most {probe.remoteness:,}", "plies to the end under the strategy")
-        if bound
-        else ("remoteness", f"{probe.remoteness:,}", "plies to the end under best play"),
+        ("remoteness", remoteness, plies),
         ("score", f"{probe.score:.4g}", "as a move, for the player who just moved"),
     ]
-    if probe.random_value is not None and not bound:
-        found.append(
-            ("random play", f"{probe.random_value:+.4f}", "mean result for the player to move")
-        )
-    if probe.best_response is not None and not bound:
-        found.append(
-            (
-                "best response",
-                f"{probe.best_response:+.4f}",
-                "for the player who just moved, if the other plays at random",
-            )
-        )
+    for name, number, meaning in (
+        ("random play", probe.random_value, "mean result for the player to move"),
+        (
+            "best response",
+            probe.best_response,
+            "for the player who just moved, if the other plays at random",
+        ),
+    ):
+        if number is not None and not bound:
+            found.append((name, f"{number:+.4f}", meaning))
     found.append(("orbit", f"{probe.orbit:,}", "positions that are alike by symmetry"))
     return found
 
 
 def _moves(
-    moves: Sequence[Move],
+    probe: Probe,
     choices: Sequence[Choice],
     asked: Asked,
-    to: Any,
-    beads: opponents.Beads | None,
+    to: Callable[[Choice], str] | None,
+    beads: dict[int, tuple[int, float]],
+    *,
     bound: bool,
-    over: bool,
 ) -> list[dict[str, Any]]:
+    """Return the rows of the list of moves; `to` is None where none can be played."""
     rows = []
-    pairs = list(zip(moves, choices, strict=True))
+    pairs = list(zip(probe.moves, choices, strict=True))
     if asked.hide:  # in an order that tells nothing
         pairs.sort(key=lambda pair: pair[1].move)
     for move, choice in pairs[:MOST_MOVES]:
-        box = None if beads is None else beads.of(move)
+        box = beads.get(move.state)
         rows.append(
             {
                 "name": choice.name,
-                "href": "" if over else to(choice),
+                "href": "" if to is None else to(choice),
                 "kind": "free" if asked.hide else WORDS[choice.value],
                 "words": move_in_words(move, bound=bound),
-                "label": choice.label,
                 "depth": "" if choice.depth is None else str(choice.depth),
                 "score": f"{move.score:.4g}",
-                "position": choice.position,
                 "beads": "" if box is None else f"{box[0]:,}",
                 "chance": "" if box is None else f"{box[1]:.1%}",
                 "chosen": asked.source is not None
@@ -203,13 +194,11 @@ def _moves(
     return rows
 
 
-def _box(agent: str, beads: opponents.Beads | None) -> str:
-    if beads is None:
-        return ""
-    if not beads.number:
+def _box(agent: str, probe: Probe, beads: dict[int, tuple[int, float]]) -> str:
+    if not beads:
         return f"{agent} has no box for this position."
-    total = sum(beads.number.values())
-    shared = any(number > 1 for number in beads.sharing.values())
+    total = sum(number for number, _ in beads.values())
+    shared = len({move.state for move in probe.moves}) < len(probe.moves)
     like = " Moves to the same position, turned, share their beads." if shared else ""
     return f"The box of {agent} has {total:,} bead{'s' * (total != 1)}.{like}"
 
@@ -225,34 +214,11 @@ def _line(
         played = next(each for each in before.moves if each.move == move)
         (choice,) = board.choices(game, before.position, [played])
         onwards = opponents.passed_on(before, onwards)
-        steps.append(
-            {
-                "name": move_text(game, move),
-                "href": pages.to(after.position, onwards._replace(against="")),
-                "board": pictures.little(game, after.position, last=choice.cell),
-                "position": after.position,
-            }
-        )
+        href = pages.to(after.position, onwards._replace(against=""))
+        name = move_text(game, move)
+        steps.append(_tile(game, after.position, href, name=name, last=choice.cell))
     cut = not line.repeats and not line.probes[-1].ended
     return {"steps": steps, "repeats": line.repeats, "cut": cut}
-
-
-def _images(
-    game: Game | None, probe: Probe, turned: dict[str, str], pages: Pages, asked: Asked
-) -> list[dict[str, Any]]:
-    found: dict[str, str] = {}
-    for what, text in turned.items():
-        if text != probe.position:
-            found.setdefault(text, what)
-    return [
-        {
-            "what": what,
-            "href": pages.to(text, asked.onwards),
-            "board": pictures.little(game, text),
-            "position": text,
-        }
-        for text, what in found.items()
-    ]
 
 
 def _turns(
@@ -280,18 +246,10 @@ def _parents(
     found = parents(store, probe, MOST_PARENTS)
     shown = found.shown[: 2 * MOST_PARENTS]
     before = opponents.passed_on(probe, asked.onwards)._replace(against="")
-    return {
-        "shown": [
-            {
-                "href": pages.to(each.position, before),
-                "board": pictures.little(game, each.position),
-                "position": each.position,
-                "move": move_text(game, each.move) + (" to its like" * (not each.exact)),
-                "worth": "" if asked.hide else WORDS[each.value],
-            }
-            for each in shown
-        ],
-        "alike": not all(each.exact for each in shown),
-        "more": found.more,
-        "counted": found.counted,
-    }
+    tiles = []
+    for each in shown:
+        name = move_text(game, each.move) + " to its like" * (not each.exact)
+        tile = _tile(game, each.position, pages.to(each.position, before), name=name)
+        tiles.append(tile | {"worth": "" if asked.hide else WORDS[each.value]})
+    alike = not all(each.exact for each in shown)
+    return {"shown": tiles, "alike": alike, "more": found.more, "counted": found.counted}

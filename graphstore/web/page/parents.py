@@ -32,13 +32,10 @@ _COUNT = select(func.count()).select_from(
 
 
 class Parent(NamedTuple):
-    """A position from which a move leads to another.
+    """A position from which a move leads to another one, in its orientation where that is found.
 
-    Attributes:
-        position: its text, in the orientation of the other where that could be found.
-        value: for the player to move in it.
-        move: the move that leads to the other, or to one that is the other by symmetry.
-        exact: whether it leads to the other as it is.
+    `value` is for the player to move in it. `exact` is whether `move` leads to that very position;
+    else it leads to one that is the same by symmetry.
     """
 
     position: str
@@ -48,13 +45,7 @@ class Parent(NamedTuple):
 
 
 class Parents(NamedTuple):
-    """The parents of a position.
-
-    Attributes:
-        shown: some of them.
-        more: of how many more states there are some, at least, if `counted` is False.
-        counted: whether all were counted.
-    """
+    """Some parents of a position, and how many more states are parents (at least, if cut)."""
 
     shown: list[Parent]
     more: int
@@ -62,7 +53,7 @@ class Parents(NamedTuple):
 
 
 def parents(store: Store, probe: Probe, most: int) -> Parents:
-    """Return the parents of a position, of as many states as `most`."""
+    """Return the parents of a position, of up to `most` states."""
     with store.connect() as connection:
         rows = connection.execute(_PARENTS, {"child": probe.state, "most": most}).all()
         number = len(rows)
@@ -70,47 +61,40 @@ def parents(store: Store, probe: Probe, most: int) -> Parents:
             number = connection.execute(_COUNT, {"child": probe.state}).scalar_one()
     shown: list[Parent] = []
     for row in rows:
-        found = _towards(store.game, probe, row.parent, row.position) if store.has_rules else {}
+        found = _exact(store.game, probe, row.parent, row.position) if store.has_rules else {}
         shown += [Parent(text, row.value, move, exact=True) for text, move in found.items()]
-        if not found:
-            shown.append(_stored(store, probe, row.position, row.value))
+        if not found:  # as it is stored, with its first move to the state of the position
+            moves = [each for each in store.probe(row.position).moves if each.state == probe.state]
+            exact = [each for each in moves if each.position == probe.position]
+            move = min(each.move for each in exact or moves)
+            shown.append(Parent(row.position, row.value, move, exact=bool(exact)))
     return Parents(shown, number - len(rows), number <= MOST_COUNTED)
 
 
-def _stored(store: Store, probe: Probe, text: str, value: int) -> Parent:
-    """Return a parent as it is in the database, and its first move to the state of a position."""
-    moves = [move for move in store.probe(text).moves if move.state == probe.state]
-    exact = [move for move in moves if move.position == probe.position]
-    return Parent(text, value, min(each.move for each in exact or moves), exact=bool(exact))
-
-
-def _towards(game: Game, probe: Probe, parent: int, text: str) -> dict[str, int]:
+def _exact(game: Game, probe: Probe, parent: int, text: str) -> dict[str, int]:
     """Return the images of a parent that lead exactly to a position, with the move that does."""
     read = {}
     for image in _images(game, text):
         try:
             read[game.read(image)] = image
         except GraphstoreError:
-            continue  # no position: a turned board of other sides, a floating stone
+            continue  # not a position: a turned board has other sides, or a stone floats
     family = np.array(list(read), dtype=np.int64)
     same = family[(game.canonical(family) == parent) & (game.outcomes(family) == IN_PLAY)]
     if not same.size:
         return {}
-    here = game.read(probe.position)
     at, moves, children = game.expand(same)
-    exact = np.flatnonzero(children == here)
     names = game.texts(same)
     found = {}
-    for each in exact[::-1].tolist():  # so that of several moves the lowest is kept
-        found[names[at[each]]] = int(moves[each])
+    for each in np.flatnonzero(children == game.read(probe.position))[::-1].tolist():
+        found[names[at[each]]] = int(moves[each])  # of several moves the lowest is last
     return found
 
 
-def _images(game: Game, text: str) -> dict[str, None]:
+def _images(game: Game, text: str) -> list[str]:
     board = board_of(text, game)
     drawn = "" if board is None else "/".join(board.rows)
     if board is None or not text.startswith(drawn):
-        return dict.fromkeys((text, *turned(game, text).values()))
+        return [text, *turned(game, text).values()]
     tail = text.removeprefix(drawn)
-    images = ("/".join(turn(board.rows)) + tail for turn in TURNS.values())
-    return dict.fromkeys((text, *images))
+    return [text, *("/".join(turn(board.rows)) + tail for turn in TURNS.values())]

@@ -1,4 +1,4 @@
-"""The boards of a page: the large one, whose cells are links, and the little ones."""
+"""Pictures of boards on a page: a large one, whose cells are links, and little ones."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -8,7 +8,7 @@ import numpy as np
 from graphstore.errors import SettingError
 from graphstore.games.ultimate.rules import Ultimate
 from graphstore.rules import board as boards
-from graphstore.rules.board import EMPTY, TURNS, WORDS, Board, Choice, board_of
+from graphstore.rules.board import EMPTY, TURNS, WORDS, Choice, board_of
 from graphstore.rules.game import Game
 from graphstore.rules.svg import COLOURS, aside, framed, mark_svg, marked_up, svg, text_svg
 from graphstore.web.page.query import Asked
@@ -30,36 +30,22 @@ STYLE: Final = (
 
 
 class Link(NamedTuple):
-    """What a page lets people do with a cell, and what it shows there.
-
-    Attributes:
-        href: where it leads.
-        words: what it is, for people who do not see it.
-        kind: ``win``, ``draw``, ``loss``, ``free`` or ``chosen``; the colour.
-        text: a few characters on the cell.
-        below: a few more below them, smaller.
-        chooses: whether it only chooses a piece, or puts it back.
-    """
+    """A link on a cell of the large board, and what the cell shows."""
 
     href: str
-    words: str
-    kind: str = "free"
-    text: str = ""
-    below: str = ""
-    chooses: bool = False
+    words: str  # for screen readers
+    kind: str = "free"  # the colour: win, draw, loss, free or chosen
+    text: str = ""  # a few characters on the cell
+    below: str = ""  # a few smaller ones below them
+    chooses: bool = False  # whether it only chooses a piece, or puts it back
 
 
 def large(
     game: Game | None, text: str, links: Mapping[int, Link] | None, *, last: int | None, title: str
 ) -> str:
-    """Return the picture of a position, its cells as links; of one without cells, its text.
+    """Return the picture of a position with links on its cells; if it has no cells, its text.
 
-    Args:
-        game: the rules, if they are known.
-        text: the position.
-        links: by cell.
-        last: the cell that was played last.
-        title: what it is, for people who do not see it.
+    `last` is the cell that was played last, and `title` is for screen readers.
     """
     board = board_of(text, game)
     if board is None:
@@ -77,7 +63,8 @@ def little(game: Game | None, text: str, *, last: int | None = None) -> str | No
     board = board_of(text, game)
     if board is None:
         return None
-    return svg(board, last=last, title=text, pixels=_pixels(board), style=False)
+    pixels = max(2, min(24, LITTLE // max(board.columns, len(board.rows))))
+    return svg(board, last=last, title=text, pixels=pixels, style=False)
 
 
 def links(
@@ -88,17 +75,11 @@ def links(
     here: Callable[[Asked], str],
     beads: Callable[[Choice], str] = lambda _: "",
 ) -> dict[int, Link]:
-    """Return what the cells of a board link to.
+    """Return the links of a board by cell; `choices` are the moves, best first.
 
     A move that only puts a mark is one link. Where marks are moved, the first link chooses the
-    mark, which shows where it can go.
-
-    Args:
-        choices: the moves, best first.
-        asked: which mark was chosen, and whether values are to be hidden.
-        to: the address of what a move leads to.
-        here: the address of the same position, asked otherwise.
-        beads: how many an agent has for a move, nothing without a box.
+    mark, which shows where it can go. `to` returns the address of a move, `here` the address of
+    the same position with another query, `beads` how many beads an agent has for a move.
     """
     found: dict[int, Link] = {}
     chosen = asked.source if asked.source in {choice.source for choice in choices} else None
@@ -112,7 +93,10 @@ def links(
             groups.setdefault(cell, []).append(choice)
     for cell, group in groups.items():
         best = group[0]
-        words = worth(best, hide=asked.hide)
+        words = ""
+        if not asked.hide:
+            depth = "" if best.depth is None else f", depth {best.depth}"
+            words = f": {WORDS[best.value]}{depth}"
         moves = len(group) == 1 and best.source == chosen
         if moves:
             href = to(best)
@@ -134,9 +118,9 @@ def links(
 
 
 def turned(game: Game, text: str) -> dict[str, str]:
-    """Return `rules.board.images` of a position; of ultimate tic-tac-toe, its game's own.
+    """Return `rules.board.images` of a position; of ultimate tic-tac-toe, the images of its game.
 
-    Its text shows no rows; its drawing tells what was done to it.
+    Its text has no rows, so its images are told apart by their drawings.
     """
     found = boards.images(game, text)
     board = board_of(text, game)
@@ -153,7 +137,7 @@ def turned(game: Game, text: str) -> dict[str, str]:
 
 
 def turned_cell(game: Game, text: str, way: str, cell: int | None) -> int | None:
-    """Return where a cell of a board is after one of the ways to turn it."""
+    """Return where a cell of a board is after it is turned in a way of `TURNS`."""
     board = board_of(text, game)
     if board is None or cell is None or cell >= len(board.cells):
         return None
@@ -163,11 +147,7 @@ def turned_cell(game: Game, text: str, way: str, cell: int | None) -> int | None
 
 
 def check(asked: Asked, choices: Sequence[Choice]) -> None:
-    """Refuse a chosen piece that cannot move, and a target to which it cannot.
-
-    Raises:
-        SettingError: it is one of these.
-    """
+    """Raise SettingError for a chosen piece that cannot move, or a target it cannot go to."""
     if asked.source is None:
         if asked.target is not None:
             raise SettingError(f"to={asked.target} needs from=, the cell of the piece that moves")
@@ -179,20 +159,8 @@ def check(asked: Asked, choices: Sequence[Choice]) -> None:
         raise SettingError(f"to={asked.target}: the piece on {asked.source} cannot go there")
 
 
-def worth(choice: Choice, *, hide: bool) -> str:
-    """Return the value and the depth of a move in words, behind a colon; nothing if hidden."""
-    if hide:
-        return ""
-    depth = "" if choice.depth is None else f", depth {choice.depth}"
-    return f": {WORDS[choice.value]}{depth}"
-
-
-def _pixels(board: Board) -> int:
-    return max(2, min(24, LITTLE // max(board.columns, len(board.rows))))
-
-
 def _linked(cell: int, mark: str, link: Link | None, *, last: bool) -> str:
-    """Return a cell of a page: what is on it under its label, in a link where it has one."""
+    """Return a cell: what is on it under its label, in a link where it has one."""
     drawn = mark_svg(mark)
     name = "" if mark in EMPTY else f": {mark}{', played last' if last else ''}"
     if link is None:

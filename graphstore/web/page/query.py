@@ -1,109 +1,84 @@
-"""What the address of a page asks beside the position: whom to play, and what to show."""
+"""The query of a page's address: whom to play, and what to show."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 from graphstore.errors import SettingError, shown
 
-LONGEST_NAME = 100  # characters of what an address may give a name
-LONGEST_CELL = 4  # digits of a cell
+LONGEST_NAME = 100  # characters
+LONGEST_CELL = 4  # digits
 
 
 class Asked(NamedTuple):
-    """The part of an address after ``?``.
+    """What the part of an address after ``?`` asks for."""
 
-    Attributes:
-        against: whom to play against, as in `graphstore.play.opponents`; nobody.
-        side: the player that one is, 1 or 2; 0 where the address leaves it to the opponent.
-        turn: where positions do not tell, whose turn it is, 1 or 2.
-        agent: whose beads to show.
-        hide: whether to keep secret what positions are worth.
-        source: the cell of the piece to be moved.
-        target: the cell to move to, where several moves go.
-        last: the name of the move that the opponent made.
-        cell: the cell that it made it on.
-    """
-
-    against: str = ""
-    side: int = 0
-    turn: int = 1
-    agent: str = ""
-    hide: bool = False
-    source: int | None = None
-    target: int | None = None
-    last: str = ""
-    cell: int | None = None
+    against: str = ""  # the opponent, as in `graphstore.play.players`
+    side: int = 0  # the player that the user is, 1 or 2; 0 where the opponent decides
+    turn: int = 1  # the player to move, 1 or 2, where positions do not tell
+    agent: str = ""  # the agent whose beads to show
+    hide: bool = False  # whether to hide what positions are worth
+    source: int | None = None  # the cell of the piece to move
+    target: int | None = None  # the cell to move to, where several moves go
+    last: str = ""  # the name of the opponent's last move
+    cell: int | None = None  # the cell of that move
 
     @property
     def chance(self) -> bool:
-        """Whether the page may be another one the next time it is asked for."""
+        """Whether the page may differ the next time it is asked for."""
         return bool(self.against or self.agent)
 
     @property
     def onwards(self) -> "Asked":
-        """What of it goes for the next position too."""
+        """What also holds for the next position."""
         return self._replace(source=None, target=None, last="", cell=None)
 
-    def query(self, **changes: Any) -> str:
-        """Return it as it is written, from the ``?`` on; nothing where nothing is asked.
+    def query(self) -> str:
+        """Return the text of the query with its ``?``; empty where nothing is asked.
 
-        >>> Asked(against="perfect", side=2).query(hide=True)
+        >>> Asked(against="perfect", side=2, hide=True).query()
         '?against=perfect&as=2&hide=1'
         """
-        return "".join(
-            f"{'&' if at else '?'}{each}" for at, each in enumerate(self._words(changes))
-        )
+        fields = self.fields()
+        return f"?{urlencode(fields)}" if fields else ""
 
-    def fields(self, **changes: Any) -> list[tuple[str, str]]:
-        """Return it as the fields of a form."""
-        asked = self._replace(**changes)
+    def fields(self) -> list[tuple[str, str]]:
+        """Return the query as the fields of a form."""
         pairs = [
-            ("against", asked.against),
-            ("as", str(asked.side) if asked.against and asked.side else ""),
-            ("turn", str(asked.turn) if asked.against and asked.turn != 1 else ""),
-            ("agent", asked.agent),
-            ("hide", "1" if asked.hide else ""),
-            ("from", "" if asked.source is None else str(asked.source)),
-            ("to", "" if asked.target is None else str(asked.target)),
-            ("last", asked.last),
-            ("cell", "" if asked.cell is None else str(asked.cell)),
+            ("against", self.against),
+            ("as", str(self.side) if self.against and self.side else ""),
+            ("turn", str(self.turn) if self.against and self.turn != 1 else ""),
+            ("agent", self.agent),
+            ("hide", "1" if self.hide else ""),
+            ("from", "" if self.source is None else str(self.source)),
+            ("to", "" if self.target is None else str(self.target)),
+            ("last", self.last),
+            ("cell", "" if self.cell is None else str(self.cell)),
         ]
         return [(name, value) for name, value in pairs if value]
 
-    def _words(self, changes: dict[str, Any]) -> list[str]:
-        return [urlencode([pair]) for pair in self.fields(**changes)]
-
 
 def read_asked(get: Callable[[str], str | None]) -> Asked:
-    """Return what a query asks; names that mean nothing here are passed over.
+    """Return what a query asks; `get` returns the first value of a name.
 
-    Args:
-        get: the first value of a name, as ``request.args.get`` returns it.
-
-    Raises:
-        SettingError: what should be a player or a cell is none.
+    Unknown names are ignored. SettingError is raised for a wrong player or cell.
     """
     return Asked(
-        against=_name(get("against")),
+        against=(get("against") or "")[:LONGEST_NAME],
         side=_player("as", get("as")),
         turn=_player("turn", get("turn")) or 1,
-        agent=_name(get("agent")),
+        agent=(get("agent") or "")[:LONGEST_NAME],
         hide=get("hide") not in (None, "", "0"),
         source=_cell("from", get("from")),
         target=_cell("to", get("to")),
-        last=_name(get("last")),
+        last=(get("last") or "")[:LONGEST_NAME],
         cell=_cell("cell", get("cell")),
     )
 
 
-def _name(text: str | None) -> str:
-    return (text or "")[:LONGEST_NAME]
-
-
 def _player(name: str, text: str | None) -> int:
     if text not in (None, "", "1", "2"):
-        raise SettingError(f"{name}={shown(text)} is no player; write {name}=1 or {name}=2")
+        raise SettingError(f"{name}={shown(text)} is not a player; write {name}=1 or {name}=2")
     return int(text or 0)
 
 
@@ -111,5 +86,5 @@ def _cell(name: str, text: str | None) -> int | None:
     if not text:
         return None
     if len(text) > LONGEST_CELL or not (text.isascii() and text.isdigit()):
-        raise SettingError(f"{name}={shown(text)} is no cell; write its number, as {name}=0")
+        raise SettingError(f"{name}={shown(text)} is not a cell; write its number, as {name}=0")
     return int(text)

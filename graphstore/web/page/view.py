@@ -9,35 +9,34 @@ from typing import Any, NamedTuple
 
 from datasette.utils.asgi import Response
 
-from graphstore.errors import GraphstoreError, NotInStoreError, StoreError, shown
+from graphstore.errors import GraphstoreError, NotInStoreError, ResignedError, StoreError, shown
 from graphstore.store.store import Store
 from graphstore.web import addresses
 from graphstore.web.page import opponents
-from graphstore.web.page.context import Pages, facts
+from graphstore.web.page.context import Pages, page_context
 from graphstore.web.page.query import Asked, read_asked
 
-LONGEST = 4096  # characters of a position that anybody would type
+LONGEST = 4096  # characters of a position
 STATIC = Path(__file__).parents[1] / "static"
 
 HEADERS = {
     "content-security-policy": (
         "default-src 'none'; img-src 'self' data:; style-src 'self'; "
         "script-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'"
-    ),
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "same-origin",
+    )
 }
+"""Stricter than the policy of other pages, which `web.application` adds with its other headers."""
 
 
 class Redirect(NamedTuple):
-    """Another address, where the page is."""
+    """The address of the page that was meant."""
 
     href: str
     chance: bool
 
 
 class Page(NamedTuple):
-    """A page to be drawn."""
+    """A template and its values; `chance` is whether it may differ the next time."""
 
     template: str
     status: int
@@ -48,13 +47,9 @@ class Page(NamedTuple):
 async def page(datasette: Any, request: Any) -> Any:
     """Return the page of a position, in the orientation of the address."""
     base = str(datasette.urls.path("/")).rstrip("/")
+    at, get = request.url_vars, request.args.get
     answer = await asyncio.to_thread(
-        answered,
-        datasette.stores,
-        base,
-        request.url_vars["game"],
-        request.url_vars["position"],
-        request.args.get,
+        _answer, datasette.stores, base, at["game"], at["position"], get
     )
     headers = HEADERS | ({"cache-control": "no-store"} if answer.chance else {})
     if isinstance(answer, Redirect):
@@ -66,66 +61,71 @@ async def page(datasette: Any, request: Any) -> Any:
     return Response.html(body, status=answer.status, headers=headers)
 
 
-async def chopped(datasette: Any) -> Any:
-    """Send an address without a game to the list of games."""
+async def without_game(datasette: Any) -> Any:
+    """Redirect an address without a game to the list of games."""
     return Response.redirect(datasette.urls.path("/"))
 
 
-def answered(
+def _answer(
     stores: Mapping[str, Store],
     base: str,
     game: str,
     position: str | None,
     get: Callable[[str], str | None],
 ) -> Page | Redirect:
-    """Return what to answer to an address.
+    """Return the answer to an address: `game` and `position` of its path, `get` for its query."""
+    known, text = None, None
+    other = None  # the words and the address of a link to play as the other player
 
-    Args:
-        stores: by the names of their games.
-        base: what all addresses begin with, without a slash at its end.
-        game: as it is in the path.
-        position: as it is in the path, if it is.
-        get: the first value of a name in the query.
-    """
+    def error(status: HTTPStatus, why: str) -> Page:
+        context = {
+            "status": int(status),
+            "phrase": status.phrase,
+            "why": " ".join(why.split()),
+            "typed": (text or "")[:LONGEST],
+            "game": known,
+            "other": other,
+            "form": "" if known is None else base + addresses.write(known),
+            "games": [(name, base + addresses.write(name)) for name in stores],
+        }
+        return Page("explore_error.html", int(status), context)
+
     try:
         game, text = addresses.read(game, position)
     except UnicodeDecodeError:
-        return _error(stores, base, HTTPStatus.BAD_REQUEST, "the address is no UTF-8 text")
+        return error(HTTPStatus.BAD_REQUEST, "the address is not UTF-8 text")
     if game not in stores:
-        why = f"there is no game {shown(game)} here"
-        return _error(stores, base, HTTPStatus.NOT_FOUND, why)
-    store, pages = stores[game], Pages(base, game)
+        return error(HTTPStatus.NOT_FOUND, f"there is no game {shown(game)} here")
+    known, store, pages = game, stores[game], Pages(base, game)
     typed = get("position")
     if typed is not None:
-        text = _spelling(typed) or None
+        text = _stripped(typed) or None
     if text is not None and len(text) > LONGEST:
         why = f"{shown(text)} has {len(text):,} characters; positions here have up to {LONGEST:,}"
-        return _error(stores, base, HTTPStatus.REQUEST_URI_TOO_LONG, why, game)
+        text = None
+        return error(HTTPStatus.REQUEST_URI_TOO_LONG, why)
     try:
-        return _answered(store, text, read_asked(get), pages, typed=typed is not None)
-    except opponents.TakenSideError as error:
-        href = pages.to(text, read_asked(get)._replace(side=error.left))
-        other = (f"Play as {error.name}", href)
-        return _error(
-            stores, base, HTTPStatus.BAD_REQUEST, str(error), game, text or "", other=other
-        )
-    except NotInStoreError as error:
-        status, why = HTTPStatus.NOT_FOUND, str(error)
-    except StoreError as error:  # a file that is damaged, or being written
-        status = HTTPStatus.SERVICE_UNAVAILABLE
-        why = str(error).replace(str(store.path), store.path.name)  # folders are nobody's business
-    except GraphstoreError as error:
-        status, why = HTTPStatus.BAD_REQUEST, str(error)
-    return _error(stores, base, status, why, game, text or "")
+        return _page(store, text, read_asked(get), pages, typed=typed is not None)
+    except opponents.TakenSideError as taken:
+        href = pages.to(text, read_asked(get)._replace(side=taken.left))
+        other = (f"Play as {taken.name}", href)
+        return error(HTTPStatus.BAD_REQUEST, str(taken))
+    except NotInStoreError as missing:
+        return error(HTTPStatus.NOT_FOUND, str(missing))
+    except StoreError as damaged:  # or it is being written; its folder is not told
+        why = str(damaged).replace(str(store.path), store.path.name)
+        return error(HTTPStatus.SERVICE_UNAVAILABLE, why)
+    except GraphstoreError as wrong:
+        return error(HTTPStatus.BAD_REQUEST, str(wrong))
 
 
-def _spelling(typed: str) -> str:
-    """Return what was typed without the space around; of several lines spaces may be cells."""
+def _stripped(typed: str) -> str:
+    """Return what was typed without the space around; in several lines spaces may be cells."""
     text = typed.strip("\r\n")
     return text if "\n" in text and text.strip() else text.strip()
 
 
-def _answered(
+def _page(
     store: Store, text: str | None, asked: Asked, pages: Pages, *, typed: bool
 ) -> Page | Redirect:
     asked = opponents.seated(store, asked)
@@ -137,50 +137,18 @@ def _answered(
         return Redirect(pages.to(probe.position, asked), chance=asked.chance)
     resigned = ""
     if asked.against:
-        reply = opponents.reply(store, probe, asked)
-        if isinstance(reply, opponents.Reply):
-            return Redirect(pages.to(reply.position, reply.asked), chance=True)
-        if isinstance(reply, opponents.Resigned):
-            resigned = reply.why
-    return Page("explore.html", 200, facts(store, probe, asked, pages, resigned), asked.chance)
-
-
-def _error(
-    stores: Mapping[str, Store],
-    base: str,
-    status: HTTPStatus,
-    why: str,
-    game: str | None = None,
-    typed: str = "",
-    *,
-    other: tuple[str, str] | None = None,
-) -> Page:
-    """Return the page that says what is wrong.
-
-    Args:
-        stores: by the names of their games.
-        base: what all addresses begin with, without a slash at its end.
-        status: of the answer.
-        why: in words.
-        game: if it is known.
-        typed: the position that was asked for.
-        other: the words and the address of a link to play as the other player, if that would do.
-    """
-    context = {
-        "status": int(status),
-        "phrase": status.phrase,
-        "why": " ".join(why.split()),
-        "typed": typed[:LONGEST],
-        "game": game,
-        "other": other,
-        "form": "" if game is None else base + addresses.write(game),
-        "games": [(name, base + addresses.write(name)) for name in stores],
-    }
-    return Page("explore_error.html", int(status), context)
+        try:
+            reply = opponents.reply(store, probe, asked)
+        except ResignedError as error:
+            reply, resigned = None, str(error)
+        if reply is not None:
+            return Redirect(pages.to(*reply), chance=True)
+    context = page_context(store, probe, asked, pages, resigned)
+    return Page("explore.html", 200, context, asked.chance)
 
 
 def _version(name: str) -> str:
-    """Return what tells one version of a file from another."""
+    """Return a digest of a static file, so that browsers load a new version."""
     return blake2b((STATIC / name).read_bytes(), digest_size=6).hexdigest()
 
 

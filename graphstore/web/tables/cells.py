@@ -19,28 +19,23 @@ _MOVES = re.compile(r"-?\d{1,9}( -?\d{1,9})*")
 
 
 def cell(store: Store, table_address: str, row: Any, column: str, value: Any) -> Markup | None:
-    """Return a cell as HTML, or None for Datasette's own way.
+    """Return a cell as HTML, or None where Datasette's own way will do.
 
-    Args:
-        store: the game.
-        table_address: where Datasette shows its table `state`.
-        row: all cells by column.
-        column: the name of this one's.
-        value: what is in it; {value, label}, where Datasette has looked up the row that it names.
+    `table_address` is the page of the table `state`, `row` has all cells by column, and a value is
+    {value, label} where Datasette has looked up the row that it refers to.
     """
-    game = store.game if store.has_rules else None
+    game, name = store.game if store.has_rules else None, store.path.stem
+    link = Markup('<a class="gs-id" href="{}/{}">{}</a>')
     if isinstance(value, dict):
         if column not in STATES:
             return None
-        link = Markup('<a class="gs-id" href="{}/{}">{}</a>').format(
-            table_address, value["value"], value["value"]
-        )
-        return position(game, store.path.stem, str(value["label"])) + link
+        state = value["value"]
+        return _position(game, name, str(value["label"])) + link.format(table_address, state, state)
     if isinstance(value, str) and (column == "position" or column.endswith("_position")):
-        return position(game, store.path.stem, value)
+        return _position(game, name, value)
     is_id = column in STATES or (column == "id" and "position" in row.keys())  # noqa: SIM118
     if is_id and isinstance(value, int):
-        return Markup('<a class="gs-id" href="{}/{}">{}</a>').format(table_address, value, value)
+        return link.format(table_address, value, value)
     if column in ("move", "moves") and isinstance(game, NamesMoves):
         return _moves(game, column, value)
     if isinstance(value, str) and "\n" in value:
@@ -49,25 +44,22 @@ def cell(store: Store, table_address: str, row: Any, column: str, value: Any) ->
 
 
 def _moves(game: Game, column: str, value: Any) -> Markup | None:
-    """Return moves as numbers with the names that the game has for them.
+    """Return moves as numbers with their names.
 
-    Args:
-        game: the rules.
-        column: "move" holds a number; "moves" a text of some, but in the table `game` their count.
-        value: what is in the cell.
+    "move" holds a number, "moves" a text of some; in the table `game` it is their count.
     """
     if isinstance(value, int) == (column == "moves") or not _MOVES.fullmatch(str(value)):
         return None
     try:
         named = [(move, move_text(game, int(move))) for move in str(value).split()]
-    except GraphstoreError:  # somebody's SQL made a number that is no move
+    except GraphstoreError:  # a user's SQL made a number that is not a move
         return None
     return Markup(" ").join(
         Markup('<span class="gs-move">{} <b>{}</b></span>').format(*each) for each in named
     )
 
 
-def position(game: Game | None, name: str, text: str) -> Markup:
+def _position(game: Game | None, name: str, text: str) -> Markup:
     """Return a position as a link to its page: its board, if it has one, and its text."""
     return Markup('<a class="gs-position" href="{}">{}<code>{}</code></a>').format(
         addresses.write(name, text), picture(game, text, size=SIZE), text
@@ -75,13 +67,7 @@ def position(game: Game | None, name: str, text: str) -> Markup:
 
 
 def picture(game: Game | None, text: str, *, size: int) -> Markup:
-    """Return the board of a position, for those who see; nothing, if it shows no cells.
-
-    Args:
-        game: the rules, if they are known.
-        text: the position.
-        size: pixels that it may be wide and high; a fifth of that is the most for a cell.
-    """
+    """Return the board of a position, up to `size` pixels wide and high; empty without cells."""
     board = board_of(text, game)
     if board is None:
         return Markup()

@@ -1,4 +1,4 @@
-"""A solved game as one of Datasette's databases: it is only read, and knows its own counts."""
+"""A solved game as a Datasette database: it is only read, and knows how many rows it has."""
 
 import re
 import sqlite3
@@ -25,32 +25,27 @@ from graphstore.web.tables.statements import WRITTEN, in_thread, limited
 T = TypeVar("T")
 
 AS_CSV: Final = ContextVar("AS_CSV", default=False)
-"""Whether what is being answered has an address that ends in ``.csv``."""
+"""Whether the address of the current request ends in ``.csv``."""
 
-COUNT_LIMIT_MS: Final = 250  # for how many rows a filter leaves; a page without it is better
+COUNT_LIMIT_MS: Final = 250  # to count the rows of a filter; a page can do without
 LARGEST: Final = 10_000_000  # bytes of the cells of an answer
-KEPT: Final = 400  # answers
+KEPT: Final = 400  # cached answers
 GRACE: Final = 0.2  # seconds after its time in which a statement ends itself
 
 _COUNT = re.compile(r'select count\(\*\) from (?:\[(\w+)\]|"?(\w+)"?) *(where )?')
-
 _CENSUS = re.compile(r"select [^()]+ from census +limit \d+")
 COUNTED: Final = 100_000  # states up to which the rows of best_move are counted
-LARGE: Final = 3_000_000  # states; the census of fewer may take as long as it takes, once
+LARGE: Final = 3_000_000  # states up to which the census is computed without a limit, once
 
 _FROM_THE_EDGES: Final = "CREATE TEMP VIEW best_move AS " + written(
     VIEWS["best_move"], sqlite.dialect()
 ).replace(" JOIN ", " CROSS JOIN ")
-"""The file's own view, of the same rows; but CROSS JOIN has SQLite go through the edges in their
-order, so that the first hundred rows take a millisecond and not the time for all six million."""
+"""The file's own view with CROSS JOIN, with which SQLite reads the edges in order, so that the
+first hundred rows of six million take a millisecond."""
 
 
 class GameFile(KnownSchema):
-    """The database of a store; when another file has taken its place, of that.
-
-    Attributes:
-        store: what is served.
-    """
+    """The database of `store`; once another file has replaced its file, of that."""
 
     def __init__(self, datasette: Any, store: Store) -> None:
         super().__init__(datasette, path=str(store.path), is_mutable=True)
@@ -62,7 +57,7 @@ class GameFile(KnownSchema):
 
     @property
     def stamp(self) -> Hashable:
-        """What becomes another one when the file, or what is in it, does."""
+        """A value that changes when the file or its content does."""
         try:
             there = self.store.path.stat()
         except OSError:
@@ -70,9 +65,9 @@ class GameFile(KnownSchema):
         return id(self.store), there.st_ino, there.st_mtime_ns, there.st_size
 
     def refresh(self) -> None:
-        """Open the file anew if another is in its place, as after ``build --force``.
+        """Open the file that is in the place of the old one, as after ``build --force``.
 
-        A file that cannot be opened is not taken: what was open stays.
+        If it cannot be opened, the old one stays open.
         """
         file = self._identity()
         if file in (None, self._file):
@@ -94,11 +89,7 @@ class GameFile(KnownSchema):
             connection.interrupt()
 
     def connect(self, write: bool = False) -> sqlite3.Connection:
-        """Return a connection that can only read.
-
-        Raises:
-            RuntimeError: it was to write.
-        """
+        """Return a connection that can only read, for one that writes raise RuntimeError."""
         if write:
             raise RuntimeError("a game that is served is only read")
         connection = connect(self.store.path)
@@ -106,12 +97,7 @@ class GameFile(KnownSchema):
         return connection
 
     async def execute_fn(self, fn: Callable[[sqlite3.Connection], T]) -> T:
-        """Return what a function makes of a guarded connection, in one of Datasette's threads.
-
-        Raises:
-            sqlite3.OperationalError: with words that tell what was wrong with the SQL.
-            StoreError: the file cannot be opened.
-        """
+        """Return the result of a function of a guarded connection, in a thread of Datasette."""
         seconds = self.ds.sql_time_limit_ms / 1000 + GRACE
         return await in_thread(self.ds.executor, self._in_thread, fn, seconds)
 
@@ -122,13 +108,9 @@ class GameFile(KnownSchema):
         truncate: bool = False,
         custom_time_limit: int | None = None,
         page_size: int | None = None,
-        log_sql_errors: bool = False,  # they are shown to whoever wrote the SQL
+        log_sql_errors: bool = False,  # they are shown to the user
     ) -> Results:
-        """Return the rows of a statement, the counts of whole tables without counting.
-
-        Raises:
-            QueryInterrupted: the time for it is over.
-        """
+        """Return the rows of a statement; the counts of whole tables are known."""
         asks = None if truncate else _COUNT.fullmatch(sql) or _COUNT.match(sql)
         if asks and asks[3] is None and asks.end() == len(sql):
             known = self._counts(asks[1] or asks[2])
@@ -137,14 +119,18 @@ class GameFile(KnownSchema):
         if asks:
             custom_time_limit = min(custom_time_limit or COUNT_LIMIT_MS, COUNT_LIMIT_MS)
         if _CENSUS.fullmatch(sql) and self.store.info["states"] <= LARGE:
-            rows = _all_rows(sql)
+
+            def census(connection: sqlite3.Connection) -> Results:
+                cursor = connection.execute(sql)
+                return Results(cursor.fetchall(), False, cursor.description)
+
             return await self.remembered(
-                (sql, ""), lambda: in_thread(self.ds.executor, self._in_thread, rows, None)
+                (sql, ""), lambda: in_thread(self.ds.executor, self._in_thread, census, None)
             )
 
         limit = min(custom_time_limit or self.ds.sql_time_limit_ms, self.ds.sql_time_limit_ms)
         most = self.ds.max_returned_rows
-        most += most == (page_size or self.ds.page_size)  # by one more a page tells of the next
+        most += most == (page_size or self.ds.page_size)  # one more row tells of a next page
 
         async def asked(executor: Executor, limit: int) -> Results:
             run = limited(sql, params, limit, most if truncate else None)
@@ -160,22 +146,22 @@ class GameFile(KnownSchema):
         try:
             return await answered()
         except sqlite3.OperationalError as error:
-            if AS_CSV.get():  # where Datasette would make an empty answer of an error
+            if AS_CSV.get():  # for which Datasette would answer nothing
                 raise DatasetteError(str(error), status=400) from error
             raise
 
     async def remembered(self, key: tuple[Hashable, ...], ask: Callable[[], Awaitable[Any]]) -> Any:
-        """Return an answer that cannot change before the file does: its tables, a facet."""
+        """Return the cached answer to a question about a table or facet, until the file changes."""
         now = self.stamp
         if now != self._answers_of or len(self._answers) > KEPT:
             self._answers, self._answers_of = {}, now
-        answers = self._answers  # there may be others when the answer comes
+        answers = self._answers  # it may be replaced while the answer is awaited
         if key not in answers:
             answers[key] = await ask()
         return answers[key]
 
     async def attached_databases(self) -> list[Any]:
-        """Return none: what SQLite lists is the place of the temporary view."""
+        """Return none: SQLite would list the database of the temporary view."""
         return []
 
     def _counts(self, table: str) -> int | None:
@@ -197,17 +183,18 @@ class GameFile(KnownSchema):
             raise DatasetteError("the server is about to end", title="Ending", status=503)
         held.watch.raised, held.bytes = None, 0
         try:
-            with ended_after(held.connection, seconds):
+            with _ended_after(held.connection, seconds):
                 return fn(held.connection)
         except ERRORS as error:
             raise sqlite3.OperationalError(str(held.watch.cause(error))) from error
 
     def _open(self, held: Any, store: Store) -> None:
         """Give a thread its connection, and close the one that it had to another file."""
-        if hasattr(held, "connection"):
-            self._all_file_connections.remove(held.connection)
-            held.connection.close()
+        old = getattr(held, "connection", None)
         held.connection, held.watch = self.connect(), Watch()
+        if old is not None:
+            self._all_file_connections.remove(old)
+            old.close()
         held.connection.execute(_FROM_THE_EDGES)
         self.ds._prepare_connection(held.connection, self.name)
         held.connection.row_factory = partial(_weighed, held)
@@ -223,11 +210,8 @@ class GameFile(KnownSchema):
 
 
 @contextmanager
-def ended_after(connection: sqlite3.Connection, seconds: float | None) -> Iterator[None]:
-    """End what a connection does when the time is up; Datasette looks at it every 1,000 steps.
-
-    Some steps take a tenth of a second; None: never.
-    """
+def _ended_after(connection: sqlite3.Connection, seconds: float | None) -> Iterator[None]:
+    """Interrupt a connection when the time is up, also in a step that takes long; None: never."""
     if seconds is None:
         yield
         return
@@ -241,7 +225,7 @@ def ended_after(connection: sqlite3.Connection, seconds: float | None) -> Iterat
 
 
 def _weighed(held: Any, cursor: sqlite3.Cursor, row: tuple[Any, ...]) -> sqlite3.Row:
-    """Return a row as Datasette wants it, unless the answer becomes too large for the memory."""
+    """Return a row of Datasette's kind, unless the answer becomes too large for the memory."""
     held.bytes += weight(row)
     if held.bytes > LARGEST:
         held.watch.raised = QueryError(
@@ -249,11 +233,3 @@ def _weighed(held: Any, cursor: sqlite3.Cursor, row: tuple[Any, ...]) -> sqlite3
         )
         raise sqlite3.OperationalError
     return sqlite3.Row(cursor, row)
-
-
-def _all_rows(sql: str) -> Callable[[sqlite3.Connection], Results]:
-    def rows(connection: sqlite3.Connection) -> Results:
-        cursor = connection.execute(sql)
-        return Results(cursor.fetchall(), False, cursor.description)
-
-    return rows

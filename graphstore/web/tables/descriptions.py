@@ -1,4 +1,4 @@
-"""What the tables, views and columns of a game mean: Datasette's metadata."""
+"""Datasette's metadata: what the tables, views and columns of a game mean."""
 
 from typing import Any
 

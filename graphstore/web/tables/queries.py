@@ -1,4 +1,4 @@
-"""Questions that people have about a game, as SQL that is stored beside its tables."""
+"""Stored queries: questions about a game as SQL, on pages beside its tables."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -9,45 +9,18 @@ from graphstore.store.schema import STRATEGY
 Info = Mapping[str, Any]  # the row of the table `game`
 
 
-def always(info: Info) -> bool:
-    """Return that a question tells something of every game."""
-    return True
-
-
-def cyclic(info: Info) -> bool:
-    """Return whether play can come back to a position."""
-    return bool(info["cyclic"])
-
-
 def random_play(info: Info) -> bool:
-    """Return whether there is an expected result of random play: all replies, and an end."""
+    """Return whether random play has an expected result: all replies are there, and an end."""
     return not info["cyclic"] and info["extent"] != STRATEGY
 
 
-def unequal_orbits(info: Info) -> bool:
-    """Return whether states stand for more and for fewer positions, as their mean tells.
-
-    If all stood for as many the mean would be whole; else it all but never is.
-    """
-    return bool(info["positions"] % info["states"])
-
-
 class Stored(NamedTuple):
-    """A question.
-
-    Attributes:
-        title: in words.
-        about: what the answer shows; {start} is a column of the table `game`.
-        sql: one reading statement; its parameters are what is asked for, and may be left empty.
-        tells: whether it tells something of a game.
-
-    What stands [in brackets] is left out where random play has no expected result.
-    """
+    """A question; text [in brackets] is left out where random play has no expected result."""
 
     title: str
-    about: str
-    sql: str
-    tells: Callable[[Info], bool] = always
+    about: str  # what the answer shows; {start} is a column of the table `game`
+    sql: str  # a reading statement, whose parameters may be left empty
+    tells: Callable[[Info], bool] = lambda _: True  # whether it tells something of a game
 
 
 QUERIES: Final[dict[str, Stored]] = {
@@ -185,7 +158,7 @@ WHERE value = 0 AND remoteness IS NULL
 ORDER BY score DESC, ply, id
 LIMIT 100
 """,
-        tells=cyclic,
+        tells=lambda info: bool(info["cyclic"]),
     ),
     "transpositions": Stored(
         "Many ways to one position",
@@ -209,7 +182,7 @@ WHERE orbit < (SELECT max(orbit) FROM state)
 ORDER BY orbit, ply, id
 LIMIT 100
 """,
-        tells=unequal_orbits,
+        tells=lambda info: bool(info["positions"] % info["states"]),  # orbits differ
     ),
     "blunders": Stored(
         "Blunders of an agent",
@@ -243,11 +216,7 @@ LIMIT 500
 
 
 def queries(info: Info) -> dict[str, dict[str, str]]:
-    """Return the questions that tell something of a game, as Datasette wants them.
-
-    Args:
-        info: the row of its table `game`.
-    """
+    """Return Datasette's canned queries for a game: the questions that tell something of it."""
     within = r"\1" if random_play(info) else ""
 
     def fitted(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What Datasette asks of a file's tables for every page, remembered until the file changes."""
+"""Datasette's questions about tables and columns, cached until the file changes."""
 
 from collections.abc import Awaitable, Callable, Hashable
 from copy import copy
@@ -19,13 +19,10 @@ def _once(name: str) -> Callable[..., Awaitable[Any]]:
 
 
 class KnownSchema(Database):  # type: ignore[misc]  # it ships no types
-    """A database whose tables and columns are not looked up more than once.
-
-    A page asks some forty times, each time in another thread.
-    """
+    """A database that looks its tables and columns up once; a page asks some forty times."""
 
     async def remembered(self, key: tuple[Hashable, ...], ask: Callable[[], Awaitable[Any]]) -> Any:
-        """Return the answer to a question, asked but once."""
+        """Return the cached answer to a question."""
         raise NotImplementedError
 
     fts_table = _once("fts_table")

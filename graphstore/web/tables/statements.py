@@ -1,7 +1,7 @@
-"""Threads for statements that visitors write: the quick never wait for the slow, nor does a page.
+"""Threads for the SQL of visitors, so that quick statements and pages never wait for slow ones.
 
-Each is tried for a moment first. What takes longer begins anew among the slow ones, of which some
-run, some wait, and no more are taken: whoever asks then is told when to come again.
+A statement is tried for a moment first. If it takes longer it starts again among the slow ones, of
+which some run and some wait; any more are refused.
 """
 
 import asyncio
@@ -10,9 +10,9 @@ import sqlite3
 import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any, Final, TypeVar
 from urllib.parse import parse_qsl
@@ -25,23 +25,18 @@ T = TypeVar("T")
 MOMENT_MS: Final = 100
 QUICK: Final = 2  # threads for the first moment of each
 SLOW: Final = 2  # threads for what takes longer: as many run at once
-WAITING: Final = 8  # slow ones that wait for such a thread
-STEPS: Final = 50_000  # of SQLite's virtual machine, some 5 ms, between two looks at the time
-NICENESS: Final = 10  # of the slow threads, where each can have its own: pages go first
+WAITING: Final = 8  # slow ones that wait for a thread
+STEPS: Final = 50_000  # of SQLite's virtual machine, some 5 ms, between two checks of the time
+NICENESS: Final = 10  # of the slow threads, so that pages go first
 
 WRITTEN: Final = ContextVar("WRITTEN", default=False)
-"""Whether what is being answered has SQL in its address."""
+"""Whether the address of the current request has SQL in it."""
 
 
 class BusyError(DatasetteError):  # type: ignore[misc]  # it ships no types
-    """Too many slow statements wait already.
-
-    Attributes:
-        seconds: after which to try again.
-    """
+    """Too many slow statements are waiting; try again after some seconds."""
 
     def __init__(self, seconds: int) -> None:
-        """Say it in one line."""
         super().__init__(
             f"too many slow statements are running here; try again in {seconds} s, or run it "
             "where it is alone: graphstore sql FILE STATEMENT",
@@ -52,7 +47,7 @@ class BusyError(DatasetteError):  # type: ignore[misc]  # it ships no types
 
 
 class Threads:
-    """Two groups of threads, and how many slow statements there are."""
+    """A group of threads for quick statements, and one for slow ones."""
 
     def __init__(self) -> None:
         self._quick = ThreadPoolExecutor(QUICK, thread_name_prefix="quick-sql")
@@ -60,43 +55,31 @@ class Threads:
         self._taken = 0
 
     async def answer(self, ask: Callable[[Executor, int], Awaitable[T]], limit_ms: int) -> T:
-        """Return what a statement answers, whether it is quick or slow.
+        """Return the answer to a statement; `ask` runs it in a group, for some milliseconds.
 
-        Args:
-            ask: runs it in a thread of a group, for so many milliseconds.
-            limit_ms: for all of it.
-
-        Raises:
-            QueryInterrupted: the time for it is over.
-            BusyError: it is slow, and so are too many others.
+        BusyError is raised where it is slow and too many others are.
         """
         try:
             return await ask(self._quick, min(MOMENT_MS, limit_ms))
         except QueryInterrupted:
             if limit_ms <= MOMENT_MS:
                 raise
-        with self._place(limit_ms):
+        if self._taken >= SLOW + WAITING:
+            raise BusyError(max(1, round(limit_ms / 1000)))
+        self._taken += 1  # always in the thread of the event loop, so there is no lock
+        try:
             return await ask(self._slow, limit_ms)
+        finally:
+            self._taken -= 1
 
     def close(self) -> None:
         """End the threads."""
         for each in (self._quick, self._slow):
             each.shutdown(cancel_futures=True)
 
-    @contextmanager
-    def _place(self, limit_ms: int) -> Iterator[None]:
-        """Take a place among the slow ones; all in the thread of the event loop, so no lock."""
-        if self._taken >= SLOW + WAITING:
-            raise BusyError(max(1, round(limit_ms / 1000)))
-        self._taken += 1
-        try:
-            yield
-        finally:
-            self._taken -= 1
-
 
 def written(query: bytes) -> bool:
-    """Return whether an address has SQL behind its question mark.
+    """Return whether the query of an address has SQL in it.
 
     >>> written(b"sql=SELECT+1"), written(b"ply=2&_sort=score")
     (True, False)
@@ -107,14 +90,7 @@ def written(query: bytes) -> bool:
 def limited(
     sql: str, params: Any, limit_ms: int, most: int | None
 ) -> Callable[[sqlite3.Connection], Results]:
-    """Return what runs a statement over a connection.
-
-    Args:
-        sql: the statement.
-        params: what is bound.
-        limit_ms: how long it may take.
-        most: how many rows to return; all, if None.
-    """
+    """Return a function that runs a statement in limited time for up to `most` rows, or all."""
 
     def run(connection: sqlite3.Connection) -> Results:
         deadline = time.perf_counter() + limit_ms / 1000
@@ -135,12 +111,12 @@ def limited(
 
 
 def _give_way() -> None:
-    """Let other threads go first; elsewhere than on Linux that would be for the whole process."""
+    """Let other threads go first; only Linux has a niceness for each thread."""
     if sys.platform == "linux":
         with suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
 
 
 async def in_thread(executor: Executor, function: Callable[..., T], *arguments: Any) -> T:
-    """Return what a function returns in a thread of a group."""
+    """Return the result of a function, run in a thread of a group."""
     return await asyncio.get_running_loop().run_in_executor(executor, function, *arguments)
