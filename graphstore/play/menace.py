@@ -54,9 +54,7 @@ class Settings(NamedTuple):
         names = ("side", "win", "draw", "loss", "longest")
         whole: dict[str, Any] = {name: whole_number(name, getattr(self, name)) for name in names}
         if not isinstance(self.stages, Iterable) or isinstance(self.stages, str):
-            raise SettingError(
-                f"the stages are {self.stages!r}; give numbers, such as (4, 3, 2, 1)"
-            )
+            raise SettingError(f"the stages are {self.stages!r}; give numbers, as (4, 3, 2, 1)")
         stages = tuple(whole_number("a stage", number) for number in self.stages)
         if whole["side"] not in (0, 1, 2):
             raise SettingError(f"the side is {self.side}; it must be 1, 2, or 0 for both")

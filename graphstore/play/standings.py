@@ -109,12 +109,11 @@ def curve(store: Store, known: Agent) -> Curve:
     )
     with store.connect() as connection:
         rows = connection.execute(points).all()
-    pairs = integers(store, results, 2)
+    side, winner = integers(store, results, 2).T
     if not rows:
         raise NotAStoreError(f"{store.address} is damaged: {known.name} has no checkpoints")
     games = np.array([row[0] for row in rows], dtype=np.int64)
     kept = np.array([np.nan if row[1] is None else row[1] for row in rows], dtype=np.float64)
-    side, winner = pairs.T
     alone = bool((side != 0).all()) and bool(len(side))
     until = np.minimum(games, len(winner))
     since = until // 2

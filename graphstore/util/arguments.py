@@ -38,10 +38,10 @@ def position_ids(name: str, value: Any) -> NDArray[np.int64]:
     if isinstance(value, np.ndarray) and value.dtype == np.int64 and value.shape > (0,):
         return value.ravel()
     ids = [integer(each) for each in _listed(value)]
-    if not ids or not all(each is not None and 0 <= each < 2**63 for each in ids):
-        wanted = "a list of positions as integers, at least one"
-        raise _wrong(name, value, wanted, PositionTypeError)
-    return np.array(ids, dtype=np.int64)
+    if ids and all(each is not None and 0 <= each < 2**63 for each in ids):
+        return np.array(ids, dtype=np.int64)
+    wanted = "a list of positions as integers, at least one"
+    raise _wrong(name, value, wanted, PositionTypeError)
 
 
 def count(name: str, value: object, *, least: int = 0) -> int:

@@ -56,13 +56,11 @@ def _locked(path: Path, busy: str) -> Iterator[None]:
         yield
     finally:
         if file is not None:
-            ours = _has_name(file, path)
-            if WINDOWS:
-                file.close()  # there, an open file cannot be removed
-            if ours:
-                with suppress(OSError):
+            with file, suppress(OSError):
+                if _has_name(file, path):
+                    if WINDOWS:
+                        file.close()  # an open file cannot be removed there
                     path.unlink()
-            file.close()
 
 
 def _lock(path: Path, busy: str) -> BinaryIO:

@@ -30,25 +30,23 @@ _say: Callable[[str], None] | None = None
 def own_process(say: Callable[[str], None]) -> Iterator[None]:
     """Enable `bound_memory` and `end` in this block; `say` prints one line about an error."""
     global _say
-    before = None if resource is None else resource.getrlimit(resource.RLIMIT_DATA)
+    before = resource.getrlimit(resource.RLIMIT_DATA) if resource else None
     _say = say
     try:
         yield
     finally:
         _say = None
-        if before is not None:
+        if before:
             resource.setrlimit(resource.RLIMIT_DATA, before)
 
 
 def bound_memory(memory: int) -> None:
     """Limit a command's process to so many more bytes and `MARGIN`, where the system can."""
     status = Path("/proc/self/status")
-    if _say is None or resource is None or not status.exists():
-        return
-    taken = re.search(r"VmData:\s*(\d+) kB", status.read_text())
-    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    if taken is not None:
-        most = (int(taken[1]) << 10) + memory + MARGIN
+    if _say and resource and status.exists():
+        (taken,) = re.findall(r"VmData:\s*(\d+) kB", status.read_text())
+        most = (int(taken) << 10) + memory + MARGIN
+        soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
         resource.setrlimit(resource.RLIMIT_DATA, (most if soft < 0 else min(most, soft), hard))
 
 
