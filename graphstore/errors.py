@@ -1,20 +1,20 @@
-"""Every error that graphstore raises on purpose, as one base and its named leaves.
+"""The errors of graphstore: one base class and its subclasses.
 
-A message says what was wrong, where, and what to do next; the command line prints it as it is.
-A leaf also subclasses the builtin that it specialises, so ``except ValueError`` does what it says.
+A message says what is wrong, where, and what to do; the command line prints it as it is. Each class
+also extends the builtin that it specialises, so ``except ValueError`` catches it.
 """
 
 from reprlib import Repr
 
 
 class GraphstoreError(Exception):
-    """The base of them all."""
+    """The base class of all errors."""
 
     __str__ = Exception.__str__  # not KeyError's, which would put the message in quotes
 
 
 class GameNameError(GraphstoreError, ValueError):
-    """No such game, or parameters that it cannot have."""
+    """An unknown game, or parameters that it cannot have."""
 
 
 class PositionError(GraphstoreError, ValueError):
@@ -22,7 +22,7 @@ class PositionError(GraphstoreError, ValueError):
 
 
 class PositionTypeError(PositionError, TypeError):
-    """Something else where a position is wanted as text or as an integer."""
+    """A position that is neither a text nor an integer."""
 
 
 class WrongSizeError(PositionError):
@@ -34,11 +34,11 @@ class UnknownCharacterError(PositionError):
 
 
 class ImpossibleCountsError(PositionError):
-    """Numbers of marks that players who take turns cannot have."""
+    """Numbers of marks that are impossible when players take turns."""
 
 
 class BothSidesWonError(PositionError):
-    """A line for each side, though the first one ends the game."""
+    """A line for each side, although the first one ends the game."""
 
 
 class PlayAfterWinError(PositionError):
@@ -46,7 +46,7 @@ class PlayAfterWinError(PositionError):
 
 
 class ArgumentError(GraphstoreError, ValueError, TypeError):
-    """An argument of a function that is of another type than it must be, or out of range."""
+    """An argument of a function that has the wrong type or is out of range."""
 
 
 class EncodingError(GraphstoreError, ValueError):
@@ -58,15 +58,15 @@ class MoveError(GraphstoreError, ValueError):
 
 
 class GameOverError(GraphstoreError, ValueError):
-    """A position in which nothing can be played any more."""
+    """A position in which no move is possible."""
 
 
 class ResignedError(GraphstoreError):
-    """An agent that gives the game up, since its box is empty."""
+    """An agent that resigns, because its box is empty."""
 
 
 class OpponentError(GraphstoreError, ValueError):
-    """A text that names nobody to play against, or one who cannot play this side."""
+    """A text that is not an opponent, or an opponent that cannot play this side."""
 
 
 class AgentMissingError(OpponentError, LookupError):
@@ -90,15 +90,15 @@ class RulesMissingError(GraphstoreError, LookupError):
 
 
 class RulesDifferWarning(UserWarning):
-    """Rules that are not those a database was built by."""
+    """Rules that differ from those that a database was built with."""
 
 
 class TooLargeWarning(UserWarning):
-    """A game that will probably not fit into memory."""
+    """A game that probably does not fit into memory."""
 
 
 class TooLargeError(GraphstoreError, ValueError):
-    """More states than were allowed."""
+    """More states or moves than are allowed."""
 
 
 class StoreError(GraphstoreError, OSError):
@@ -110,7 +110,7 @@ class StoreMissingError(StoreError, FileNotFoundError):
 
 
 class StoreExistsError(StoreError, FileExistsError):
-    """A file that would have been overwritten."""
+    """A file that exists and is not to be overwritten."""
 
 
 class StoreReplacedError(StoreError):
@@ -126,7 +126,7 @@ class NewerStoreError(StoreError):
 
 
 class OlderStoreError(StoreError):
-    """A file that wants ``graphstore upgrade``."""
+    """A file that needs ``graphstore upgrade``."""
 
 
 class NotInStoreError(GraphstoreError, KeyError):
@@ -134,7 +134,7 @@ class NotInStoreError(GraphstoreError, KeyError):
 
 
 class SettingError(GraphstoreError, ValueError):
-    """A setting that an agent cannot have, or not any more."""
+    """A setting that an agent cannot have, or was not made with."""
 
 
 class AddressError(GraphstoreError, OSError):
@@ -146,15 +146,15 @@ class QueryError(GraphstoreError, ValueError):
 
 
 class SelectionError(GraphstoreError, ValueError):
-    """A part of a database that has no state, or that cannot be told."""
+    """A part of a database that has no state, or is not fully described."""
 
 
 class FormatError(GraphstoreError, ValueError):
-    """A format that there is not, or that cannot hold what was asked for."""
+    """An unknown format, or one that cannot hold what was asked for."""
 
 
 def shown(value: object) -> str:
-    """Return a value as one line, and cut where it is too long for a message; ids are quoted.
+    """Return a value as one line, shortened for a message; integers are quoted.
 
     >>> shown("XO."), len(shown("X" * 1000)), shown(77), shown(None)
     ("'XO.'", 60, "'77'", 'None')
@@ -165,7 +165,7 @@ def shown(value: object) -> str:
 
 
 def visible(text: str) -> str:
-    r"""Return a text whose control characters no terminal obeys: they are written as in Python.
+    r"""Return a text with control characters written as in Python, so that no terminal obeys them.
 
     >>> print(visible("one\ntwo \x1b[31mred"))
     one

@@ -1,6 +1,6 @@
-"""States and the moves between them as DOT, and drawn by Graphviz, which pygraphviz brings.
+"""States and moves as DOT, and rendered by Graphviz, which pygraphviz brings.
 
-Graphviz runs in a process of its own: it can be stopped, and what it says goes to nobody's screen.
+Graphviz runs in a process of its own, so that it can be stopped and prints nothing.
 """
 
 import os
@@ -28,64 +28,41 @@ FONTS = "DejaVu Sans,Verdana,Helvetica,sans-serif"
 PAPER: Final = "#ffffff"
 INK: Final = "#222222"
 RULE: Final = "#999999"
-DARK: Final = {PAPER: "#1d1f23", INK: "#eeeeee", RULE: "#777777"}
-"""What the colours become where the reader's system is dark."""
+DARK: Final = {PAPER: "#1d1f23", INK: "#eeeeee", RULE: "#777777"}  # on a dark system
 
 
 class Node(NamedTuple):
-    """A state as the picture shows it.
-
-    Attributes:
-        state: its id.
-        position: its text, in the orientation that is drawn.
-        board: its cells, if the text shows any.
-        distance: in which rank it stands.
-        ended: whether the game is over; its frame is bold.
-        shown: moves that stand on its cells.
-    """
+    """A state as the picture shows it."""
 
     state: int
-    position: str
-    board: Board | None
-    distance: int
-    ended: bool
-    shown: Sequence[Choice] = ()
+    position: str  # in the orientation that is drawn
+    board: Board | None  # the cells, if the text shows any
+    distance: int  # the rank
+    ended: bool  # whether the game is over; the frame is then bold
+    shown: Sequence[Choice] = ()  # moves on the cells
 
 
 class Arrow(NamedTuple):
-    """All moves from a state to one child.
-
-    Attributes:
-        parent: the id of the state.
-        child: the id of what they lead to.
-        moves: as the rules number them, in the orientation in which the parent is drawn.
-        names: what people call them.
-        value: for the player who makes them.
-        depth: moves that the winner needs after them; None in a draw.
-        best: whether they are among the best moves; those are bold.
-    """
+    """All moves from a state to one child, numbered in the orientation that is drawn."""
 
     parent: int
     child: int
     moves: tuple[int, ...]
     names: tuple[str, ...]
-    value: int
-    depth: int | None
-    best: bool
+    value: int  # for the player who makes them
+    depth: int | None  # moves that the winner needs after them; None in a draw
+    best: bool  # whether they are among the best moves; those are bold
 
     @property
     def label(self) -> str:
-        """The names, with what the moves are worth: ``0 2: W1``."""
+        """The names, with the value of the moves: ``0 2: W1``."""
         return f"{' '.join(self.names)}: {label_of(self.value, self.depth)}"
 
 
 def dot(nodes: Sequence[Node], arrows: Iterable[Arrow], *, across: bool = False) -> str:
-    """Return a graph as DOT, boards as tables of cells.
+    """Return a graph as DOT, boards as tables of cells; `nodes` ascend by distance.
 
-    Args:
-        nodes: the states, by distance.
-        arrows: the moves.
-        across: whether play goes from left to right, not downwards: a line, in rows if it is long.
+    Play goes downwards, or `across`: from left to right, in rows if the line is long.
     """
     lines = [
         "digraph {",
@@ -96,9 +73,7 @@ def dot(nodes: Sequence[Node], arrows: Iterable[Arrow], *, across: bool = False)
     ]
     for node in nodes:
         lines.append(f"{node.state} [label=<{_node_label(node)}>]")
-    ranks = {node.state: node.distance for node in nodes}
-    if across:
-        ranks = _columns(nodes)
+    ranks = _columns(nodes) if across else {node.state: node.distance for node in nodes}
     for _, wave in groupby(sorted(ranks, key=ranks.__getitem__), key=ranks.__getitem__):
         one_rank = list(map(str, wave))
         lines.append("{rank=same; " + "; ".join(one_rank) + "}")
@@ -106,8 +81,7 @@ def dot(nodes: Sequence[Node], arrows: Iterable[Arrow], *, across: bool = False)
             lines.append(" -> ".join(one_rank) + " [style=invis]")  # or rows lose their order
     for arrow in arrows:
         # Graphviz may fail at a label between nodes of one rank, unless it is put there afterwards.
-        level = ranks[arrow.parent] == ranks[arrow.child]
-        kind = "xlabel" if level else "label"
+        kind = "xlabel" if ranks[arrow.parent] == ranks[arrow.child] else "label"
         label = f"\u00a0{marked_up(arrow.label)}\u00a0"  # or it touches the line
         if arrow.best:
             label = f"<B>{label}</B>"
@@ -119,7 +93,7 @@ def dot(nodes: Sequence[Node], arrows: Iterable[Arrow], *, across: bool = False)
 
 
 def _columns(line: Sequence[Node]) -> dict[int, int]:
-    """Return in which column each state of a line stands; every other row goes backwards."""
+    """Return the column of each state of a line; every other row goes backwards."""
     rows = ceil(len(line) / MOST_IN_A_ROW)
     columns = ceil(len(line) / rows)  # so that the last row is not much shorter
     there_and_back = (*range(columns), *reversed(range(columns)))
@@ -127,22 +101,17 @@ def _columns(line: Sequence[Node]) -> dict[int, int]:
 
 
 def svg(nodes: Sequence[Node], arrows: Sequence[Arrow], *, title: str, across: bool = False) -> str:
-    """Return a graph as SVG, which is dark where the reader's system is.
-
-    Raises:
-        MissingExtraError, DrawingError: see `render`.
-    """
+    """Return a graph as SVG, which is dark where the reader's system is."""
     drawn = render(dot(nodes, arrows, across=across), "svg").decode()
     drawn = re.sub(r"<!--.*?-->\n?", "", drawn[drawn.index("<svg") :], flags=re.DOTALL)
-    positions = {str(node.state): node.position for node in nodes}
-    titles = {name: marked_up(position) for name, position in positions.items()}
+    titles = {str(node.state): marked_up(node.position) for node in nodes}
     for arrow in arrows:
-        move = f"{positions[str(arrow.parent)]}: {' '.join(arrow.names)}, {WORDS[arrow.value]}"
-        titles[f"{arrow.parent}&#45;&gt;{arrow.child}"] = marked_up(move)
+        move = marked_up(f"{' '.join(arrow.names)}, {WORDS[arrow.value]}")
+        titles[f"{arrow.parent}&#45;&gt;{arrow.child}"] = f"{titles[str(arrow.parent)]}: {move}"
     drawn = re.sub(r' (xml:space|font-family)="[^"]*"', "", drawn)  # shorter; see STYLE
     drawn = re.sub(
         r"<title>([^<]*)</title>",
-        lambda match: f"<title>{titles[match[1]]}</title>" if match[1] in titles else "",
+        lambda found: f"<title>{titles[found[1]]}</title>" if found[1] in titles else "",
         drawn,
     )
     return drawn.replace("<svg ", f'<svg role="img" aria-label="{marked_up(title)}" ', 1).replace(
@@ -186,7 +155,7 @@ def can_render() -> bool:
     return find_spec("pygraphviz") is not None
 
 
-# It ends by itself if this process was killed, and so cannot end it in time.
+# The alarm ends it even if this process was killed.
 _PROGRAM: Final = """
 import os, signal, sys
 if hasattr(signal, "alarm"):
@@ -199,66 +168,56 @@ sys.stdout.buffer.write(graph.draw(format=sys.argv[1], prog="dot"))
 
 
 def _fonts() -> str:
-    """Return settings by which Graphviz finds fonts on machines that have none: matplotlib's."""
+    """Return fontconfig settings with the fonts of matplotlib, as a machine may have no others."""
     system = os.environ.get("FONTCONFIG_FILE", "/etc/fonts/fonts.conf")
     found = find_spec("matplotlib")
     folder = ""
     if found is not None and found.origin is not None:
-        ours = Path(found.origin).parent / "mpl-data" / "fonts" / "ttf"
-        folder = f"<dir>{marked_up(str(ours))}</dir>"
+        fonts = Path(found.origin).parent / "mpl-data" / "fonts" / "ttf"
+        folder = f"<dir>{marked_up(str(fonts))}</dir>"
     return (
         '<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig>'
         f'<include ignore_missing="yes">{marked_up(system)}</include>{folder}</fontconfig>'
     )
 
 
-def _rules(colours: Mapping[str, str]) -> str:
-    return "".join(
-        f'.gs-graph [{what}="{light}"]{{{what}:{dark}}}'
-        for light, dark in colours.items()
-        for what in ("fill", "stroke")
-    )
-
-
 STYLE: Final = (
     f".gs-graph{{font-family:{FONTS};white-space:pre}}"
-    f"@media(prefers-color-scheme:dark){{{_rules(DARK)}}}"
+    "@media(prefers-color-scheme:dark){"
+    + "".join(
+        f'.gs-graph [{what}="{light}"]{{{what}:{dark}}}'
+        for light, dark in DARK.items()
+        for what in ("fill", "stroke")
+    )
+    + "}"
 )
 
 
 def _node_label(node: Node) -> str:
     width = 4 if node.ended else 2
+    table = f'<TABLE BORDER="{width}" COLOR="{INK}" BGCOLOR="{PAPER}" CELLBORDER="0"'
     if node.board is None:
-        left = '<BR ALIGN="LEFT"/>'
-        lines = left.join(map(marked_up, node.position.split("\n")))
+        lines = '<BR ALIGN="LEFT"/>'.join(map(marked_up, node.position.split("\n")))
         moves = "".join(
             f'<TR><TD ALIGN="LEFT" BGCOLOR="{COLOURS[choice.value]}">'
             f'<FONT COLOR="#000000">{choice.label}&#160; {marked_up(choice.name)}</FONT></TD></TR>'
             for choice in node.shown
         )
-        return (
-            f'<TABLE BORDER="{width}" COLOR="{INK}" BGCOLOR="{PAPER}" CELLBORDER="0">'
-            f"<TR><TD>{lines}</TD></TR>{moves}</TABLE>"
-        )
+        return f"{table}><TR><TD>{lines}</TD></TR>{moves}</TABLE>"
     board = node.board
     down, across = board.block
     on_cell = {choice.cell: choice for choice in reversed(node.shown)}
     size = ROOMY if node.shown else CELL
-    fields = [
-        "<TR>"
-        + "".join(
-            f"<TD>{_field(board, top, left, on_cell, size)}</TD>"
-            for left in range(0, board.columns, across)
-        )
-        + "</TR>"
-        for top in range(0, len(board.rows), down)
-    ]
     if (down, across) == (len(board.rows), board.columns):
         return _field(board, 0, 0, on_cell, size, border=width)
-    return (
-        f'<TABLE BORDER="{width}" COLOR="{INK}" BGCOLOR="{PAPER}" CELLBORDER="0" CELLSPACING="2" '
-        f'CELLPADDING="0">{"".join(fields)}</TABLE>'
+    fields = _table_rows(
+        [
+            f"<TD>{_field(board, top, left, on_cell, size)}</TD>"
+            for left in range(0, board.columns, across)
+        ]
+        for top in range(0, len(board.rows), down)
     )
+    return f'{table} CELLSPACING="2" CELLPADDING="0">{fields}</TABLE>'
 
 
 def _field(
@@ -271,15 +230,12 @@ def _field(
     border: int = 1,
 ) -> str:
     """Return the cells of one field as a table."""
-    down, across = board.block
-    rows = "".join(
-        "<TR>"
-        + "".join(
+    rows = _table_rows(
+        [
             _cell(board.rows[row][column], on_cell.get(row * board.columns + column), size)
-            for column in range(left, left + across)
-        )
-        + "</TR>"
-        for row in range(top, top + down)
+            for column in range(left, left + board.block[1])
+        ]
+        for row in range(top, top + board.block[0])
     )
     return (
         f'<TABLE BORDER="{border}" COLOR="{INK}" BGCOLOR="{PAPER}" CELLBORDER="1" CELLSPACING="0" '
@@ -287,14 +243,17 @@ def _field(
     )
 
 
+def _table_rows(rows: Iterable[list[str]]) -> str:
+    return "".join(f"<TR>{''.join(cells)}</TR>" for cells in rows)
+
+
 def _cell(mark: str, choice: Choice | None, size: int) -> str:
-    what = "" if mark in EMPTY else marked_up(mark)
-    fill = ""
-    if what:
-        share = 0.6 if choice is None else 0.4
-        what = f'<FONT POINT-SIZE="{size * share:.0f}"><B>{what}</B></FONT>'
+    text, fill = "" if mark in EMPTY else marked_up(mark), ""
+    if text:
+        points = size * (0.6 if choice is None else 0.4)
+        text = f'<FONT POINT-SIZE="{points:.0f}"><B>{text}</B></FONT>'
     if choice is not None:
         fill = f' BGCOLOR="{COLOURS[choice.value]}"'
         small = f'<FONT POINT-SIZE="{size * 0.3:.0f}" COLOR="#000000">{choice.label}</FONT>'
-        what = f"{what}<BR/>{small}" if what else small
-    return f'<TD FIXEDSIZE="TRUE" WIDTH="{size}" HEIGHT="{size}" COLOR="{RULE}"{fill}>{what}</TD>'
+        text = f"{text}<BR/>{small}" if text else small
+    return f'<TD FIXEDSIZE="TRUE" WIDTH="{size}" HEIGHT="{size}" COLOR="{RULE}"{fill}>{text}</TD>'

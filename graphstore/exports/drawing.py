@@ -1,5 +1,6 @@
 """Pictures of a solved game: a position, the graph below it, a line of best play."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -13,30 +14,25 @@ from graphstore.store.probe import Move, Probe
 from graphstore.store.store import Store
 from graphstore.util import arguments
 
-STATES = 300  # in a picture, unless more are asked for
+STATES = 300  # in a picture, by default
 
 
 class Drawing(NamedTuple):
-    """A picture to be; a notebook shows it.
+    """A picture of states and the moves between them; a notebook shows it.
 
-    Attributes:
-        title: what it is, for people who do not see it.
-        nodes: the states, by distance from the first. Each is drawn in the orientation in which
-            it is met first, so that a child mostly is its parent and one mark.
-        arrows: the moves between them.
-        probes: what the database says of each state, in the order of the nodes.
-        across: whether play goes from left to right, not downwards.
+    `nodes` ascend by distance from the first, each in the orientation in which it is first met, so
+    that a child is mostly its parent and one mark; `probes` are in the same order.
     """
 
-    title: str
+    title: str  # for people who do not see the picture
     nodes: tuple[dot.Node, ...]
     arrows: tuple[dot.Arrow, ...]
     probes: tuple[Probe, ...]
-    across: bool = False
+    across: bool = False  # whether play goes from left to right, not downwards
 
     @property
     def alone(self) -> bool:
-        """Whether this is but one position, of which no other program need draw the SVG."""
+        """Whether this is one position, whose SVG needs no Graphviz."""
         return len(self.nodes) == 1 and not self.arrows
 
     def svg(self) -> str:
@@ -54,11 +50,7 @@ class Drawing(NamedTuple):
         return boardsvg.svg(node.board, shown=node.shown, title=self.title)
 
     def png(self) -> bytes:
-        """Return it as PNG.
-
-        Raises:
-            MissingExtraError, DrawingError: as `svg` does, for one position too.
-        """
+        """Return it as PNG; raises what `svg` raises, for one position too."""
         return dot.render(self.dot(), "png")
 
     def dot(self) -> str:
@@ -75,18 +67,16 @@ class Drawing(NamedTuple):
     def as_dict(self) -> dict[str, Any]:
         """Return it as data: states under the names of their columns, moves merged by child.
 
-        ``optimal`` is what the moves are worth to the player who makes them.
+        ``optimal`` is the value of the moves for the player who makes them.
         """
-        nodes = []
-        for node, probe in zip(self.nodes, self.probes, strict=True):
-            columns = probe.as_dict()
-            del columns["moves"]
-            nodes.append({**columns, "distance": node.distance})
-        edges = []
-        for arrow in self.arrows:
-            columns = arrow._asdict()
-            columns["optimal"] = columns.pop("value")
-            edges.append(columns)
+        nodes = [
+            probe.as_dict() | {"distance": node.distance}
+            for node, probe in zip(self.nodes, self.probes, strict=True)
+        ]
+        edges = [arrow._asdict() | {"optimal": arrow.value} for arrow in self.arrows]
+        for columns, name in ((nodes, "moves"), (edges, "value")):
+            for each in columns:
+                del each[name]
         return {"title": self.title, "nodes": nodes, "edges": edges}
 
     def __repr__(self) -> str:
@@ -148,12 +138,11 @@ def draw(
     root = store.probe(store.info["start"] if position is None else position)
     name = store.info["name"]
     if line:
-        title = f"A line of best play of {name} from {root.position}"
-        return _line(store, game, root, title)
+        return _line(store, game, root, f"A line of best play of {name} from {root.position}")
     if plies is None:
         shown = choices(game, root.position, root.moves, partial(move_text, game))
-        title = f"{name}: {root.position}"
-        return Drawing(title, (_node(game, root, 0)._replace(shown=shown),), (), (root,))
+        node = _node(game, root, 0)._replace(shown=shown)
+        return Drawing(f"{name}: {root.position}", (node,), (), (root,))
     found = _below(store, root, plies, best=best, most=max_states)
     arrows = [
         arrow
@@ -162,7 +151,7 @@ def draw(
         for arrow in _arrows(game, probe, probe.best if best else probe.moves)
     ]
     return Drawing(
-        f"{'Best play' if best else 'Play'} of {name} from {root.position} for {_within(plies)}",
+        f"{'Best play' if best else 'Play'} of {name} from {root.position} for {_plies(plies)}",
         tuple(_node(game, probe, distance) for probe, distance in found),
         tuple(arrows),
         tuple(probe for probe, _ in found),
@@ -178,11 +167,18 @@ def _below(
     wave = [root]
     for distance in range(1, plies + 1):
         reached = [move for probe in wave for move in (probe.best if best else probe.moves)]
-        positions = {move.state: move.position for move in reversed(reached)}
-        fresh = {move.state: positions[move.state] for move in reached if move.state not in met}
+        fresh: dict[int, str] = {}
+        for move in reached:
+            if move.state not in met:
+                fresh.setdefault(move.state, move.position)
         met |= fresh.keys()
         if len(met) > most:
-            raise TooLargeError(_too_large(root, distance, len(found), most, best=best))
+            fewer = [f"--plies {distance - 1} ({len(found):,} states)"] if distance > 1 else []
+            narrower = [*fewer, *([] if best else ["--best"]), "a later position"]
+            raise TooLargeError(
+                f"more than {most:,} states are within {_plies(distance)} of {root.position}; "
+                f"try {', '.join(narrower)}, or --max-states N"
+            )
         wave = [store.probe(each) for each in fresh.values()]
         if not wave:
             break
@@ -190,34 +186,20 @@ def _below(
     return found
 
 
-def _too_large(root: Probe, plies: int, before: int, most: int, *, best: bool) -> str:
-    narrower = [f"--plies {plies - 1} ({before:,} states)"] if plies > 1 else []
-    narrower += [] if best else ["--best"]
-    return (
-        f"more than {most:,} states are within {_within(plies)} of {root.position}; "
-        f"try {', '.join([*narrower, 'a later position'])}, or --max-states N"
-    )
-
-
-def _within(plies: int) -> str:
-    return f"{plies} {'ply' if plies == 1 else 'plies'}"
+def _plies(number: int) -> str:
+    return f"{number} {'ply' if number == 1 else 'plies'}"
 
 
 def _line(store: Store, game: Game | None, root: Probe, title: str) -> Drawing:
     line = store.line(root.position)
     probes = line.probes[:-1] if line.repeats else line.probes
+    nodes = tuple(_node(game, probe, distance) for distance, probe in enumerate(probes))
     arrows = [
         arrow
         for probe, move in zip(line.probes, line.moves, strict=False)
         for arrow in _arrows(game, probe, [each for each in probe.moves if each.move == move])
     ]
-    return Drawing(
-        title,
-        tuple(_node(game, probe, distance) for distance, probe in enumerate(probes)),
-        tuple(arrows),
-        probes,
-        across=True,
-    )
+    return Drawing(title, nodes, tuple(arrows), probes, across=True)
 
 
 def _node(game: Game | None, probe: Probe, distance: int) -> dot.Node:
@@ -225,15 +207,12 @@ def _node(game: Game | None, probe: Probe, distance: int) -> dot.Node:
     return dot.Node(probe.state, probe.position, board, distance, probe.ended)
 
 
-def _arrows(
-    game: Game | None, probe: Probe, moves: "list[Move] | tuple[Move, ...]"
-) -> list[dot.Arrow]:
-    """Return moves of a state, merged by what they lead to."""
+def _arrows(game: Game | None, probe: Probe, moves: Sequence[Move]) -> list[dot.Arrow]:
+    """Return moves of a state, merged by child."""
     best = {move.state for move in probe.best}
     by_child: dict[int, list[Choice]] = {}
-    for move, choice in zip(
-        moves, choices(game, probe.position, moves, partial(move_text, game)), strict=True
-    ):
+    named = choices(game, probe.position, moves, partial(move_text, game))
+    for move, choice in zip(moves, named, strict=True):
         by_child.setdefault(move.state, []).append(choice)
     return [
         dot.Arrow(

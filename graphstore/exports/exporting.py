@@ -1,7 +1,4 @@
-"""A solved game, whole or in part, for other programs: which format writes what, and where to.
-
-What is written to a file or a folder is all or nothing: a draft beside it is renamed at the end.
-"""
+"""Export a solved game, whole or in part; a draft beside the target is renamed at the end."""
 
 import os
 from collections.abc import Iterator
@@ -22,23 +19,15 @@ from graphstore.util.signals import held_back
 
 TABULAR: Final = ("parquet", "csv", "jsonl")
 GRAPHS: Final = tuple(FORMATS)
-BOTH: Final = ("state", "edge")
-"""The tables of a folder."""
+BOTH: Final = ("state", "edge")  # the tables of a folder
 
 
 class Exported(NamedTuple):
-    """What an export wrote.
-
-    Attributes:
-        format: its format.
-        files: the files, in the folder if there are two.
-        rows: how many rows each table has; of a graph how many states, and how many edges: distinct
-            pairs of parent and child.
-    """
+    """What an export wrote; edges of a graph are distinct pairs of parent and child."""
 
     format: str
     files: tuple[str, ...]
-    rows: dict[str, int]
+    rows: dict[str, int]  # by table
 
 
 def export(
@@ -52,7 +41,7 @@ def export(
     where: str | None = None,
     progress: Progress = quiet,
 ) -> Exported:
-    """Write a game, or the part of it that fulfils all that is given, to a new file or folder.
+    """Write a game, or the part of it that meets all conditions, to a new file or folder.
 
     Args:
         store: the database.
@@ -91,26 +80,25 @@ def export(
     if other != file_format and other in (*TABULAR, *GRAPHS):
         raise FormatError(f"{path} has the name of {other}, and would be {file_format}; rename it")
     if str(path) == "-":
-        raise FormatError("- is no name for a file; rows go to standard output without any")
-    tables: tuple[str | None, ...] = (table,)
-    single = file_format in GRAPHS or table is not None or path.suffix.lower() == f".{file_format}"
-    if not single:
-        tables = BOTH
+        raise FormatError('"-" is not a file name; leave --output out to write to standard output')
+    single = file_format in GRAPHS or table is not None or other == file_format
     if file_format == "parquet":
         pyarrow()
     with (
         _draft(path) as draft,
         selected(store, below=below, plies=plies, where=where, progress=progress) as part,
     ):
+        names = [""] if single else [f"{each}.{file_format}" for each in BOTH]
         if not single:
             draft.mkdir()
         rows: dict[str, int] = {}
-        names = [draft if single else draft / f"{each}.{file_format}" for each in tables]
-        for name, each in zip(names, tables, strict=True):
-            with _opened(name, file_format) as file:
+        for name, each in zip(names, [table] if single else BOTH, strict=True):
+            mode: Any = {"mode": "x", "encoding": "utf-8", "newline": ""}
+            if file_format == "parquet":
+                mode = {"mode": "xb"}
+            with (draft / name).open(**mode) as file:
                 rows |= _write(part, file, file_format, each, progress)
-    written = tuple(str(path if single else path / name.name) for name in names)
-    return Exported(file_format, written, rows)
+    return Exported(file_format, tuple(str(path / name) for name in names), rows)
 
 
 def stream(
@@ -124,24 +112,16 @@ def stream(
     where: str | None = None,
     progress: Progress = quiet,
 ) -> None:
-    """Write one table, by default state, or a graph to an open file; see `export`.
-
-    Raises:
-        FormatError: the format is parquet, which is no text.
-    """
+    """Write one table, by default state, or a graph to an open file; see `export`."""
     check(file_format, table)
     if file_format == "parquet":
-        raise FormatError("parquet is no text; it goes to a file or a folder of its own")
+        raise FormatError("Parquet is binary; give --output")
     with selected(store, below=below, plies=plies, where=where, progress=progress) as part:
         _write(part, file, file_format, table, progress)
 
 
 def check(file_format: str, table: str | None) -> None:
-    """Refuse what no format can write.
-
-    Raises:
-        FormatError: see `export`.
-    """
+    """Refuse what no format can write, as `export` says."""
     if file_format not in (*TABULAR, *GRAPHS):
         known = ", ".join((*TABULAR, *GRAPHS))
         raise FormatError(f"there is no format {file_format!r}; there are {known}")
@@ -161,18 +141,9 @@ def _write(
     return {name: write(part, name, file, progress=progress)}
 
 
-def _opened(name: Path, file_format: str) -> Any:
-    if file_format == "parquet":
-        return name.open("xb")
-    return name.open("x", encoding="utf-8", newline="")
-
-
 @contextmanager
 def _draft(target: Path) -> Iterator[Path]:
-    """Yield the path of a draft, of a file or a folder, that becomes the target if all ends well.
-
-    It is in a folder that is locked meanwhile; what a killed export left is removed.
-    """
+    """Yield the path of a draft, in a locked folder, that becomes the target after no error."""
     with explained(target):
         if os.path.lexists(target):
             raise StoreExistsError(f"{target} exists; remove it, or name another")

@@ -4,7 +4,7 @@ What an XML file cannot hold, such as most control characters, is written as in 
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain, groupby
 from operator import itemgetter
 from typing import Any, Final, NamedTuple, TextIO
@@ -30,86 +30,84 @@ _GRAPHML: Final = {
 }
 _GEXF: Final = _GRAPHML | {Integer: "integer", SmallInteger: "integer"}
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_SPECIAL = re.compile('[&<>"\t\n\r]')
+_ENTITIES = str.maketrans(
+    {
+        "&": "&amp;",
+        "<": "&lt;",
+        ">": "&gt;",
+        '"': "&quot;",
+        "\t": "&#9;",
+        "\n": "&#10;",
+        "\r": "&#13;",
+    }
+)
 
 
-class Arc(NamedTuple):
-    """All moves that lead from a state to one child.
+def edges(part: Part, *, progress: Progress = quiet) -> Iterator[dict[str, Any]]:
+    """Yield the edges between selected states, by parent, then by the lowest move.
 
-    Attributes:
-        parent: the state.
-        child: the state that they lead to.
-        moves: the moves, ascending.
-        best: whether they are best, of all moves of the state.
-        optimal: what they are worth to the player who chooses them, if both then play their best.
+    `best` is of all moves of the parent, `optimal` the value for the player who chooses the moves.
     """
-
-    parent: int
-    child: int
-    moves: tuple[int, ...]
-    best: bool
-    optimal: int
-
-
-def arcs(part: Part, *, progress: Progress = quiet) -> Iterator[Arc]:
-    """Yield the edges between selected states, by parent, then by the lowest move."""
+    number = 0
     rows = chain.from_iterable(part.moves(progress=progress))
     for parent, group in groupby(rows, key=itemgetter(0)):
-        children: dict[int, list[int]] = {}
-        worth: dict[int, Any] = {}
+        moves: dict[int, list[str]] = {}
+        facts: dict[int, Any] = {}
         for _, move, child, *rest in group:
-            if child in children:
-                children[child].append(move)
-            else:
-                children[child], worth[child] = [move], rest
-        ranks = {child: best_first(*depths) for child, (_, *depths, _) in worth.items()}
+            moves.setdefault(child, []).append(str(move))
+            facts[child] = rest
+        ranks = {child: best_first(*depths) for child, (_, *depths, _) in facts.items()}
         best = min(ranks.values())
-        for child, moves in children.items():
-            value, *_, kept = worth[child]
-            if kept:
-                yield Arc(parent, child, tuple(moves), ranks[child] == best, -value)
+        for child, (value, *_, selected) in facts.items():
+            if selected:
+                yield {
+                    "number": number,
+                    "parent": parent,
+                    "child": child,
+                    "moves": " ".join(moves[child]),
+                    "best": _flag(ranks[child] == best),
+                    "optimal": -value,
+                }
+                number += 1
 
 
 class Format(NamedTuple):
-    """How a graph is written.
+    """The texts of a format, with ``%`` where names and values go."""
 
-    Attributes:
-        head: the beginning, of the game's name.
-        node: a state, of its cells in the order of the columns.
-        between: what parts states from edges.
-        edge: an edge, of its number and itself.
-        tail: the end.
-    """
-
-    head: Callable[[str], str]
-    node: Callable[[Row], str]
+    head: str  # of the game's name
+    escaped: Callable[[str], str]
+    cell: str  # of a column's name and a value
+    node: str  # of id, label and data, the cells
     between: str
-    edge: Callable[[int, Arc], str]
+    edge: str  # of what `edges` yields
     tail: str
+    label: Callable[[str], str] = str  # of an escaped text
+
+    def write_node(self, row: Row) -> str:
+        """Return a state, without the columns that are NULL."""
+        cells: list[Any] = list(row)
+        cells[_POSITION], cells[_ENDED] = self.escaped(row[_POSITION]), _flag(row[_ENDED])
+        pairs = zip(_NODE, cells, strict=True)
+        data = "".join([self.cell % pair for pair in pairs if pair[1] is not None])
+        return self.node % {"id": row[0], "label": self.label(cells[_POSITION]), "data": data}
 
 
 def write_graph(
     name: str, part: Part, file: TextIO, *, progress: Progress = quiet
 ) -> tuple[int, int]:
-    """Write the graph as it is read; return the numbers of states and of edges.
-
-    Args:
-        name: of `FORMATS`.
-        part: what is selected.
-        file: where to.
-        progress: called with the phase and how far it is.
-    """
+    """Write the graph in one of `FORMATS`; return the numbers of states and of edges."""
     form = FORMATS[name]
-    file.write(form.head(part.name))
-    nodes = edges = 0
+    file.write(form.head % form.escaped(part.name))
+    nodes = count = 0
     for rows in part.rows("state", progress=progress):
-        file.writelines(map(form.node, rows))
+        file.writelines(map(form.write_node, rows))
         nodes += len(rows)
     file.write(form.between)
-    for edges, arc in enumerate(arcs(part, progress=progress), 1):
-        file.write(form.edge(edges - 1, arc))
+    for edge in edges(part, progress=progress):
+        file.write(form.edge % edge)
+        count += 1
     file.write(form.tail)
-    return nodes, edges
+    return nodes, count
 
 
 def escaped(text: str) -> str:
@@ -118,7 +116,7 @@ def escaped(text: str) -> str:
     >>> escaped('<"A&B">\n\x07')
     '&lt;&quot;A&amp;B&quot;&gt;&#10;\\x07'
     """
-    return _SPECIAL.sub(_entity, printable(text))
+    return printable(text).translate(_ENTITIES)
 
 
 def printable(text: str) -> str:
@@ -131,121 +129,68 @@ def printable(text: str) -> str:
     return _NO_XML.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
-def _entity(found: re.Match[str]) -> str:
-    names = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
-    return names.get(found[0]) or f"&#{ord(found[0])};"
-
-
-def _cells(row: Row, text: str) -> list[tuple[str, Any]]:
-    """Return the attributes of a state that are not NULL: the text as given, flags as in XML."""
-    cells = list(row)
-    cells[_POSITION], cells[_ENDED] = text, _flag(row[_ENDED])
-    return [each for each in zip(_NODE, cells, strict=True) if each[1] is not None]
-
-
-def _moves(arc: Arc) -> str:
-    return " ".join(map(str, arc.moves))
+def _dot_text(text: str) -> str:
+    """Return a text as DOT has it in quotes; two backslashes are drawn as one."""
+    return printable(text).replace("\\", "\\\\").replace('"', '\\"')
 
 
 def _flag(truth: bool) -> str:
     return "true" if truth else "false"
 
 
-def _graphml_head(name: str) -> str:
-    keys = "".join(
-        f'<key id="{key}" for="{domain}" attr.name="{key}" attr.type="{_GRAPHML[kind]}"/>\n'
-        for domain, columns in (("node", _NODE), ("edge", _EDGE))
-        for key, kind in columns.items()
-    )
-    return (
-        '<?xml version="1.0" encoding="UTF-8"?>\n'
-        '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
-        f"<desc>{escaped(name)}</desc>\n"
-        f'{keys}<graph id="game" edgedefault="directed">\n'
+def _declared(template: str, types: Mapping[type, str], domain: str) -> str:
+    """Return a line for each column of the nodes or edges."""
+    columns = {"node": _NODE, "edge": _EDGE}[domain].items()
+    return "".join(
+        template % {"key": key, "domain": domain, "type": types[kind]} for key, kind in columns
     )
 
 
-def _graphml_node(row: Row) -> str:
-    cells = _cells(row, escaped(row[_POSITION]))
-    data = "".join([f'<data key="{name}">{cell}</data>' for name, cell in cells])
-    return f'<node id="{row[0]}">{data}</node>\n'
-
-
-def _graphml_edge(_number: int, arc: Arc) -> str:
-    return (
-        f'<edge source="{arc.parent}" target="{arc.child}">'
-        f'<data key="moves">{_moves(arc)}</data>'
-        f'<data key="best">{_flag(arc.best)}</data>'
-        f'<data key="optimal">{arc.optimal}</data></edge>\n'
-    )
-
-
-def _gexf_head(name: str) -> str:
-    lists = "".join(
-        f'<attributes class="{domain}" mode="static">\n'
-        + "".join(
-            f'<attribute id="{key}" title="{key}" type="{_GEXF[kind]}"/>\n'
-            for key, kind in columns.items()
-        )
-        + "</attributes>\n"
-        for domain, columns in (("node", _NODE), ("edge", _EDGE))
-    )
-    return (
-        '<?xml version="1.0" encoding="UTF-8"?>\n'
-        '<gexf xmlns="http://www.gexf.net/1.2draft" version="1.2">\n'
-        f"<meta><creator>graphstore</creator><description>{escaped(name)}</description></meta>\n"
-        f'<graph mode="static" defaultedgetype="directed">\n{lists}<nodes>\n'
-    )
-
-
-def _gexf_node(row: Row) -> str:
-    text = escaped(row[_POSITION])
-    values = "".join(
-        [f'<attvalue for="{name}" value="{cell}"/>' for name, cell in _cells(row, text)]
-    )
-    return f'<node id="{row[0]}" label="{text}"><attvalues>{values}</attvalues></node>\n'
-
-
-def _gexf_edge(number: int, arc: Arc) -> str:
-    return (
-        f'<edge id="{number}" source="{arc.parent}" target="{arc.child}"><attvalues>'
-        f'<attvalue for="moves" value="{_moves(arc)}"/>'
-        f'<attvalue for="best" value="{_flag(arc.best)}"/>'
-        f'<attvalue for="optimal" value="{arc.optimal}"/></attvalues></edge>\n'
-    )
-
-
-def _dot_text(text: str) -> str:
-    """Return a text as DOT has it in quotes; two backslashes are drawn as one."""
-    return printable(text).replace("\\", "\\\\").replace('"', '\\"')
-
-
-def _dot_head(name: str) -> str:
-    return f'digraph "{_dot_text(name)}" {{\n'
-
-
-def _dot_node(row: Row) -> str:
-    text = _dot_text(row[_POSITION])
-    label = text.replace("&", "&amp;")  # in labels Graphviz reads entities
-    data = "".join([f', {name}="{cell}"' for name, cell in _cells(row, text)])
-    return f'"{row[0]}" [label="{label}"{data}];\n'
-
-
-def _dot_edge(_number: int, arc: Arc) -> str:
-    return (
-        f'"{arc.parent}" -> "{arc.child}" '
-        f'[moves="{_moves(arc)}", best="{_flag(arc.best)}", optimal="{arc.optimal}"];\n'
-    )
-
+_KEY = '<key id="%(key)s" for="%(domain)s" attr.name="%(key)s" attr.type="%(type)s"/>\n'
+_ATTRIBUTE = '<attribute id="%(key)s" title="%(key)s" type="%(type)s"/>\n'
 
 FORMATS: Final = {
-    "graphml": Format(_graphml_head, _graphml_node, "", _graphml_edge, "</graph>\n</graphml>\n"),
+    "graphml": Format(
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
+        "<desc>%s</desc>\n"
+        f"{_declared(_KEY, _GRAPHML, 'node')}{_declared(_KEY, _GRAPHML, 'edge')}"
+        '<graph id="game" edgedefault="directed">\n',
+        escaped,
+        '<data key="%s">%s</data>',
+        '<node id="%(id)s">%(data)s</node>\n',
+        "",
+        '<edge source="%(parent)s" target="%(child)s"><data key="moves">%(moves)s</data>'
+        '<data key="best">%(best)s</data><data key="optimal">%(optimal)s</data></edge>\n',
+        "</graph>\n</graphml>\n",
+    ),
     "gexf": Format(
-        _gexf_head,
-        _gexf_node,
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        '<gexf xmlns="http://www.gexf.net/1.2draft" version="1.2">\n'
+        "<meta><creator>graphstore</creator><description>%s</description></meta>\n"
+        '<graph mode="static" defaultedgetype="directed">\n'
+        '<attributes class="node" mode="static">\n'
+        f"{_declared(_ATTRIBUTE, _GEXF, 'node')}</attributes>\n"
+        '<attributes class="edge" mode="static">\n'
+        f"{_declared(_ATTRIBUTE, _GEXF, 'edge')}</attributes>\n<nodes>\n",
+        escaped,
+        '<attvalue for="%s" value="%s"/>',
+        '<node id="%(id)s" label="%(label)s"><attvalues>%(data)s</attvalues></node>\n',
         "</nodes>\n<edges>\n",
-        _gexf_edge,
+        '<edge id="%(number)s" source="%(parent)s" target="%(child)s"><attvalues>'
+        '<attvalue for="moves" value="%(moves)s"/><attvalue for="best" value="%(best)s"/>'
+        '<attvalue for="optimal" value="%(optimal)s"/></attvalues></edge>\n',
         "</edges>\n</graph>\n</gexf>\n",
     ),
-    "dot": Format(_dot_head, _dot_node, "", _dot_edge, "}\n"),
+    "dot": Format(
+        'digraph "%s" {\n',
+        _dot_text,
+        ', %s="%s"',
+        '"%(id)s" [label="%(label)s"%(data)s];\n',
+        "",
+        '"%(parent)s" -> "%(child)s" '
+        '[moves="%(moves)s", best="%(best)s", optimal="%(optimal)s"];\n',
+        "}\n",
+        lambda text: text.replace("&", "&amp;"),  # in labels Graphviz reads entities
+    ),
 }

@@ -8,11 +8,7 @@ from graphstore.util.files import new_file
 
 
 def figure_class() -> Any:
-    """Return matplotlib's Figure.
-
-    Raises:
-        MissingExtraError: matplotlib is not installed.
-    """
+    """Return matplotlib's Figure, or raise a MissingExtraError."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -21,19 +17,7 @@ def figure_class() -> Any:
 
 
 def draw(curve: Curve, agent: str, game: str, target: str) -> None:
-    """Draw how an agent has learned as a PNG.
-
-    Args:
-        curve: what `graphstore.play.standings.curve` returns.
-        agent: its name.
-        game: what it has learned.
-        target: a new file.
-
-    Raises:
-        MissingExtraError: matplotlib is not installed.
-        StoreExistsError: the file exists.
-        StoreError: it cannot be written.
-    """
+    """Draw how an agent has learned a game as a PNG, in a new file."""
     figure = figure_class()(figsize=(8, 4.5), layout="constrained")
     axes = figure.add_subplot()
     words = ("won", "drawn", "lost") if curve.alone else ("won by 1", "drawn", "won by 2")

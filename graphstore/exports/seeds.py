@@ -1,10 +1,10 @@
-"""A solved game in formats that other programs made for one game alone."""
+"""Formats of other programs, each for one game."""
 
 import csv
 import json
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple, TextIO
+from typing import NamedTuple, TextIO
 
 import numpy as np
 
@@ -16,33 +16,21 @@ from graphstore.games.ultimate.rules import Ultimate
 from graphstore.solver.columns import NONE
 from graphstore.store.store import Store
 
-NO_DEPTH = 10  # what the 32-bit map writes where a win or a loss cannot be forced
+NO_DEPTH = 10  # where a win or a loss cannot be forced
 
 
 class MapRow(NamedTuple):
-    """A state of the 32-bit map of tic-tac-toe, under the names of the program that made it.
+    """A state of the 32-bit map of tic-tac-toe, under the names of the program that made it."""
 
-    Attributes:
-        State: `graphstore.games.encodings.pack32` of the canonical position.
-        Score: infinity where the player who just moved wins, minus infinity where he loses.
-        WinDepth: moves he still needs to win, 10 for none.
-        LoseDepth: moves the opponent needs to win, 10 for none.
-        NextStates: the distinct children, ascending.
-    """
-
-    State: int
-    Score: float
-    WinDepth: int
-    LoseDepth: int
-    NextStates: tuple[int, ...]
+    State: int  # `graphstore.games.encodings.pack32` of the canonical position
+    Score: float  # infinity where the player who just moved wins, minus infinity where he loses
+    WinDepth: int  # moves he still needs to win, or `NO_DEPTH`
+    LoseDepth: int  # moves the opponent needs to win, or `NO_DEPTH`
+    NextStates: tuple[int, ...]  # the distinct children, ascending
 
 
 def gmap(store: Store) -> list[MapRow]:
-    """Return the 32-bit map of tic-tac-toe, ascending by state.
-
-    Raises:
-        GameNameError: the database holds another game.
-    """
+    """Return the 32-bit map of tic-tac-toe, ascending by state."""
     if store.info["name"] not in ("tictactoe", "mnk(3,3,3)"):
         raise GameNameError(
             f"the 32-bit map has room for {tictactoe().name} only; {store.address} holds "
@@ -69,13 +57,18 @@ def gmap(store: Store) -> list[MapRow]:
 
 
 def write_gmap(store: Store, file: TextIO, *, as_json: bool = False) -> None:
-    """Write the 32-bit map as CSV, children parted by spaces, infinities as ``inf``, ``-inf``.
+    """Write the 32-bit map as CSV, with spaces between children, or as one JSON object of states.
 
-    As JSON it is one object of states; there, infinities are the texts "inf" and "-inf".
+    Infinities are ``inf`` and ``-inf``, in JSON as texts.
     """
     rows = gmap(store)
     if as_json:
-        file.write(json.dumps({row.State: _json_cells(row) for row in rows}, indent=1) + "\n")
+        cells = {row.State: row._asdict() for row in rows}
+        for each in cells.values():
+            del each["State"]
+            if math.isinf(each["Score"]):
+                each["Score"] = str(each["Score"])
+        file.write(json.dumps(cells, indent=1) + "\n")
         return
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(MapRow._fields)
@@ -86,11 +79,8 @@ def write_gmap(store: Store, file: TextIO, *, as_json: bool = False) -> None:
 def records(store: Store) -> Iterator[bytes]:
     """Yield the 25-byte record of every state of ultimate tic-tac-toe, ascending by id.
 
-    The best move is the lowest of the equally best ones. Of contents that a state does not keep,
-    such as the marks of a won field, the record has some that could have been.
-
-    Raises:
-        GameNameError: the database holds another game.
+    The best move is the lowest of the equally best ones. What a state does not keep, such as the
+    marks of a won field, has some possible value in the record.
     """
     game = store.game if store.has_rules else None
     if not isinstance(game, Ultimate):
@@ -115,11 +105,3 @@ def write_records(store: Store, file: TextIO, *, as_json: bool = False) -> None:
 _RECORDS = """
 SELECT position, value, (SELECT min(move) FROM best_move WHERE state = id) FROM state ORDER BY id
 """
-
-
-def _json_cells(row: MapRow) -> dict[str, Any]:
-    cells = row._asdict()
-    del cells["State"]
-    if math.isinf(row.Score):
-        cells["Score"] = str(row.Score)
-    return cells

@@ -1,4 +1,4 @@
-"""Which part of a solved game is meant, and its rows, read in order through the driver."""
+"""A part of a solved game, and its rows in the order of their keys, read through the driver."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -20,7 +20,7 @@ from graphstore.util import arguments
 CHUNK = 5_000  # rows held as Python objects at once: more than the processor caches is slower
 
 TABLES: Final = {"state": select(schema.state), "edge": select(schema.edge), **schema.VIEWS}
-"""What can be read, by name: the tables of the graph, and all views."""
+"""The tables of the graph, and all views, by name."""
 
 _ORDER = {
     "state": "id",
@@ -43,7 +43,7 @@ _MOVES = """
 SELECT parent, move, child, value, score, win_depth, lose_depth, {kept}
 FROM edge JOIN state ON state.id = child {some} ORDER BY parent, move
 """
-_ENDLESS = 2**62  # plies: islice() takes no more, and no database has as many
+_ENDLESS = 2**62  # plies: islice() takes no more
 Row: TypeAlias = tuple[Any, ...]
 
 
@@ -52,16 +52,11 @@ class Part:
 
     Of `edge` those are the moves between selected states, of views the moves of selected states;
     `census` counts the selected states.
-
-    Attributes:
-        name: the game's.
-        states: how many states are selected.
-        whole: whether all are.
     """
 
     def __init__(self, store: Store, selecting: Selecting, chosen: Ints | None) -> None:
         self.name = str(store.info["name"])
-        self.whole = chosen is None
+        self._whole = chosen is None
         self.states = int(store.info["states"]) if chosen is None else len(chosen)
         self._place = store.place
         self._selecting = selecting
@@ -70,13 +65,13 @@ class Part:
 
     def rows(self, table: str, *, progress: Progress = quiet) -> Iterator[Sequence[Row]]:
         """Yield the rows of a table or view, some at a time, in the order of their keys."""
-        if table == "edge" and self.whole:
+        if table == "edge" and self._whole:
             return (list(zip(*page, strict=True)) for page in self._pages(progress))
-        return self._read(self._statement(table), table, self._total(table), progress)
+        return self._read(self._statement(table), table, progress)
 
     def columns(self, table: str, *, progress: Progress = quiet) -> Iterator[list[Sequence[Any]]]:
         """Yield the columns of a table or view, some rows at a time, in the order of their keys."""
-        if table == "edge" and self.whole:
+        if table == "edge" and self._whole:
             yield from self._pages(progress)
             return
         width = len(schema.COLUMNS[table])
@@ -91,16 +86,10 @@ class Part:
         whether the child is selected, too.
         """
         statement = _MOVES.format(
-            kept="1" if self.whole else f"child {self._among}",
-            some="" if self.whole else f"WHERE parent {self._among}",
+            kept="1" if self._whole else f"child {self._among}",
+            some="" if self._whole else f"WHERE parent {self._among}",
         )
-        return self._read(statement, "edge", self._total("edge"), progress)
-
-    def _total(self, table: str) -> int | None:
-        """Return how many rows there will be, where that is known."""
-        if table == "state":
-            return self.states
-        return self._whole_moves if self.whole and table in ("edge", "q_table") else None
+        return self._read(statement, "edge", progress)
 
     def _statement(self, table: str) -> str:
         source, where = table, ""
@@ -108,34 +97,36 @@ class Part:
             base, key = _MADE_OF[table]
             view = schema.written(TABLES[table], self._selecting.dialect)
             some = f"SELECT * FROM {self._selecting.main}.{base} WHERE {key} {self._among}"
-            only = "" if self.whole else f"WITH {base} AS ({some})"  # or all would be made first
+            only = "" if self._whole else f"WITH {base} AS ({some})"  # or all rows are computed
             source = f"({only} {view}) AS part"
-        elif not self.whole:
+        elif not self._whole:
             where = _SOME[table].format(among=self._among)
         names = ", ".join(schema.COLUMNS[table])
         return f"SELECT {names} FROM {source} {where} ORDER BY {_ORDER[table]}"
 
-    def _read(
-        self, statement: str, what: str, total: int | None, progress: Progress
-    ) -> Iterator[list[Row]]:
-        done = 0
-        progress(f"export {what}", done, total)
+    def _read(self, statement: str, table: str, progress: Progress) -> Iterator[list[Row]]:
+        done, total = 0, None  # of views nobody has counted the rows
+        if table == "state":
+            total = self.states
+        elif self._whole and table in ("edge", "q_table"):
+            total = self._whole_moves
+        progress(f"export {table}", done, total)
         with self._place.explained(), self._selecting.cursor() as cursor:
             cursor.execute(statement)
             while rows := cursor.fetchmany(CHUNK):
                 done += len(rows)
                 yield rows
-                progress(f"export {what}", done, total)
+                progress(f"export {table}", done, total)
 
     def _pages(self, progress: Progress) -> Iterator[list[Sequence[int]]]:
         """Yield the columns of all edges."""
-        done, total = 0, self._total("edge")
-        progress("export edge", done, total)
+        done = 0
+        progress("export edge", done, self._whole_moves)
         with self._place.explained(), closing(self._selecting.edges(CHUNK)) as pages:
             for columns in pages:
                 yield columns
                 done += len(columns[0])
-                progress("export edge", done, total)
+                progress("export edge", done, self._whole_moves)
 
 
 @contextmanager
@@ -147,18 +138,11 @@ def selected(
     where: str | None = None,
     progress: Progress = quiet,
 ) -> Iterator[Part]:
-    """Lend a part of a database: what is selected by all that is given.
-
-    Args:
-        store: the database.
-        below: a position, in any orientation, or the id of a state: what play from it can reach.
-        plies: with `below`, at most so many plies below it.
-        where: an SQL condition over the columns of `state`; may call board() and canonical().
-        progress: called with the phase and how far it is.
+    """Yield the part of a database that meets all conditions; `exporting.export` explains them.
 
     Raises:
-        PositionError, NotInStoreError: `below` is no position of the database.
-        QueryError: `where` is no condition, or would do more than read.
+        PositionError, NotInStoreError: `below` is not a position of the database.
+        QueryError: `where` is not a condition, or would do more than read.
         SelectionError: no state is selected, or `plies` is given without `below`.
     """
     plies = arguments.limit("plies", plies)
@@ -172,13 +156,9 @@ def selected(
         parts.append(_fulfilling(store, where, progress))
     chosen = reduce(np.intersect1d, parts) if parts else None
     if chosen is not None and not chosen.size:
+        place = "" if below is None else f" below {shown(str(below))}"
         raise SelectionError(
-            f"no state of {store.address} is selected; "
-            + (
-                f"none fulfils {shown(str(where))}"
-                if below is None
-                else f"none below {shown(str(below))} fulfils {shown(str(where))}"
-            )
+            f"no state of {store.address} is selected; none{place} fulfils {shown(str(where))}"
         )
     with store.place.selecting(store.info["digest"], chosen) as selecting:
         yield Part(store, selecting, chosen)

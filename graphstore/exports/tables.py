@@ -1,4 +1,4 @@
-"""Rows as CSV, JSON lines or Parquet, a part of a table at a time."""
+"""Rows as CSV, JSON lines or Parquet, some at a time."""
 
 import csv
 import json
@@ -45,27 +45,13 @@ def _as_json(kind: Any, cells: Sequence[Any]) -> Iterable[Any]:
     """Return cells of which ``%s`` makes JSON."""
     if isinstance(kind, Text):
         return map(encode_basestring, cells)
-    if isinstance(kind, Double):  # in a damaged database it may be no number of JSON
-        return [_number(cell) for cell in cells]
+    if isinstance(kind, Double):  # a damaged database may have NaN, which JSON lacks
+        cells = [cell if cell is None or isfinite(cell) else f'"{cell}"' for cell in cells]
     return ["null" if cell is None else cell for cell in cells]
 
 
-def _number(cell: float | None) -> float | str:
-    if cell is None:
-        return "null"
-    return cell if isfinite(cell) else f'"{cell}"'
-
-
 def write_parquet(part: Part, table: str, file: BinaryIO, *, progress: Progress = quiet) -> int:
-    """Write a table as Parquet, in row groups, compressed with zstd; NULL is null.
-
-    Returns:
-        The number of rows.
-
-    Raises:
-        MissingExtraError: pyarrow is not installed.
-        NotAStoreError: a cell is out of range.
-    """
+    """Write a table as Parquet, compressed with zstd; NULL is null. Return the number of rows."""
     arrow, types = pyarrow(), types_of(TABLES[table].selected_columns)
     count, batches = 0, []
     with writer(file, types) as rows:

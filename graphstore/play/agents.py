@@ -1,7 +1,6 @@
-"""Agents in a database: listed, loaded, created and saved. The only writer of their tables.
+"""Agents in a database: list, load, create and save them. The only writer of their tables.
 
-Everything is written in transactions: killed at any moment, an agent is as it was after the last
-game that was saved.
+Everything is written in transactions: after a kill an agent is as of its last saved game.
 """
 
 import json
@@ -24,34 +23,21 @@ from graphstore.store.bulk import insert_rows, streamed
 from graphstore.store.schema import agent, bead, checkpoint, edge, played
 from graphstore.store.store import Store
 
-MOST_GAMES = 2**62  # so that their number never overflows
+MOST_GAMES = 2**62  # so that the number never overflows
 
 
 class Agent(NamedTuple):
-    """An agent as the database has it.
-
-    Attributes:
-        id: its number in the database.
-        name: what it is called.
-        settings: how it learns.
-        seed: what its generator began with.
-        games: how many it has learned from.
-        random: the state of its generator, as JSON.
-    """
+    """An agent as the database has it."""
 
     id: int
     name: str
     settings: Settings
-    seed: int
-    games: int
-    random: str
+    seed: int  # of the generator when it was new
+    games: int  # that it has learned from
+    random: str  # the state of the generator, as JSON
 
     def generator(self) -> Random:
-        """Return its generator, where it stopped.
-
-        Raises:
-            NotAStoreError: the state of it is damaged.
-        """
+        """Return its generator, where it stopped."""
         generator = Random()
         try:
             version, numbers, gauss = json.loads(self.random)
@@ -62,18 +48,11 @@ class Agent(NamedTuple):
 
 
 class Played(NamedTuple):
-    """Games that an agent has learned from, all of one kind, in the order they were played.
+    """Games against one opponent that an agent has learned from, in their order."""
 
-    Attributes:
-        side: 1 or 2, the player that the agent was; 0: both.
-        opponent: the other player.
-        winner: 1, 2, or 0 for a draw.
-        plies: how many moves were played.
-    """
-
-    side: list[int]
+    side: list[int]  # 1 or 2, the player that the agent was; 0 for both
     opponent: str
-    winner: list[int]
+    winner: list[int]  # 1, 2, or 0 for a draw
     plies: list[int]
 
 
@@ -87,15 +66,18 @@ def find(store: Store, name: str) -> Agent | None:
     """Return the agent of a name, or None."""
     with store.connect() as connection:
         row = _by_name(connection, name)
-        return None if row is None else _agent(row)
+    if row is None:
+        return None
+    if not 0 <= row.games <= MOST_GAMES:
+        raise NotAStoreError(f"damaged: {shown(row.name)} has learned from {row.games:,} games")
+    settings = Settings(
+        row.side, read_stages(row.stages), row.win, row.draw, row.loss, row.empty, row.longest
+    )
+    return Agent(row.id, row.name, settings.checked(), row.seed, row.games, row.random)
 
 
 def load(store: Store, name: str) -> Agent:
-    """Return the agent of a name.
-
-    Raises:
-        AgentMissingError: there is none.
-    """
+    """Return the agent of a name, or raise an AgentMissingError."""
     found = find(store, name)
     if found is None:
         raise _missing(store, name)
@@ -103,7 +85,7 @@ def load(store: Store, name: str) -> Agent:
 
 
 def _by_name(connection: Connection, name: str) -> Row[Any] | None:
-    with suppress(UnicodeEncodeError):  # of half a character, which SQLite cannot hold
+    with suppress(UnicodeEncodeError):  # half a character, which SQLite cannot hold
         return connection.execute(agent.select().where(agent.c.name == str(name))).first()
     return None
 
@@ -117,11 +99,7 @@ def _missing(store: Store, name: str) -> AgentMissingError:
 
 
 def remove(store: Store, name: str) -> None:
-    """Delete an agent, its beads and its games.
-
-    Raises:
-        AgentMissingError: there is none.
-    """
+    """Delete an agent, its beads and its games, even if they are damaged."""
     with writing(store) as connection:
         row = _by_name(connection, name)
         if row is None:
@@ -132,11 +110,7 @@ def remove(store: Store, name: str) -> None:
 
 
 def boxes(store: Store, arena: Arena, known: Agent) -> Boxes:
-    """Return an agent's matchboxes, as they were saved.
-
-    Raises:
-        NotAStoreError: the beads do not lie on the edges of its boxes.
-    """
+    """Return an agent's matchboxes as saved; a NotAStoreError if the beads fit no boxes."""
     edges = _places(arena, Boxes(arena, known.settings))
     query = (
         select(bead.c.state, bead.c.move, bead.c.beads)
@@ -162,12 +136,7 @@ def boxes(store: Store, arena: Arena, known: Agent) -> Boxes:
 
 
 def create(store: Store, name: str, settings: Settings, seed: int, arena: Arena) -> Agent:
-    """Write a new agent, all its boxes filled, and return it.
-
-    Raises:
-        OpponentError: an agent cannot have that name.
-        StoreError: there is one of that name, or the file cannot be written.
-    """
+    """Write a new agent with filled boxes, and return it."""
     filled = Boxes(arena, settings.checked())
     edges = _places(arena, filled)
     random = Random(seed)
@@ -176,7 +145,9 @@ def create(store: Store, name: str, settings: Settings, seed: int, arena: Arena)
         made = Agent(number, agent_name(name), settings, seed, 0, _state(random))
         if connection.scalar(select(agent.c.id).where(agent.c.name == name)) is not None:
             raise StoreError(f"{store.address} has an agent {name} already")
-        connection.execute(agent.insert(), _columns(made))
+        row = made._asdict() | settings._asdict() | {"stages": written(settings.stages)}
+        del row["settings"]
+        connection.execute(agent.insert(), row)
         insert_rows(
             connection,
             "bead",
@@ -198,27 +169,15 @@ def save(
     arena: Arena,
     filled: Boxes,
     random: Random,
-    new: Sequence[Played],
+    new: Played,
     checkpoints: Sequence[tuple[int, int]],
 ) -> Agent:
-    """Write the games that an agent has learned from since it was loaded or saved.
+    """Write what an agent has learned since it was `known`, and return it as it is now.
 
-    Args:
-        connection: lent by `writing`.
-        known: the agent before.
-        arena: of its game.
-        filled: its boxes now.
-        random: its generator now.
-        new: its games.
-        checkpoints: (games, boxes that keep the value) on the way.
-
-    Returns:
-        The agent now.
-
-    Raises:
-        StoreError: another program has trained it meanwhile.
+    `connection` comes from `writing`; a checkpoint is (games, boxes that keep the value).
     """
-    games = known.games + sum(len(some.winner) for some in new)
+    count = len(new.winner)
+    games = known.games + count
     now = known._replace(games=games, random=_state(random))
     updated = connection.execute(
         agent.update().where(agent.c.id == known.id, agent.c.games == known.games),
@@ -227,7 +186,7 @@ def save(
     if updated.rowcount != 1:
         raise StoreError(
             f"another program has trained or removed {known.name} meanwhile; "
-            f"the last {games - known.games:,} games are not kept"
+            f"the last {count:,} games are not kept"
         )
     changed = [
         {
@@ -240,26 +199,21 @@ def save(
     ]
     if changed:
         connection.execute(_CHANGE, changed)
-    number = known.games + 1
-    for some in new:
-        count = len(some.winner)
+    if count:
         columns = {
             "agent": np.full(count, known.id),
-            "number": np.arange(number, number + count),
-            "side": np.array(some.side, dtype=np.int64),
-            "opponent": [some.opponent] * count,
-            "winner": np.array(some.winner, dtype=np.int64),
-            "plies": np.array(some.plies, dtype=np.int64),
+            "number": np.arange(known.games + 1, games + 1),
+            "side": np.array(new.side, dtype=np.int64),
+            "opponent": [new.opponent] * count,
+            "winner": np.array(new.winner, dtype=np.int64),
+            "plies": np.array(new.plies, dtype=np.int64),
         }
-        if count:
-            insert_rows(connection, "played", columns)
-        number += count
-    if checkpoints:
-        total = len(filled.rows)
-        rows = [
-            {"agent": known.id, "games": at, "kept": kept, "boxes": total}
-            for at, kept in checkpoints
-        ]
+        insert_rows(connection, "played", columns)
+    rows = [
+        {"agent": known.id, "games": at, "kept": kept, "boxes": len(filled.rows)}
+        for at, kept in checkpoints
+    ]
+    if rows:
         connection.execute(checkpoint.insert(), rows)
     return now
 
@@ -277,14 +231,10 @@ _CHANGE = (
 
 @contextmanager
 def writing(store: Store, consequence: str = "nothing was written") -> Iterator[Connection]:
-    """Lend a connection in a transaction that is committed if the block ends well.
+    """Yield a connection in a transaction that is committed if the block ends without an error.
 
-    Args:
-        store: the database.
-        consequence: what an error says that it means.
-
-    Raises:
-        StoreError: it cannot be written, or holds another game than when it was opened.
+    A StoreError, with its consequence, says that the database cannot be written or that it holds
+    another game than when it was opened.
     """
     with store.place.explained(consequence), store.place.writing() as connection:
         row = connection.execute(schema.game.select()).mappings().one()
@@ -294,7 +244,7 @@ def writing(store: Store, consequence: str = "nothing was written") -> Iterator[
 
 
 def beads_in(store: Store, known: Agent, state: int) -> list[tuple[int, int]]:
-    """Return (child state, beads) of a state's box; nothing if it is none of the agent's."""
+    """Return (child state, beads) of a state's box; nothing if the state is not a box."""
     query = (
         select(edge.c.child, bead.c.beads)
         .join(edge, and_(edge.c.parent == bead.c.state, edge.c.move == bead.c.move))
@@ -311,28 +261,12 @@ def integers(store: Store, query: Select[Any], width: int) -> NDArray[np.int64]:
         return np.fromiter(chain.from_iterable(rows), np.int64).reshape(-1, width)
 
 
-def _agent(row: Row[Any]) -> Agent:
-    settings = Settings(
-        row.side, read_stages(row.stages), row.win, row.draw, row.loss, row.empty, row.longest
-    )
-    if not 0 <= row.games <= MOST_GAMES:
-        raise NotAStoreError(f"damaged: {shown(row.name)} has learned from {row.games:,} games")
-    return Agent(row.id, row.name, settings.checked(), row.seed, row.games, row.random)
-
-
-def _columns(known: Agent) -> dict[str, Any]:
-    """Return an agent as a row of its table."""
-    row = known._asdict() | known.settings._asdict()
-    del row["settings"]
-    return row | {"stages": written(known.settings.stages)}
-
-
 def _state(random: Random) -> str:
     return json.dumps(random.getstate(), separators=(",", ":"))
 
 
 def _places(arena: Arena, filled: Boxes) -> NDArray[np.int64]:
-    """Return the edges on which beads lie, as a box's ascend by move, so do these by state."""
+    """Return the edges on which beads lie, ascending by state and move."""
     box = np.zeros(len(arena.state), dtype=np.bool_)
     box[filled.rows] = True
     edges = np.flatnonzero(box[arena.parent])

@@ -1,8 +1,7 @@
-"""A solved graph as flat lists, in which games are played by the tens of thousands.
+"""A solved graph as flat lists, for tens of thousands of games.
 
 Games are played between states, not positions: an *edge* leads from a state to one child, and
-stands for all moves that do. A player is a weight for each edge, so that choosing a move, which a
-perfect, a random and a learning player do alike, is drawing an edge by its weight.
+stands for all moves that do. Perfect, random and learning players draw an edge by its weight.
 """
 
 from collections.abc import Callable
@@ -12,45 +11,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphstore.rules.game import LOSS, WIN
+from graphstore.solver.columns import Solution
 from graphstore.solver.graph import GameGraph
 from graphstore.util.arrays import first_of_runs
 
-Choose: TypeAlias = Callable[[int], int]
-"""Called with the row of a state in play; returns the edge to follow, or `RESIGN`."""
-
+Choose: TypeAlias = Callable[[int], int]  # from a state's row to the edge to follow, or `RESIGN`
 RESIGN = -1
 
 
 class Arena(NamedTuple):
-    """States in rows and edges in rows, n and e of them; lists, which Python reads fastest.
+    """States in rows and edges in rows, n and e of them; lists, which Python reads fastest."""
 
-    Attributes:
-        state: int64[n], the ids, ascending.
-        outcome: n codes, as `graphstore.rules.game.Game.outcomes` gives them.
-        first: n + 1; the edges of the state in row r are first[r]:first[r + 1].
-        child: e rows of states.
-        parent: int32[e], rows of states.
-        move: int32[e], the lowest move of each edge.
-        moves: int64[e], how many moves the edge stands for.
-        best: bool[e], whether it is one of the equally best of its state.
-        keeps: e truths, whether it keeps the value of its state.
-        to_move: int8[n], 1 or 2; 0 where the rules do not tell.
-        ply: int32[n].
-        starts: rows of the states in which a game may begin.
-    """
-
-    state: NDArray[np.int64]
-    outcome: list[int]
-    first: list[int]
-    child: list[int]
-    parent: NDArray[np.int32]
-    move: NDArray[np.int32]
-    moves: NDArray[np.int64]
-    best: NDArray[np.bool_]
-    keeps: list[bool]
-    to_move: NDArray[np.int8]
-    ply: NDArray[np.int32]
-    starts: list[int]
+    state: NDArray[np.int64]  # [n], the ids, ascending
+    outcome: list[int]  # n codes, as `graphstore.rules.game.Game.outcomes` gives them
+    first: list[int]  # n + 1; the edges of the state in row r are first[r]:first[r + 1]
+    child: list[int]  # e rows of states
+    parent: NDArray[np.int32]  # [e], rows of states
+    move: NDArray[np.int32]  # [e], the lowest move of each edge
+    moves: NDArray[np.int64]  # [e], how many moves the edge stands for
+    best: NDArray[np.bool_]  # [e], whether it is one of the equally best of its state
+    keeps: list[bool]  # e, whether it keeps the value of its state
+    to_move: NDArray[np.int8]  # [n], 1 or 2; 0 where the rules do not tell
+    ply: NDArray[np.int32]  # [n]
+    starts: list[int]  # rows of the states in which a game may begin
 
     @classmethod
     def of(cls, graph: GameGraph) -> "Arena":
@@ -59,8 +42,7 @@ class Arena(NamedTuple):
         parent, child = graph.edges_by_move.parent, graph.edges_by_move.child
         order = np.lexsort((graph.edges_by_move.move, child, parent))
         parent, child = parent[order], child[order]
-        new = first_of_runs(parent) | first_of_runs(child)
-        begins = np.flatnonzero(new)
+        begins = np.flatnonzero(first_of_runs(parent) | first_of_runs(child))
         parent, child = parent[begins], child[begins]
         first = np.searchsorted(parent, np.arange(len(graph.states.id) + 1))
         value = graph.solution.value
@@ -72,7 +54,7 @@ class Arena(NamedTuple):
             parent,
             graph.edges_by_move.move[order][begins],
             np.diff(np.append(begins, len(order))),
-            _best(graph, parent, child),
+            _best(graph.solution, parent, child),
             (-value[child] == value[parent]).tolist(),
             graph.states.to_move,
             graph.states.ply,
@@ -93,29 +75,23 @@ class Arena(NamedTuple):
 
 
 def _best(
-    graph: GameGraph, parent: NDArray[np.int32], child: NDArray[np.int32]
+    solution: Solution, parent: NDArray[np.int32], child: NDArray[np.int32]
 ) -> NDArray[np.bool_]:
-    """Return whether each edge is one of the equally best of its parent."""
-    assert graph.solution is not None
-    solution = graph.solution
+    """Return whether each edge is one of the equally best of its parent; parents ascend."""
     value = solution.value[child]
     depth = np.where(value == LOSS, solution.win_depth[child], 0) - np.where(
         value == WIN, solution.lose_depth[child], 0
     )
-    order = np.lexsort((depth, -solution.score[child], parent))
-    head = np.flatnonzero(first_of_runs(parent[order]))
+    score = solution.score[child]
+    order = np.lexsort((depth, -score, parent))
+    head = np.flatnonzero(first_of_runs(parent))
     leader = np.repeat(order[head], np.diff(np.append(head, len(order))))
-    best = np.empty(len(order), dtype=np.bool_)
-    best[order] = (solution.score[child[order]] == solution.score[child[leader]]) & (
-        depth[order] == depth[leader]
-    )
-    return best
+    return np.asarray((score == score[leader]) & (depth == depth[leader]))
 
 
 def weighted(arena: Arena, weights: NDArray[np.int64], random: Callable[[], float]) -> Choose:
     """Return a player that draws an edge by its weight; where all are 0, by its moves."""
-    total = arena.total(weights)
-    none = (total == 0)[arena.parent]
+    none = (arena.total(weights) == 0)[arena.parent]
     weights = np.where(none, arena.moves, weights)
     drawn, totals, first = weights.tolist(), arena.total(weights).tolist(), arena.first
 
@@ -131,17 +107,17 @@ def weighted(arena: Arena, weights: NDArray[np.int64], random: Callable[[], floa
 
 
 def perfect(arena: Arena, random: Callable[[], float]) -> Choose:
-    """Return a player that plays every equally best move as often as any other."""
+    """Return a player that plays each of the equally best moves with the same probability."""
     return weighted(arena, np.where(arena.best, arena.moves, 0), random)
 
 
 def at_random(arena: Arena, random: Callable[[], float]) -> Choose:
-    """Return a player that plays every legal move as often as any other."""
+    """Return a player that plays each legal move with the same probability."""
     return weighted(arena, arena.moves, random)
 
 
 def mistaken(arena: Arena, share: float, random: Callable[[], float]) -> Choose:
-    """Return a player that, for a share of its moves, plays one that is not among the best."""
+    """Return a player that plays a move that is not among the best for a share of its moves."""
     right = perfect(arena, random)
     wrong = weighted(arena, np.where(arena.best, 0, arena.moves), random)
 

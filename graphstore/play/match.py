@@ -1,8 +1,4 @@
-"""A game being played, by people or players, with its record; it neither reads nor prints.
-
-The positions are kept one after another, so a move is taken back by dropping the last one. What a
-move leads to is looked up, whatever the game is.
-"""
+"""A game that people or players play, with its record; it neither reads nor prints."""
 
 import random
 from collections import Counter
@@ -13,7 +9,7 @@ import numpy as np
 from graphstore.errors import GameOverError, MoveError, OpponentError, ResignedError, shown
 from graphstore.play.players import Player
 from graphstore.rules.board import choices
-from graphstore.rules.game import LOSS, WIN, Game, move_text, read_move
+from graphstore.rules.game import DRAW, WIN, Game, move_text, read_move
 from graphstore.rules.notebook import or_none, picture
 from graphstore.rules.plain import PlainGame
 from graphstore.store.probe import Move, Probe
@@ -27,47 +23,33 @@ LISTED = 30  # moves that an error lists
 
 
 class Turn(NamedTuple):
-    """A move that was made.
+    """A move that was made, in the orientation of the position before it."""
 
-    Attributes:
-        number: 1 for the first move of the match.
-        player: 1 or 2.
-        by: ``person``, or the opponent that chose it.
-        name: what people call the move.
-        before: the position in which it was made.
-        move: the move, in the orientation of that position.
-    """
-
-    number: int
-    player: int
-    by: str
-    name: str
+    number: int  # 1 for the first move of the match
+    player: int  # 1 or 2
+    by: str  # ``person``, or the opponent that chose it
+    name: str  # the move as people write it
     before: Probe
     move: Move
 
     @property
     def lost_value(self) -> bool:
-        """Whether the player could have had more: a win for a draw, a draw for a loss."""
+        """Whether another move was better: a win instead of a draw, a draw instead of a loss."""
         return -self.move.value < self.before.value
 
 
 class Result(NamedTuple):
-    """How a match ended, or that it has not.
+    """How a match ended, or that it has not: drawn by repetition at the third time in a state."""
 
-    Attributes:
-        winner: 1, 2, or None.
-        who: what the winner is called, or None.
-        how: ``won`` and ``drawn`` by the rules; ``repetition``: drawn, as a player met a state for
-            the third time; ``resigned``; or ``unfinished``.
-    """
-
-    winner: int | None
-    who: str | None
+    winner: int | None  # 1, 2, or None
+    who: str | None  # the name of the winner
     how: Literal["won", "drawn", "repetition", "resigned", "unfinished"]
 
 
 class Match:
     """A game of two players from some position on.
+
+    `hint`, `play`, `reply` and `resign` raise a GameOverError when the match is over.
 
     >>> import tempfile, graphstore
     >>> path = tempfile.mkdtemp() + "/tictactoe.db"
@@ -118,16 +100,17 @@ class Match:
         )
         start = store.info["start"] if start is None else arguments.position("start", start)
         self._probes = [store.probe(start)]
+        self._first = self.probe.to_move or 1
         self._resigned = False
         self.turns: list[Turn] = []
         if self.probe.ended:
             raise GameOverError(f"{self.probe.position} is over; there is nothing to play")
-        for at, seat in enumerate(self._seats):
-            player = self.player if at == 0 else 3 - self.player
+        for player, seat in zip((self._first, 3 - self._first), self._seats, strict=True):
             if seat is not None and seat.side not in (0, player):
                 raise OpponentError(
                     f"{seat.opponent} has learned to be {self.name_of(seat.side)} only, "
-                    f"who moves {'second' if at == 0 else 'first'}; change who begins (--first)"
+                    f"who moves {'second' if player == self._first else 'first'}; "
+                    "change who begins (--first)"
                 )
 
     @or_none
@@ -144,19 +127,14 @@ class Match:
         return self._probes[-1]
 
     def hint(self) -> Probe:
-        """Return the position now with all its moves, best first.
-
-        Raises:
-            GameOverError: the match is over.
-        """
+        """Return the position now with all its moves, best first."""
         self._check_in_play()
         return self.probe
 
     @property
     def player(self) -> int:
         """The player to move, 1 or 2; where positions do not tell, player 1 made the first move."""
-        first = self._probes[0].to_move or 1
-        return first if len(self.turns) % 2 == 0 else 3 - first
+        return self._first if len(self.turns) % 2 == 0 else 3 - self._first
 
     @property
     def by(self) -> str:
@@ -167,14 +145,13 @@ class Match:
     def opponents(self) -> tuple[str, str]:
         """Who plays as player 1 and as player 2."""
         first, second = map(_called, self._seats)
-        return (first, second) if (self._probes[0].to_move or 1) == 1 else (second, first)
+        return (first, second) if self._first == 1 else (second, first)
 
     @property
     def agents(self) -> dict[str, int]:
         """The agents that play, each with the player that it is; 0 if it plays itself."""
         found: dict[str, int] = {}
-        first = self._probes[0].to_move or 1
-        for player, seat in zip((first, 3 - first), self._seats, strict=True):
+        for player, seat in zip((self._first, 3 - self._first), self._seats, strict=True):
             if seat is not None and seat.agent:
                 found[seat.agent] = 0 if seat.agent in found else player
         return found
@@ -190,10 +167,9 @@ class Match:
         if self._resigned:
             return self._won_by(3 - self.player, "resigned")
         if self.probe.ended:
-            if self.probe.value in (WIN, LOSS):
-                winner = self.player if self.probe.value == WIN else 3 - self.player
-                return self._won_by(winner, "won")
-            return Result(None, None, "drawn")
+            if self.probe.value == DRAW:
+                return Result(None, None, "drawn")
+            return self._won_by(self.player if self.probe.value == WIN else 3 - self.player, "won")
         met = Counter((probe.state, at % 2) for at, probe in enumerate(self._probes))
         again = met[self.probe.state, len(self.turns) % 2] >= REPETITIONS
         return Result(None, None, "repetition" if again else "unfinished")
@@ -208,7 +184,7 @@ class Match:
         return move_text(self.game, move.move)
 
     def read(self, text: str | int) -> Move:
-        """Return the legal move that a person typed, by its name or its number.
+        """Return the legal move of a name or a number.
 
         Raises:
             MoveError: it cannot be read, or is not legal here; the message says why.
@@ -226,7 +202,6 @@ class Match:
 
         Raises:
             MoveError: it cannot be read, or is not legal.
-            GameOverError: the match is over.
             ValueError: it is not a person's turn.
         """
         self._check_in_play()
@@ -238,7 +213,6 @@ class Match:
         """Make the move of the opponent whose turn it is; None if it resigns.
 
         Raises:
-            GameOverError: the match is over.
             ValueError: it is a person's turn.
         """
         self._check_in_play()
@@ -253,7 +227,7 @@ class Match:
         return self._make(move)
 
     def undo(self) -> list[Turn]:
-        """Take moves back until it is the turn, before now, of a person; return them, last first.
+        """Take moves back down to the last one of a person; return them, last first.
 
         Raises:
             MoveError: no person has moved yet.
@@ -268,16 +242,12 @@ class Match:
         return taken
 
     def resign(self) -> None:
-        """Give the match up for the player to move.
-
-        Raises:
-            GameOverError: the match is over.
-        """
+        """Give the match up for the player to move."""
         self._check_in_play()
         self._resigned = True
 
     def first_mistake(self, player: int) -> Turn | None:
-        """Return the first move by which a player threw away a win or a draw, or None."""
+        """Return a player's first move that lost a win or a draw, or None."""
         mistakes = (turn for turn in self.turns if turn.player == player and turn.lost_value)
         return next(mistakes, None)
 
@@ -329,7 +299,7 @@ class Match:
             if not 0 <= move < rows * columns:
                 return f"there is no cell {move}: 0 to {rows * columns - 1}"
             return f"cell {move} is taken"
-        names = [self.name(legal) for legal in sorted(self.probe.moves, key=lambda m: m.move)]
+        names = [move_text(self.game, each) for each in sorted(m.move for m in self.probe.moves)]
         more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
         legal = " ".join(names[:LISTED]) + more
         typed = shown(move_text(self.game, move))[1:-1]

@@ -2,8 +2,8 @@
 
 Donald Michie, "Experiments on the mechanization of game-learning", Computer Journal 6(3), 1963,
 232-236. A matchbox is a state in which the learner has more than one legal move; its beads lie on
-the edges, the distinct moves. A move is drawn as a bead; after the game the beads of a winner are
-given back with more of their kind, and those of a loser are taken away.
+the edges, the distinct moves. A bead is drawn for each move; after the game, beads are added to the
+edges that a winner played, and taken from those that a loser played.
 """
 
 import re
@@ -27,34 +27,21 @@ NO_BOX: Final = -1
 
 
 class Settings(NamedTuple):
-    """How an agent learns.
+    """How an agent learns."""
 
-    Attributes:
-        side: 1 or 2, the player that it learns to be; 0 for both, from one set of boxes.
-        stages: how many beads of a kind lie in a box at the player's first move, second and so
-            on; the last number counts for all later ones. Michie's are 4, 3, 2, 1.
-        win: beads added to every box each time it was used in a game won; may be negative.
-        draw: likewise in a game drawn.
-        loss: likewise in a game lost.
-        empty: what happens at an empty box: ``refill`` it as it was at first, or ``resign``.
-        longest: plies after which a game is broken off as a draw.
-    """
-
-    side: int = 0
+    side: int = 0  # 1 or 2, the player that it learns to be; 0 for both, from one set of boxes
     stages: tuple[int, ...] = (4, 3, 2, 1)
-    win: int = 3
-    draw: int = 1
-    loss: int = -1
-    empty: str = "refill"
-    longest: int = 1000
+    """Beads of a kind in a box at the player's first move, second and so on; the last number counts
+    for all later ones. The default is Michie's."""
+    win: int = 3  # beads added to every box each time it was used in a game won; may be negative
+    draw: int = 1  # likewise in a game drawn
+    loss: int = -1  # likewise in a game lost
+    empty: str = "refill"  # at an empty box: ``refill`` it as it was at first, or ``resign``
+    longest: int = 1000  # plies after which a game is broken off as a draw
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> "Settings":
-        """Return the settings that were given by name, the others as they are by default.
-
-        Raises:
-            SettingError: there is no such setting, or one makes no sense.
-        """
+        """Return settings by name, or raise a SettingError; the others have their defaults."""
         unknown = sorted(given.keys() - {*cls._fields})
         if unknown:
             raise SettingError(
@@ -63,17 +50,11 @@ class Settings(NamedTuple):
         return cls(**given).checked()
 
     def checked(self) -> "Settings":
-        """Return them, if they make sense.
-
-        Raises:
-            SettingError: one does not.
-        """
+        """Return the settings if they are in range, or raise a SettingError."""
         names = ("side", "win", "draw", "loss", "longest")
         whole: dict[str, Any] = {name: whole_number(name, getattr(self, name)) for name in names}
         if not isinstance(self.stages, Iterable) or isinstance(self.stages, str):
-            raise SettingError(
-                f"the stages are {self.stages!r}; give numbers, such as (4, 3, 2, 1)"
-            )
+            raise SettingError(f"the stages are {self.stages!r}; give numbers, as (4, 3, 2, 1)")
         stages = tuple(whole_number("a stage", number) for number in self.stages)
         if whole["side"] not in (0, 1, 2):
             raise SettingError(f"the side is {self.side}; it must be 1, 2, or 0 for both")
@@ -94,11 +75,7 @@ class Settings(NamedTuple):
 
 
 def whole_number(name: str, value: Any) -> int:
-    """Return a setting that must be a whole number, as an int.
-
-    Raises:
-        SettingError: it is not one.
-    """
+    """Return a setting that must be a whole number, or raise a SettingError."""
     number = arguments.integer(value)
     if number is None:
         raise SettingError(f"{name} is {shown(value)}; it must be a whole number")
@@ -115,24 +92,17 @@ def written(stages: tuple[int, ...]) -> str:
 
 
 def read_stages(text: str) -> tuple[int, ...]:
-    """Return the numbers of beads that a text such as ``8/4/2/1``, or ``2``, means.
-
-    Raises:
-        SettingError: it means none.
-    """
+    """Return the numbers of beads that a text such as ``8/4/2/1``, or ``2``, means."""
     if not re.fullmatch(r"[0-9]{1,5}(/[0-9]{1,5})*", text):
         raise SettingError(f"{shown(text)} are no beads; write numbers such as 4/3/2/1, or one: 2")
     return Settings(stages=tuple(map(int, text.split("/")))).checked().stages
 
 
 class Boxes:
-    """The matchboxes of one agent in an arena, and what lies in them.
+    """The matchboxes of one agent in an arena, and their beads.
 
-    Attributes:
-        beads: of every edge; 0 where the state is not a box.
-        total: of every state's beads; `NO_BOX` where it is not a box.
-        kept: boxes all of whose favourite moves, those with the most beads, keep the value.
-        touched: rows of the boxes that changed since `settle` was last called.
+    `beads` are of every edge, 0 where the state is not a box; `total` are the sums by state,
+    `NO_BOX` where it is not a box; `rows` are the rows of the boxes.
     """
 
     def __init__(
@@ -142,19 +112,20 @@ class Boxes:
         self._settings = settings
         box = box_rows(arena, settings.side)
         self._parent: list[int] = arena.parent.tolist()
-        self._at_first: list[int] = np.where(
-            box[arena.parent], _at_first(arena, settings), 0
-        ).tolist()
-        now = np.array(self._at_first, dtype=np.int64) if beads is None else beads
+        stages = np.array(settings.stages, dtype=np.int64)
+        stage = np.minimum(arena.ply[arena.parent] // 2, len(stages) - 1)  # of the player's moves
+        at_first = np.where(box[arena.parent], stages[stage], 0)
+        self._at_first: list[int] = at_first.tolist()
+        now = at_first if beads is None else beads
         self.beads: list[int] = now.tolist()
         self.total: list[int] = np.where(box, arena.total(now), NO_BOX).tolist()
         self.rows: list[int] = np.flatnonzero(box).tolist()
-        self.touched: set[int] = set()
+        self._touched: set[int] = set()  # rows of boxes that changed since the last `settle`
         self._keeps = {row for row in self.rows if self._keeps_value(row)}
 
     @property
     def kept(self) -> int:
-        """How many boxes there are all of whose favourite moves keep the value."""
+        """How many boxes keep the value by all of their favourite moves, those with most beads."""
         self._look_at_touched()
         return len(self._keeps)
 
@@ -162,8 +133,8 @@ class Boxes:
         """Return the edges of the boxes that changed since the last call."""
         self._look_at_touched()
         first = self._arena.first
-        edges = [e for row in sorted(self.touched) for e in range(first[row], first[row + 1])]
-        self.touched.clear()
+        edges = [e for row in sorted(self._touched) for e in range(first[row], first[row + 1])]
+        self._touched.clear()
         return edges
 
     def player(self, random: Callable[[], float]) -> Choose:
@@ -189,7 +160,7 @@ class Boxes:
         return choose
 
     def learn(self, edges: list[int], result: int) -> None:
-        """Add to or take from the boxes that were used, after a result for their player."""
+        """Add beads to the edges that a player used, or take them away, after its result."""
         settings = self._settings
         more = settings.win if result == WIN else settings.draw if result == DRAW else settings.loss
         beads, total, parent = self.beads, self.total, self._parent
@@ -202,18 +173,18 @@ class Boxes:
                     added = 0
                 beads[edge] = there + added
                 total[row] += added
-                self.touched.add(row)
+                self._touched.add(row)
 
     def fill(self, row: int) -> int:
         """Fill an empty box as it was at first; return the number of its beads."""
         edges = slice(self._arena.first[row], self._arena.first[row + 1])
         self.beads[edges] = self._at_first[edges]
         self.total[row] = sum(self.beads[edges])
-        self.touched.add(row)
+        self._touched.add(row)
         return self.total[row]
 
     def _look_at_touched(self) -> None:
-        for row in self.touched:
+        for row in self._touched:
             (self._keeps.add if self._keeps_value(row) else self._keeps.discard)(row)
 
     def _keeps_value(self, row: int) -> bool:
@@ -224,7 +195,7 @@ class Boxes:
 
 
 def next_checkpoint(games: int) -> int:
-    """Return after how many games the next look at the boxes is due: 18 in each power of ten.
+    """Return after how many games the next checkpoint is due: 18 in each power of ten.
 
     >>> next_checkpoint(9), next_checkpoint(95), next_checkpoint(1000)
     (10, 100, 1500)
@@ -234,7 +205,7 @@ def next_checkpoint(games: int) -> int:
 
 
 def checkpoints(games: int) -> list[int]:
-    """Return after how many games there are looks at the boxes, up to so many.
+    """Return after how many games there are checkpoints, up to a number of games.
 
     >>> checkpoints(17)
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 15]
@@ -254,10 +225,3 @@ def box_rows(arena: Arena, side: int) -> NDArray[np.bool_]:
     if side:
         box &= (arena.to_move == side) | (arena.to_move == 0)
     return box
-
-
-def _at_first(arena: Arena, settings: Settings) -> NDArray[np.int64]:
-    """Return the beads of every edge when the boxes are filled, by the player's own move."""
-    stages = np.array(settings.stages, dtype=np.int64)
-    stage = arena.ply[arena.parent] // 2
-    return stages[np.minimum(stage, len(stages) - 1)]

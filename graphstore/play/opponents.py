@@ -1,4 +1,4 @@
-"""The words for whom one plays against, in `play` and in `train` alike."""
+"""The names of opponents, for `play` and for `train`."""
 
 import re
 from typing import Literal, NamedTuple
@@ -11,27 +11,18 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 
 
 class Opponent(NamedTuple):
-    """Whom one plays against.
-
-    Attributes:
-        kind: what it plays by; ``agent``: by the beads of one; ``self``: by those that learn.
-        mistakes: the share of moves, not among the best, that ``mistakes`` plays.
-        agent: the name of an agent.
-    """
+    """Who plays: ``self`` is the agent that learns."""
 
     kind: Literal["perfect", "random", "mistakes", "agent", "person", "self"]
-    mistakes: float = 0.0
-    agent: str = ""
+    mistakes: float = 0.0  # the share of moves that are not among the best
+    agent: str = ""  # its name
 
 
 def read_opponent(text: str) -> Opponent:
-    """Return the opponent that a text means.
+    """Return the opponent that a text means, or raise an OpponentError.
 
     >>> read_opponent("mistakes=0.2").mistakes
     0.2
-
-    Raises:
-        OpponentError: it means none.
     """
     if not isinstance(text, str):
         raise OpponentError(f"there is no opponent {text!r}; write {USAGE}")
@@ -49,16 +40,12 @@ def read_opponent(text: str) -> Opponent:
 
 
 def agent_name(text: str) -> str:
-    """Return a name that an agent may have.
-
-    Raises:
-        OpponentError: it may not.
-    """
+    """Return the name if an agent may have it, or raise an OpponentError."""
     if not isinstance(text, str):
         raise OpponentError(f"an agent cannot be called {text!r}; give a text")
     if not _NAME.fullmatch(text) or read_opponent(text.lower()).kind != "agent":
         raise OpponentError(
             f"an agent cannot be called {shown(text)}; take up to 64 letters, digits, "
-            "_, - and ., a letter first, that are no opponent's name"
+            "_, - and ., a letter first, that are not an opponent's name"
         )
     return text

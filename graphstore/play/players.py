@@ -1,7 +1,6 @@
-"""Who plays: the perfect opponent, a random one, and one that makes mistakes.
+"""Players: perfect, random, with mistakes, or an agent.
 
-A player looks a position up and chooses among its moves: there are no rules here, so any solved
-game will do, in any orientation, with or without its rules at hand.
+A player looks a position up and chooses among its moves, so it needs no rules of the game.
 """
 
 import random
@@ -15,16 +14,15 @@ from graphstore.play.opponents import USAGE, Opponent, read_opponent
 from graphstore.store.probe import Move, Probe
 from graphstore.store.store import Store
 
-Chooser: TypeAlias = Callable[[Probe], Move]
-"""Returns one of the moves of a position in play."""
+Chooser: TypeAlias = Callable[[Probe], Move]  # returns a move of a position in play
 
 
 class Player:
     """A player of a solved game.
 
     A perfect one wins a won game in the fewest moves, holds a lost one as long as it can be held,
-    and keeps a drawn one; among equally best moves it plays any, each with the same probability.
-    In a game in which play can go round in circles it comes back to no position that is won.
+    and keeps a drawn one; it plays each of the equally best moves with the same probability.
+    In a game in which play can go round in circles it never repeats a position that is won.
 
     >>> import tempfile, graphstore
     >>> path = tempfile.mkdtemp() + "/tictactoe.db"
@@ -42,7 +40,7 @@ class Player:
         *,
         seed: int | str | random.Random | None = None,
     ) -> None:
-        """Take a place at the board.
+        """Make a player.
 
         Args:
             store: the solved game.
@@ -57,15 +55,18 @@ class Player:
         """
         read = read_opponent(opponent)
         if read.kind in ("person", "self"):
-            raise OpponentError(f"{opponent} is no player that chooses by itself; {USAGE}")
+            raise OpponentError(f"{opponent} is not a player that chooses by itself; {USAGE}")
         self.store = store
         self.opponent = opponent
         self.agent = read.agent
         """The name of the agent that plays, or nothing."""
-        self.side = _loaded(store, read.agent).settings.side if read.agent else 0
+        known = _loaded(store, read.agent) if read.agent else None
+        self.side = 0 if known is None else known.settings.side
         """The only player, 1 or 2, that it can be; 0 if either."""
         generator = seed if isinstance(seed, random.Random) else random.Random(seed)
-        self._choose = _chooser(store, read, generator)
+        self._choose = (
+            _by_value(read, generator) if known is None else _by_beads(store, known, generator)
+        )
 
     def __repr__(self) -> str:
         return f"<Player {self.opponent} of {self.store.info['name']}>"
@@ -82,27 +83,12 @@ class Player:
         return self.pick(self.store.probe(position))
 
     def pick(self, probe: Probe) -> Move:
-        """Return the move to play in a position that was looked up.
-
-        Raises:
-            GameOverError, ResignedError, OpponentError: see `choose`.
-        """
+        """Return the move to play in a position that was looked up; raises what `choose` does."""
         if not probe.moves:
             raise GameOverError(f"{probe.position} is over; there is no move to choose")
         if self.side and probe.to_move not in (None, self.side):
             raise OpponentError(f"{self.opponent} has learned to be player {self.side} only")
         return self._choose(probe)
-
-
-def _chooser(store: Store, opponent: Opponent, generator: random.Random) -> Chooser:
-    """Return what chooses the moves of an opponent, taking chances from a generator."""
-    if opponent.kind == "perfect":
-        return lambda probe: one_of(probe.best, generator)
-    if opponent.kind == "random":
-        return lambda probe: one_of(probe.moves, generator)
-    if opponent.kind == "mistakes":
-        return _mistaken(opponent.mistakes, generator)
-    return _agent(store, opponent.agent, generator)
 
 
 def one_of(moves: Sequence[Move], generator: random.Random) -> Move:
@@ -113,19 +99,22 @@ def one_of(moves: Sequence[Move], generator: random.Random) -> Move:
     return moves[int(generator.random() * len(moves))]
 
 
-def _mistaken(probability: float, generator: random.Random) -> Chooser:
+def _by_value(opponent: Opponent, generator: random.Random) -> Chooser:
+    """Return a chooser among the best moves, among all, or sometimes among the others."""
+
     def choose(probe: Probe) -> Move:
+        if opponent.kind == "random":
+            return one_of(probe.moves, generator)
         best = probe.best
-        worse = probe.moves[len(best) :]  # they stand best first
-        wrong = generator.random() < probability
-        return one_of(worse if wrong and worse else best, generator)
+        if opponent.kind == "mistakes" and generator.random() < opponent.mistakes:
+            return one_of(probe.moves[len(best) :] or best, generator)  # they stand best first
+        return one_of(best, generator)
 
     return choose
 
 
-def _agent(store: Store, name: str, generator: random.Random) -> Chooser:
-    """Return what draws beads from the boxes of an agent, as they are in the database now."""
-    known = _loaded(store, name)
+def _by_beads(store: Store, known: agents.Agent, generator: random.Random) -> Chooser:
+    """Return a chooser that draws beads from an agent's boxes as the database has them now."""
 
     def choose(probe: Probe) -> Move:
         beads = agents.beads_in(store, known, probe.state)
@@ -134,7 +123,7 @@ def _agent(store: Store, name: str, generator: random.Random) -> Chooser:
         left = sum(number for _, number in beads)
         if left == 0:
             if known.settings.empty == "resign":
-                raise ResignedError(f"{name} resigns: its box of {probe.position} is empty")
+                raise ResignedError(f"{known.name} resigns: its box of {probe.position} is empty")
             beads = [(child, 1) for child, _ in beads]  # as many of each kind, as at first
             left = len(beads)
         drawn = int(generator.random() * left)

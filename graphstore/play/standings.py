@@ -1,5 +1,6 @@
-"""What the agents of a database have learned: a list of all, one's games, and its curve."""
+"""What agents have learned: a list of all, the games of one, and its learning curve."""
 
+from math import isnan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,12 +63,7 @@ def summaries(store: Store) -> list[dict[str, Any]]:
 def record(store: Store, known: Agent) -> list[dict[str, Any]]:
     """Return an agent's games by the side that it played and its opponent, counted by winner."""
     query = (
-        select(
-            played.c.side,
-            played.c.opponent,
-            func.count().label("games"),
-            *_BY_WINNER,
-        )
+        select(played.c.side, played.c.opponent, func.count().label("games"), *_BY_WINNER)
         .where(played.c.agent == known.id)
         .group_by(played.c.side, played.c.opponent)
         .order_by(func.min(played.c.number))
@@ -79,33 +75,23 @@ def record(store: Store, known: Agent) -> list[dict[str, Any]]:
 class Curve(NamedTuple):
     """How an agent has learned, at k checkpoints.
 
-    Attributes:
-        games: int64[k], how many it had learned from; the first is 0.
-        kept: float64[k], the share of its boxes all of whose favourite moves keep the value.
-        won: float64[k], the share of games that it won, or where it played both sides, that
-            player 1 won, of the latter half of its games until then; NaN at the first.
-        drawn: float64[k], likewise.
-        lost: float64[k], likewise; or that player 2 won.
-        alone: whether it played one side only, so that won and lost are its own.
+    The rates are of the latter half of the games until then; NaN at the first checkpoint.
     """
 
-    games: NDArray[np.int64]
-    kept: NDArray[np.float64]
-    won: NDArray[np.float64]
-    drawn: NDArray[np.float64]
-    lost: NDArray[np.float64]
-    alone: bool
+    games: NDArray[np.int64]  # [k], how many it had learned from; the first is 0
+    kept: NDArray[np.float64]  # [k], the share of boxes whose favourite moves all keep the value
+    won: NDArray[np.float64]  # [k], by the agent; by player 1 if it played both sides
+    drawn: NDArray[np.float64]  # [k]
+    lost: NDArray[np.float64]  # [k], by the agent; won by player 2 if it played both sides
+    alone: bool  # whether it played one side only
 
     def points(self) -> list[dict[str, Any]]:
         """Return one row a checkpoint, None for NaN."""
-        columns = zip(self.games, self.kept, self.won, self.drawn, self.lost, strict=True)
+        names = self._fields[:5]
+        rows = zip(self.games.tolist(), *(each.tolist() for each in self[1:5]), strict=True)
         return [
-            {"games": int(games)}
-            | {
-                name: None if np.isnan(share) else float(share)
-                for name, share in zip(self._fields[1:5], shares, strict=True)
-            }
-            for games, *shares in columns
+            {name: None if isnan(cell) else cell for name, cell in zip(names, row, strict=True)}
+            for row in rows
         ]
 
 
@@ -123,12 +109,11 @@ def curve(store: Store, known: Agent) -> Curve:
     )
     with store.connect() as connection:
         rows = connection.execute(points).all()
-    pairs = integers(store, results, 2)
+    side, winner = integers(store, results, 2).T
     if not rows:
         raise NotAStoreError(f"{store.address} is damaged: {known.name} has no checkpoints")
     games = np.array([row[0] for row in rows], dtype=np.int64)
     kept = np.array([np.nan if row[1] is None else row[1] for row in rows], dtype=np.float64)
-    side, winner = pairs.T
     alone = bool((side != 0).all()) and bool(len(side))
     until = np.minimum(games, len(winner))
     since = until // 2

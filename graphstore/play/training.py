@@ -1,7 +1,7 @@
-"""Let an agent learn: thousands of games between states, one after the other.
+"""Train an agent: thousands of games between states, one after the other.
 
-One at a time, not in batches, since every game is played with the beads that the one before has
-left: only so is an agent after n games a function of its seed alone. On flat lists that is fast.
+Not in batches: each game is played with the beads that the one before has left, so that an agent
+after n games is a function of its seed alone.
 """
 
 import os
@@ -25,41 +25,25 @@ SELF = "self"
 BATCH = 2_000  # games between two looks at the clock
 SAVE_EVERY = 1.0  # seconds
 MOST_GAMES = 10**12
-LARGEST = 20_000_000  # moves: an arena takes some 200 bytes for each
+LARGEST = 20_000_000  # moves, of some 200 bytes each in an arena
 
 
 class Training(NamedTuple):
-    """What `train` did.
-
-    Attributes:
-        file: the database.
-        agent: the agent's name.
-        side: the player that it learns to be, 1 or 2; 0 for both.
-        seed: that it began with.
-        opponent: whom it played.
-        games: how many this time.
-        games_in_all: how many since it was made.
-        won_by_1: of the games of this time.
-        drawn: likewise.
-        won_by_2: likewise.
-        boxes: how many the agent has.
-        kept: boxes all of whose favourite moves keep the value.
-        games_per_second: of play and learning; loading the file is not counted.
-    """
+    """What `train` did; counts of games are of this time unless they say otherwise."""
 
     file: str
     agent: str
-    side: int
-    seed: int
+    side: int  # the player that it learns to be, 1 or 2; 0 for both
+    seed: int  # of the agent when it was made
     opponent: str
     games: int
-    games_in_all: int
+    games_in_all: int  # since the agent was made
     won_by_1: int
     drawn: int
     won_by_2: int
     boxes: int
-    kept: int
-    games_per_second: float
+    kept: int  # boxes all of whose favourite moves keep the value
+    games_per_second: float  # of play and learning, without loading the file
 
 
 def train(
@@ -72,7 +56,7 @@ def train(
     progress: Progress = quiet,
     **settings: Any,
 ) -> Training:
-    """Let an agent of a database learn from games, and make the agent if there is none.
+    """Train an agent of a database, and make the agent if there is none.
 
     Args:
         file: the database.
@@ -105,8 +89,10 @@ def train(
             )
         refuse_too_large(store)
         known = agents.find(store, agent)
-        _check(known, agent, seed, {name: getattr(given, name) for name in settings})
-        wanted = given if known is None else known.settings
+        wanted = given
+        if known is not None:
+            wanted = known.settings
+            _check(known, seed, {name: getattr(given, name) for name in settings})
         against = against or ("perfect" if wanted.side else "self")
         _check_opponent(store, agent, wanted.side, against)
         arena = Arena.of(store.graph())
@@ -116,11 +102,9 @@ def train(
             boxes = Boxes(arena, wanted)  # not read, as a build may just have replaced the file
         else:
             boxes = agents.boxes(store, arena, known)
-        course = _Course(store, arena, known, boxes, against)
         begun = time.perf_counter()
-        course.run(games, progress)
+        drawn, won_by_1, won_by_2 = _play(store, arena, known, boxes, against, games, progress)
         seconds = time.perf_counter() - begun
-    drawn, won_by_1, won_by_2 = course.results
     return Training(
         file=store.address,
         agent=agent,
@@ -139,11 +123,7 @@ def train(
 
 
 def refuse_too_large(store: Store) -> None:
-    """Refuse a game that has too many moves for an agent to learn it.
-
-    Raises:
-        TooLargeError: it has more than `LARGEST`.
-    """
+    """Raise a TooLargeError if a game has more than `LARGEST` moves."""
     if store.info["moves"] > LARGEST:
         raise TooLargeError(
             f"{store.address} has {store.info['moves']:,} moves; agents take {LARGEST:,} at most"
@@ -153,11 +133,7 @@ def refuse_too_large(store: Store) -> None:
 def learn_from(match: Match) -> list[str]:
     """Let the agents that played a match learn from it, and save them; return their names.
 
-    A match that is not over teaches nothing.
-
-    Raises:
-        StoreError: the file cannot be written.
-        TooLargeError: see `refuse_too_large`.
+    They learn nothing from a match that is not over.
     """
     if not match.over or not match.agents:
         return []
@@ -177,99 +153,94 @@ def learn_from(match: Match) -> list[str]:
                     if boxes.total[row] == 0:
                         boxes.fill(row)
                     edges.append(arena.edge(row, rows[turn.move.state]))
-            boxes.learn(edges, DRAW if winner == 0 else WIN if winner == player else LOSS)
+            boxes.learn(edges, _value(winner, player))
         opponent = match.opponents[2 - side] if side else SELF
         played = Played([side], opponent, [winner], [len(match.turns)])
         number = known.games + 1
         due = [(number, boxes.kept)] if number == next_checkpoint(known.games) else []
         with agents.writing(store) as connection:
-            agents.save(connection, known, arena, boxes, known.generator(), [played], due)
+            agents.save(connection, known, arena, boxes, known.generator(), played, due)
     return list(match.agents)
 
 
-class _Course:
-    """Games of one agent against one opponent, and their saving."""
+def _value(winner: int, player: int) -> int:
+    """Return the value of a game for a player; the winner is 0 in a draw."""
+    return DRAW if winner == 0 else WIN if winner == player else LOSS
 
-    def __init__(
-        self, store: Store, arena: Arena, known: Agent, boxes: Boxes, against: str
-    ) -> None:
-        self.results = [0, 0, 0]  # drawn, won by 1, won by 2
-        self._store = store
-        self._arena = arena
-        self._known = known
-        self._boxes = boxes
-        self._against = against
-        self._random = known.generator()
-        learner = boxes.player(self._random.random)
-        other = _opponent(store, arena, against, learner, self._random)
-        self._players = {1: (learner, other), 2: (other, learner), 0: (learner, learner)}
-        self._new = Played([], against, [], [])
-        self._checkpoints: list[tuple[int, int]] = []
 
-    def run(self, games: int, progress: Progress) -> None:
-        """Play and learn from so many games; save them about once a second."""
-        number, last = self._known.games, self._known.games + games
-        side, alternates = self._known.settings.side, self._against != SELF
-        saved = time.perf_counter()
-        while number < last:
-            until = min(next_checkpoint(number), last, number + BATCH)
-            for each in range(number + 1, until + 1):
-                seat = 2 - each % 2 if alternates and not side else side
-                winner, plies = self._game(seat)
-                self.results[winner] += 1
-                self._new.side.append(seat)
-                self._new.winner.append(winner)
-                self._new.plies.append(plies)
-            due, number = until == next_checkpoint(number), until
-            if due:
-                self._checkpoints.append((number, self._boxes.kept))
-            now = time.perf_counter()
-            if now - saved > SAVE_EVERY or number == last:
-                self._save()
-                saved = now
-            progress("train", games - (last - number), games)
+def _play(
+    store: Store,
+    arena: Arena,
+    known: Agent,
+    boxes: Boxes,
+    against: str,
+    games: int,
+    progress: Progress,
+) -> list[int]:
+    """Play games, learn from them and save them once a second; return how many each winner won."""
+    results = [0, 0, 0]  # drawn, won by 1, won by 2
+    random = known.generator()
+    learner = boxes.player(random.random)
+    other = _opponent(store, arena, against, learner, random)
+    players = {1: (learner, other), 2: (other, learner), 0: (learner, learner)}
+    side, alternates = known.settings.side, against != SELF
+    number, last = known.games, known.games + games
+    new = Played([], against, [], [])
+    checkpoints: list[tuple[int, int]] = []
+    saved = time.perf_counter()
+    while number < last:
+        until = min(next_checkpoint(number), last, number + BATCH)
+        for each in range(number + 1, until + 1):
+            seat = 2 - each % 2 if alternates and not side else side
+            winner, plies = _game(arena, boxes, players[seat], seat, known.settings.longest, random)
+            results[winner] += 1
+            new.side.append(seat)
+            new.winner.append(winner)
+            new.plies.append(plies)
+        if until == next_checkpoint(number):
+            checkpoints.append((until, boxes.kept))
+        number = until
+        now = time.perf_counter()
+        if now - saved > SAVE_EVERY or number == last:
+            with agents.writing(store, "games since the last save are lost") as connection:
+                known = agents.save(connection, known, arena, boxes, random, new, checkpoints)
+            new, checkpoints, saved = Played([], against, [], []), [], now
+        progress("train", games - (last - number), games)
+    return results
 
-    def _game(self, seat: int) -> tuple[int, int]:
-        """Play one game and learn from it; return the winner and the plies."""
-        arena, random, settings = self._arena, self._random.random, self._known.settings
-        outcome, child, starts = arena.outcome, arena.child, arena.starts
-        row = starts[0] if len(starts) == 1 else starts[int(random() * len(starts))]
-        begins = arena.begins(row)
-        players = self._players[seat] if begins == 1 else self._players[seat][::-1]
-        edges: tuple[list[int], list[int]] = ([], [])
-        plies = 0
-        value = DRAW  # for the player to move, if the game is broken off
-        while plies < settings.longest and outcome[row] == IN_PLAY:
-            turn = plies & 1
-            edge = players[turn](row)
-            if edge == RESIGN:
-                value = LOSS
-                break
-            edges[turn].append(edge)
-            row = child[edge]
-            plies += 1
-        if outcome[row] != IN_PLAY:
-            value = outcome[row]
-        mover = begins if plies % 2 == 0 else 3 - begins
-        winner = 0 if value == DRAW else mover if value == WIN else 3 - mover
-        for player in (seat,) if seat else (1, 2):
-            result = DRAW if winner == 0 else WIN if winner == player else LOSS
-            self._boxes.learn(edges[0 if player == begins else 1], result)
-        return winner, plies
 
-    def _save(self) -> None:
-        with agents.writing(self._store, "games since the last save are lost") as connection:
-            self._known = agents.save(
-                connection,
-                self._known,
-                self._arena,
-                self._boxes,
-                self._random,
-                [self._new],
-                self._checkpoints,
-            )
-        self._new = Played([], self._against, [], [])
-        self._checkpoints = []
+def _game(
+    arena: Arena,
+    boxes: Boxes,
+    players: tuple[Choose, Choose],
+    seat: int,
+    longest: int,
+    random: Random,
+) -> tuple[int, int]:
+    """Play one game and learn from it; return the winner and the plies."""
+    outcome, child, starts = arena.outcome, arena.child, arena.starts
+    row = starts[0] if len(starts) == 1 else starts[int(random.random() * len(starts))]
+    begins = arena.begins(row)
+    in_turn = players if begins == 1 else players[::-1]
+    edges: tuple[list[int], list[int]] = ([], [])
+    plies = 0
+    value = DRAW  # for the player to move, if the game is broken off
+    while plies < longest and outcome[row] == IN_PLAY:
+        turn = plies & 1
+        edge = in_turn[turn](row)
+        if edge == RESIGN:
+            value = LOSS
+            break
+        edges[turn].append(edge)
+        row = child[edge]
+        plies += 1
+    if outcome[row] != IN_PLAY:
+        value = outcome[row]
+    mover = begins if plies % 2 == 0 else 3 - begins
+    winner = 0 if value == DRAW else mover if value == WIN else 3 - mover
+    for player in (seat,) if seat else (1, 2):
+        boxes.learn(edges[0 if player == begins else 1], _value(winner, player))
+    return winner, plies
 
 
 def _opponent(store: Store, arena: Arena, against: str, learner: Choose, random: Random) -> Choose:
@@ -287,7 +258,7 @@ def _opponent(store: Store, arena: Arena, against: str, learner: Choose, random:
 
 
 def _check_opponent(store: Store, agent: str, side: int, against: str) -> None:
-    """Refuse an opponent that there is not, or that cannot play the other side."""
+    """Refuse an opponent that is unknown or cannot play the other side."""
     opponent = read_opponent(against)
     if opponent.kind == "person":
         raise OpponentError(
@@ -295,30 +266,26 @@ def _check_opponent(store: Store, agent: str, side: int, against: str) -> None:
             "--learn"
         )
     if opponent.kind == "self" or opponent.agent == agent:
-        if side or opponent.agent:
-            raise OpponentError(
-                f"{agent} learns as player {side} only, so it cannot play itself"
-                if side
-                else f"{agent} against itself is called {SELF}"
-            )
+        if side:
+            raise OpponentError(f"{agent} learns as player {side} only, so it cannot play itself")
+        if opponent.agent:
+            raise OpponentError(f"{agent} against itself is called {SELF}")
     elif opponent.kind == "agent":
         other = agents.load(store, opponent.agent).settings.side
         if other not in (0, 3 - side if side else 0):
             raise OpponentError(
                 f"{opponent.agent} has learned to be player {other} only; "
-                f"{agent} needs an opponent for {'both sides' if not side else 'the other side'}"
+                f"{agent} needs an opponent for {'the other side' if side else 'both sides'}"
             )
 
 
-def _check(known: Agent | None, name: str, seed: int | None, settings: dict[str, Any]) -> None:
+def _check(known: Agent, seed: int | None, settings: dict[str, Any]) -> None:
     """Refuse settings that an agent was not made with."""
-    if known is None:
-        return
     was = known.settings._asdict() | {"seed": known.seed}
-    for setting, value in {**settings, **({} if seed is None else {"seed": seed})}.items():
+    for setting, value in (settings if seed is None else settings | {"seed": seed}).items():
         if was[setting] != value:
             both = [written(v) if isinstance(v, tuple) else v for v in (was[setting], value)]
             raise SettingError(
-                f"{name} was made with {setting} {both[0]}, not {both[1]}; leave it out, "
+                f"{known.name} was made with {setting} {both[0]}, not {both[1]}; leave it out, "
                 "or name another agent"
             )

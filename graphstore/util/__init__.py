@@ -1,7 +1,6 @@
-"""What numpy, signal handling, forks and file systems lack; nothing here knows a game.
+"""What Python and numpy lack for arguments, arrays, files, signals and forks; knows no game.
 
-In come arrays, paths and callbacks; out go the same, changed. `arrays`: distinct values, ragged
-rows, membership. `files`: locked drafts, atomic renames, folders synced to the disk. `signals`:
-Ctrl-C and SIGTERM delayed during steps that must not stop half-way. `forks`: which process a
-connection belongs to. `own_process`: limits and the end of a process that runs DuckDB.
+`arguments`: checks of what users pass. `arrays`: distinct values, ragged rows, membership. `files`:
+locked drafts, atomic renames. `signals`: Ctrl-C and SIGTERM delayed during steps that must not stop
+half-way. `forks`: the process of a connection. `own_process`: limits and end of a DuckDB process.
 """

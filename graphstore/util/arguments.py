@@ -1,7 +1,7 @@
 """Checks of the arguments of public functions.
 
 Each returns the argument as a plain Python value, or raises an error of one line that names the
-argument, its value and what is allowed. numpy's integers are integers; True and False are not.
+argument, its value and what is allowed. Integers of numpy are integers; True and False are not.
 """
 
 import os
@@ -26,7 +26,7 @@ def position(name: str, value: object) -> str | int:
 
 
 def position_texts(name: str, value: Any) -> list[str]:
-    """Return positions, of which there is at least one, as texts."""
+    """Return one or more positions as texts."""
     texts = _listed(value)
     if not texts or not all(isinstance(each, str) for each in texts):
         raise _wrong(name, value, "a list of positions as texts, at least one", PositionTypeError)
@@ -34,18 +34,18 @@ def position_texts(name: str, value: Any) -> list[str]:
 
 
 def position_ids(name: str, value: Any) -> NDArray[np.int64]:
-    """Return positions, of which there is at least one, as integers, int64[k]."""
+    """Return one or more positions as integers, int64[k]."""
     if isinstance(value, np.ndarray) and value.dtype == np.int64 and value.shape > (0,):
         return value.ravel()
     ids = [integer(each) for each in _listed(value)]
-    if not ids or not all(each is not None and 0 <= each < 2**63 for each in ids):
-        wanted = "a list of positions as integers, at least one"
-        raise _wrong(name, value, wanted, PositionTypeError)
-    return np.array(ids, dtype=np.int64)
+    if ids and all(each is not None and 0 <= each < 2**63 for each in ids):
+        return np.array(ids, dtype=np.int64)
+    wanted = "a list of positions as integers, at least one"
+    raise _wrong(name, value, wanted, PositionTypeError)
 
 
 def count(name: str, value: object, *, least: int = 0) -> int:
-    """Return a number of things, of which there are at least so many."""
+    """Return a whole number that is not less than `least`."""
     number = integer(value)
     if number is None or number < least:
         raise _wrong(name, value, f"a whole number, {least} or more")
@@ -53,12 +53,12 @@ def count(name: str, value: object, *, least: int = 0) -> int:
 
 
 def limit(name: str, value: object, *, least: int = 0) -> int | None:
-    """Return a number of things, or None where there is no limit."""
+    """Return a whole number that is not less than `least`, or None for no limit."""
     return None if value is None else count(name, value, least=least)
 
 
 def seed(value: object) -> int | None:
-    """Return the seed of a generator, or None where none was given."""
+    """Return the seed of a generator, or None."""
     number = integer(value)
     if number is None and value is not None:
         raise _wrong("seed", value, "a whole number")
@@ -66,7 +66,7 @@ def seed(value: object) -> int | None:
 
 
 def seconds(name: str, value: object) -> float | None:
-    """Return a time in seconds, or None where there is no limit."""
+    """Return a time in seconds, or None for no limit."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, Real) or not float(value) >= 0:  # or NaN
@@ -75,7 +75,7 @@ def seconds(name: str, value: object) -> float | None:
 
 
 def share(name: str, value: object) -> float:
-    """Return a number between 0 and 1, which are not among them."""
+    """Return a number between 0 and 1, both excluded."""
     if not isinstance(value, Real) or not 0 < float(value) < 1:
         raise _wrong(name, value, "a number between 0 and 1")
     return float(value)
@@ -83,10 +83,7 @@ def share(name: str, value: object) -> float:
 
 def path(name: str, value: Any) -> str:
     """Return a path, or the address of a database, as text."""
-    try:
-        text = os.fspath(value)
-    except TypeError:
-        text = None
+    text = os.fspath(value) if isinstance(value, str | os.PathLike) else None
     if not isinstance(text, str):
         raise _wrong(name, value, "a path, as str or os.PathLike")
     return text
@@ -101,7 +98,7 @@ def integer(value: Any) -> int | None:
 
 
 def _listed(value: Any) -> list[Any]:
-    """Return the elements of a list; none where one text or number was given."""
+    """Return the elements of a list; nothing for one text or number."""
     try:
         return [] if isinstance(value, str | bytes) else list(value)
     except TypeError:

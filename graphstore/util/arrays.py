@@ -18,7 +18,7 @@ def distinct(values: NDArray[Number]) -> NDArray[Number]:
 
 
 def numbered(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return the distinct values, ascending, and int32[n], which of them each value is.
+    """Return the distinct values, ascending, and int32[n], the index of each value among them.
 
     >>> numbered(np.array([30, 10, 30]))
     (array([10, 30]), array([1, 0, 1], dtype=int32))
@@ -32,14 +32,14 @@ def numbered(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.i
 
 
 def first_of_runs(ordered: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return where a run of equal values begins."""
+    """Return bool[n], whether a run of equal values begins at each place."""
     first = np.ones(len(ordered), dtype=np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
     return first
 
 
 def offsets(counts: NDArray[Any]) -> NDArray[np.int64]:
-    """Return where runs of such lengths begin, one after the other, and where the last one ends.
+    """Return where consecutive runs of these lengths begin, and where the last one ends.
 
     >>> offsets(np.array([2, 0, 3])).tolist()
     [0, 2, 2, 5]
@@ -48,25 +48,20 @@ def offsets(counts: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def ragged(offset: NDArray[np.int64], rows: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the indices of all entries of the given rows of a ragged array, row by row.
-
-    Row r of a ragged array is ``offset[r]:offset[r + 1]`` of a flat one.
+    """Return the indices of all entries of some rows; row r is ``offset[r]:offset[r + 1]``.
 
     >>> ragged(np.array([0, 2, 2, 5]), np.array([2, 0])).tolist()
     [2, 3, 4, 0, 1]
     """
-    begin = offset[rows]
-    count = offset[rows + 1] - begin
-    end = np.cumsum(count)
-    total = int(end[-1]) if len(end) else 0
-    return np.repeat(begin - end + count, count) + np.arange(total)
+    count = offset[rows + 1] - offset[rows]
+    before = np.cumsum(count) - count
+    return np.repeat(offset[rows] - before, count) + np.arange(count.sum())
 
 
 def places(values: NDArray[Number], known: NDArray[Number]) -> NDArray[np.int64]:
-    """Return where each of some values, in any order, stands among others, which ascend.
+    """Return the index of each value, in any order, among known ones, which ascend.
 
-    To sort them first takes a third of the time of `numpy.searchsorted` (2 M int64), since what is
-    looked up one after the other is then near.
+    To sort first takes a third of the time of `numpy.searchsorted` alone (2 M int64).
 
     >>> places(np.array([30, 10, 20]), np.array([10, 20, 30])).tolist()
     [2, 0, 1]
@@ -78,7 +73,7 @@ def places(values: NDArray[Number], known: NDArray[Number]) -> NDArray[np.int64]
 
 
 def member(values: NDArray[Number], known: NDArray[Number]) -> NDArray[np.bool_]:
-    """Return whether each of some values is among others, which ascend and are not empty."""
+    """Return whether each value is among known ones, which ascend and are not empty."""
     at = np.searchsorted(known, values)
     at[at == len(known)] = 0
     return np.asarray(known[at] == values)

@@ -1,7 +1,7 @@
-"""Files that appear complete or not at all: lock a draft, write it, sync it, give it its name.
+"""Files that appear complete or not at all: lock a draft, write it, sync it, rename it.
 
-A draft lies beside its target, hidden, and is locked while it is written. A killed process leaves
-its draft, which is then not locked; the next process that writes the same target takes it over.
+A draft is a hidden file or folder beside its target. A killed process leaves its draft unlocked;
+the next process that writes the same target takes it over.
 """
 
 import errno
@@ -16,8 +16,7 @@ from graphstore.errors import StoreError, StoreExistsError
 from graphstore.util.signals import held_back
 
 WINDOWS: Final = os.name == "nt"
-LOCK: Final = "lock"
-"""The file in a draft folder that is locked."""
+LOCK: Final = "lock"  # the file in a draft folder that is locked
 
 
 @contextmanager
@@ -36,10 +35,7 @@ def locked_file(draft: Path) -> Iterator[None]:
 
 @contextmanager
 def locked_folder(draft: Path, busy: str) -> Iterator[None]:
-    """Make and lock a draft that is a folder; remove it at the end if it is empty.
-
-    If another process has locked it, a StoreError says that it is `busy`.
-    """
+    """Make and lock a draft that is a folder; remove it at the end if it is empty."""
     if draft.is_symlink():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
     try:
@@ -52,7 +48,7 @@ def locked_folder(draft: Path, busy: str) -> Iterator[None]:
 
 @contextmanager
 def _locked(path: Path, busy: str) -> Iterator[None]:
-    """Lock a file; remove it at the end if it still has its name."""
+    """Lock a file, or raise `busy` as a StoreError; at the end remove it unless it was renamed."""
     file = None
     try:
         with held_back():
@@ -60,13 +56,11 @@ def _locked(path: Path, busy: str) -> Iterator[None]:
         yield
     finally:
         if file is not None:
-            ours = _has_name(file, path)
-            if WINDOWS:
-                file.close()  # there, an open file cannot be removed
-            if ours:
-                with suppress(OSError):
+            with file, suppress(OSError):
+                if _has_name(file, path):
+                    if WINDOWS:
+                        file.close()  # an open file cannot be removed there
                     path.unlink()
-            file.close()
 
 
 def _lock(path: Path, busy: str) -> BinaryIO:
@@ -85,13 +79,11 @@ def _lock(path: Path, busy: str) -> BinaryIO:
             stack.callback(file.close)
             if not lock_descriptor(file.fileno(), blocking=False):
                 raise StoreError(busy)
-            if not _has_name(file, path):
-                continue  # its owner has just renamed or removed it
-            if os.fstat(file.fileno()).st_nlink > 1:
+            if _has_name(file, path):  # else its owner has just renamed or removed it
+                if os.fstat(file.fileno()).st_nlink == 1:
+                    stack.pop_all()
+                    return file
                 path.unlink()  # its owner was killed within `name_new`, and it is the target, too
-                continue
-            stack.pop_all()
-            return file
 
 
 def _has_name(file: BinaryIO, path: Path) -> bool:
@@ -111,14 +103,14 @@ def clear(draft: Path) -> None:
 
 
 def refuse_existing(path: Path) -> None:
-    """Raise a StoreExistsError if a name is taken, be it by a link that leads nowhere."""
+    """Raise a StoreExistsError if a name is taken, even by a dangling link."""
     if os.path.lexists(path):
         raise StoreExistsError(f"{path}: {os.strerror(errno.EEXIST)}")
 
 
 def name_new(draft: Path, target: Path) -> None:
-    """Give a draft its name unless that is taken; the caller removes what is left of the draft."""
-    refuse_existing(target)  # of folders, a rename would replace an empty one
+    """Rename a draft unless the name is taken; the caller removes what is left of the draft."""
+    refuse_existing(target)  # a rename would replace an empty folder
     if not WINDOWS and not draft.is_dir():  # else a rename replaces nothing
         try:
             os.link(draft, target)
@@ -128,7 +120,7 @@ def name_new(draft: Path, target: Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """Ask the system to have a file, or the names in a folder, on the disk."""
+    """Write a file, or the names in a folder, through to the disk."""
     is_folder = path.is_dir()
     with suppress(OSError) if is_folder else nullcontext():  # not every system syncs folders
         descriptor = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)
@@ -140,19 +132,13 @@ def sync(path: Path) -> None:
 
 @contextmanager
 def new_file(name: str, *, keep: bool = True) -> Iterator[TextIO]:
-    """Yield a file to write to, which gets its name at the end; after an error there is none.
+    """Yield a new file to write to, which gets its name at the end unless there was an error.
 
-    Args:
-        name: of the file.
-        keep: False to leave no file, which shows whether it could be made.
-
-    Raises:
-        StoreExistsError: the name is taken.
-        StoreError: it cannot be written.
+    Without `keep` it gets none: the block shows whether the file could be made.
     """
     path = Path(name)
     refuse_existing(path)
-    with explained(path), _beside(path) as draft:
+    with _beside(path) as draft:
         with draft.open("x", encoding="utf-8") as file:
             yield file
         if keep:
@@ -160,15 +146,11 @@ def new_file(name: str, *, keep: bool = True) -> Iterator[TextIO]:
 
 
 def put(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Make a file, or replace it, by what a function writes to a binary file.
+    """Make or replace a file by what a function writes; of two at once the later one stays.
 
-    It makes at most two folders: where a build was removed, no step restores it. A process that was
-    given up too early may write the same file at the same time; the later one replaces the other's.
-
-    Raises:
-        StoreError: it cannot be written.
+    It makes at most two folders, so that no step restores a build that was removed.
     """
-    with explained(path), _beside(path) as draft:
+    with _beside(path) as draft:
         for folder in (path.parent.parent, path.parent):
             folder.mkdir(exist_ok=True)
         with draft.open("wb") as file:
@@ -189,10 +171,11 @@ def explained(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _beside(path: Path) -> Iterator[Path]:
-    """Yield a new name for a draft; remove what has it at the end."""
+    """Yield a new name for a draft; remove the draft at the end, and explain errors."""
     draft = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
-    try:
-        yield draft
-    finally:
-        with suppress(OSError):
-            draft.unlink()
+    with explained(path):
+        try:
+            yield draft
+        finally:
+            with suppress(OSError):
+                draft.unlink()

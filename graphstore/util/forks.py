@@ -1,4 +1,4 @@
-"""Connections belong to the process that opened them; a forked child leaves them to its parent."""
+"""A connection belongs to the process that opened it; a forked child does not close it."""
 
 import ctypes
 import os
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 @contextmanager
 def closed_on_error(close: Callable[[], object]) -> Iterator[None]:
-    """Close a connection if the block raises an error; else it stays open."""
+    """Close a connection if the block raises an error."""
     try:
         yield
     except BaseException:
@@ -22,13 +22,7 @@ def closed_on_error(close: Callable[[], object]) -> Iterator[None]:
 
 
 class Owned(Generic[T]):
-    """A connection, or what reads over one, of the process that made it.
-
-    Args:
-        value: it.
-        close: closes it.
-        refusal: the error for a forked child that asks for it.
-    """
+    """A connection of this process; a forked child that asks for it gets the `refusal`."""
 
     def __init__(self, value: T, close: Callable[[], object], refusal: GraphstoreError) -> None:
         self._value = value
@@ -43,18 +37,14 @@ class Owned(Generic[T]):
 
     @property
     def value(self) -> T:
-        """The connection, in the process that made it."""
+        """The connection."""
         if not self.ours:
             raise self._refusal
         return self._value
 
     def close(self) -> None:
-        """Close it, in the process that made it.
-
-        In a forked child it lives for ever: were it collected, Python would close the parent's
-        socket, or give its locks up.
-        """
+        """Close the connection, in the process that made it."""
         if self.ours:
             self._close()
-        else:
+        else:  # never collect it, or Python closes the parent's socket or releases its locks
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._value))

@@ -1,4 +1,4 @@
-"""What a command may do to its own process: bound its memory, and end it while a thread runs.
+"""Limit the memory of a command's process, and end it while a thread runs.
 
 DuckDB does not stop within one function, and does not count the memory that a function takes.
 """
@@ -20,52 +20,38 @@ try:
 except ImportError:  # on Windows
     resource = None  # type: ignore[assignment]
 
-PATIENCE_S: Final = 2.0
-"""For how long a command waits for a thread that has been told to stop."""
-
-MARGIN: Final = 1 << 30
-"""Bytes beyond what DuckDB counts: for reading files, for threads, for small things."""
+PATIENCE_S: Final = 2.0  # that a command waits for a thread that was told to stop
+MARGIN: Final = 1 << 30  # bytes beyond what DuckDB counts: files, threads, small objects
 
 _say: Callable[[str], None] | None = None
 
 
 @contextmanager
 def own_process(say: Callable[[str], None]) -> Iterator[None]:
-    """Let `bound_memory` and `end` do something in this block: the process is a command's.
-
-    Args:
-        say: prints one line about an error.
-    """
+    """Enable `bound_memory` and `end` in this block; `say` prints one line about an error."""
     global _say
-    before = None if resource is None else resource.getrlimit(resource.RLIMIT_DATA)
+    before = resource.getrlimit(resource.RLIMIT_DATA) if resource else None
     _say = say
     try:
         yield
     finally:
         _say = None
-        if before is not None:
+        if before:
             resource.setrlimit(resource.RLIMIT_DATA, before)
 
 
 def bound_memory(memory: int) -> None:
-    """Let a command's process take so many bytes more, and a margin, where the system can tell."""
+    """Limit a command's process to so many more bytes and `MARGIN`, where the system can."""
     status = Path("/proc/self/status")
-    if _say is None or resource is None or not status.exists():
-        return
-    taken = re.search(r"VmData:\s*(\d+) kB", status.read_text())
-    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    if taken is not None:
-        most = (int(taken[1]) << 10) + memory + MARGIN
+    if _say and resource and status.exists():
+        (taken,) = re.findall(r"VmData:\s*(\d+) kB", status.read_text())
+        most = (int(taken) << 10) + memory + MARGIN
+        soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
         resource.setrlimit(resource.RLIMIT_DATA, (most if soft < 0 else min(most, soft), hard))
 
 
 def end(error: BaseException, folder: str) -> None:
-    """End a command's process as `cli.main` would, but at once, without Python's clearing up.
-
-    Args:
-        error: why.
-        folder: to be removed before, with what is in it.
-    """
+    """Remove a folder and end a command's process as `cli.main` would, without cleaning up."""
     if _say is None:
         return
     for number in SIGNALS:

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM held back for a moment, where what is half done would be left behind."""
+"""Delay Ctrl-C and SIGTERM during steps that must not stop half-way, or note that they came."""
 
 import signal
 import threading
@@ -11,7 +11,7 @@ SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 @contextmanager
 def held_back() -> Iterator[None]:
-    """Let a signal that Python would raise an error for come when the block has ended.
+    """Delay signals for which Python raises an error until the block has ended.
 
     >>> try:
     ...     with held_back():
@@ -26,8 +26,7 @@ def held_back() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():  # which alone is interrupted
         yield
         return
-    before = {number: signal.getsignal(number) for number in SIGNALS}
-    ours = {number: handler for number, handler in before.items() if callable(handler)}
+    ours = {each: handler for each in SIGNALS if callable(handler := signal.getsignal(each))}
     try:
         for number in ours:
             signal.signal(number, lambda number, _: came.append(number))
@@ -46,8 +45,7 @@ _came: bool | None = None
 def noticed() -> Iterator[None]:
     """Note in this block whether a signal came for which Python raises an error; see `came`."""
     global _came
-    before = {number: signal.getsignal(number) for number in SIGNALS}
-    ours = {number: handler for number, handler in before.items() if callable(handler)}
+    ours = {each: handler for each in SIGNALS if callable(handler := signal.getsignal(each))}
 
     def noting(number: int, frame: Any) -> None:
         global _came

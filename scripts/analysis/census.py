@@ -1,6 +1,6 @@
 """Print how many positions there are after each ply, beside the published numbers.
 
-A database is also asked what the positions are worth. A name is explored ply by ply, without
+Of a database it also prints the values. A name is explored ply by ply, without
 solving; with --plies also a game that is far too large to build, such as connect(7,6). If the
 published numbers are known they are in a column, and the exit code is 1 if any differs.
 """

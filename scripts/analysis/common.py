@@ -1,4 +1,4 @@
-"""What the scripts of this folder share: their options, their errors and their tables."""
+"""Functions that the scripts of this folder share: options, errors and tables."""
 
 import argparse
 import os

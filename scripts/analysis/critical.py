@@ -3,7 +3,7 @@
 A state dominates another one if every way from the start to that one leads through it. In the graph
 of all moves, `only_way_to` says how much of a game depends on one position. In the graph of perfect
 play, the states that dominate every end are `forced`: every game without a mistake meets them. With
---play keeping nobody ever gives value away; with --play best everybody plays one of the best moves.
+--play keeping no player loses value; with --play best all players play one of the best moves.
 
 only_way_to  how many other states are reached through this one only
 ends         how many of them are ended

@@ -1,4 +1,4 @@
-"""List the positions about whose worth random play and best play disagree most.
+"""List the positions about whose value random play and best play disagree most.
 
 A position has a value if both players play their best, and a mean result if both play at random.
 The gap between them is the error of a judge who plays games out at random. Shown are the positions
@@ -87,7 +87,7 @@ def disagreements(
 
 
 def _most(worth: NDArray[np.float64], offset: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which moves are worth most among those of their state, bool[m]."""
+    """Return bool[m], whether each move has the highest worth of its state."""
     counts = np.diff(offset)
     top = np.maximum.reduceat(worth, offset[:-1][counts > 0])
     most: NDArray[np.bool_] = worth > np.repeat(top, counts[counts > 0]) - CLOSE

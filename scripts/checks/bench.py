@@ -58,7 +58,7 @@ TARGETS = (
 
 
 class Task(NamedTuple):
-    """What to measure with: a built-in game, a folder for files, and whether to be done soon."""
+    """The task of a measurement: a built-in game, a folder for files, and whether to be quick."""
 
     game: str
     folder: Path
@@ -94,7 +94,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def measure_all(task: Task, *, without_plain: bool = False) -> Figures:
-    """Return the figures of every piece, and what they say of the targets."""
+    """Return the figures of every piece, and the targets that they meet."""
     turns = REPEATED * (1 if task.quick else ROUNDS)
     pieces = (*["plain"] * (not without_plain), *turns, "commands", "lookups")
     figures = best_runs(
@@ -138,19 +138,19 @@ def target(figures: dict[str, Figures], name: str, over: str, under: str, bound:
 
 
 def rate(task: Task, work: Callable[[Any], Any], items: Sequence[Any]) -> int:
-    """Return how many items a second are worked off, one by one, over a second or so."""
+    """Return how many items a second are processed, one by one, over a second or so."""
     return round(_passes(task, work, items))
 
 
 def batch_rate(task: Task, work: Callable[[Any], Any], items: Any) -> int:
-    """Return how many items a second are worked off by the thousand; or all, if fewer, at once."""
+    """Return how many items a second are processed in batches of up to a thousand."""
     ends = range(BATCH, max(len(items), BATCH) + 1, BATCH)
     batches = [items[end - BATCH : end] for end in ends]
     return round(_passes(task, work, batches) * len(batches[0]))
 
 
 def _passes(task: Task, work: Callable[[Any], Any], items: Sequence[Any]) -> float:
-    """Return how often a second work can be called, after a warm-up, one item after another."""
+    """Return how often a second a function can be called, after a warm-up, item by item."""
     for item in items[: len(items) // 10 + 1]:
         work(item)
     begin = time.perf_counter()

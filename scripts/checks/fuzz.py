@@ -163,7 +163,7 @@ URLS = """\
 
 
 class Parser(NamedTuple):
-    """Something that reads texts."""
+    """A function that reads texts, and its examples."""
 
     name: str  # of what it reads
     share: float  # of all inputs, beside those of others
@@ -172,7 +172,7 @@ class Parser(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """What came of the inputs of a parser; the slowest in ms of the processor."""
+    """The results of the inputs of a parser; the slowest in ms of processor time."""
 
     parser: str
     inputs: int
@@ -192,7 +192,7 @@ class TooSlowError(BaseException):
 
 
 def main() -> None:
-    """Print what came of it; exit with 1 if there are defects."""
+    """Print the results; exit with 1 if there are defects."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--inputs", type=int, default=100_000, metavar="N", help="how many")
     parser.add_argument("--seed", type=int, default=1, help="the same makes the same inputs")
@@ -216,7 +216,7 @@ def main() -> None:
 
 
 def fuzz(known: Sequence[Parser], inputs: int, *, seed: int, seconds: float) -> list[Tally]:
-    """Give every parser its share of the inputs, and return what came of them."""
+    """Give every parser its share of the inputs, and return the results."""
     whole = sum(each.share for each in known)
     shares = [max(1, round(inputs * each.share / whole)) for each in known]
     return [
@@ -226,7 +226,7 @@ def fuzz(known: Sequence[Parser], inputs: int, *, seed: int, seconds: float) -> 
 
 
 def tried(parser: Parser, inputs: int, chance: Random, seconds: float) -> Tally:
-    """Return what comes of so many inputs of a parser, the first 20 of them seeds."""
+    """Return the results of so many inputs of a parser, the first 20 of them seeds."""
     accepted, refused, slowest, peak = 0, 0, 0.0, 0.0
     defects: list[dict[str, str]] = []
     forget_peak()
@@ -319,7 +319,10 @@ def statements(count: int) -> Iterator[str]:
 
 @contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """Stop what takes more of the processor's time, as soon as Python sees the signal."""
+    """Stop a block that takes more processor time; Windows has no such timer."""
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
 
     def up(*_: object) -> None:
         raise TooSlowError
@@ -334,7 +337,7 @@ def limited(seconds: float) -> Iterator[None]:
 
 
 def memory(kind: str) -> float:
-    """Return MB that the process has (VmRSS), or had at most (VmHWM); 0 on other systems."""
+    """Return MB that the process has (VmRSS), or had at most (VmHWM); 0 without /proc."""
     with suppress(OSError), open("/proc/self/status", encoding="ascii") as lines:
         for line in lines:
             if line.startswith(kind):

@@ -58,7 +58,7 @@ class Request(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """What came of a request."""
+    """The result of a request."""
 
     kind: str
     seconds: float
@@ -68,7 +68,7 @@ class Answered(NamedTuple):
 
 
 def main() -> None:
-    """Print what many readers got, and how soon."""
+    """Print the answers that many readers got, and how soon."""
     arguments = _arguments()
     seconds = 1.5 if arguments.quick else arguments.seconds
     with ExitStack() as held:
@@ -229,7 +229,7 @@ def ask_at_once(
     seconds: float,
     seed: int,
 ) -> list[Answered]:
-    """Return what many clients got that asked at once and without a pause."""
+    """Return the answers to many clients that ask at once and without a pause."""
     host = urlsplit(address).netloc
     begun = threading.Barrier(clients)
 
@@ -316,7 +316,7 @@ def percentile(ordered: Sequence[float], part: int) -> float | None:
 def look_up_at_once(
     file: str, known: Sequence[Known], *, processes: int, seconds: float
 ) -> list[Row]:
-    """Return what processes got that read one file at once."""
+    """Return the results of processes that read one file at once."""
     context: Any = get_context("forkserver" if "forkserver" in get_all_start_methods() else "spawn")
     context.set_forkserver_preload(["graphstore.store.store"])  # or each would import it
     with context.Manager() as manager, ProcessPoolExecutor(processes, mp_context=context) as pool:

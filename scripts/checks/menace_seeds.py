@@ -21,7 +21,7 @@ RESULTS = """SELECT winner, count(*) FROM played JOIN agent ON agent.id = played
 
 
 def main() -> None:
-    """Train an agent for each seed and print what they came to."""
+    """Train an agent for each seed and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("game", nargs="?", default="tictactoe", help="default: %(default)s")
     parser.add_argument("--side", type=int, default=1, choices=(1, 2), help="default: %(default)s")

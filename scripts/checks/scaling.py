@@ -374,7 +374,7 @@ def _sent(run: Figures) -> tuple[int, int]:
 
 
 def _peak(run: Figures) -> int:
-    """Return the most memory that a process which took steps had."""
+    """Return the peak memory of the processes that took steps."""
     return max(int(each["peak_bytes"]) for each in run["took"].values())
 
 
@@ -566,7 +566,7 @@ def aims(runs: list[Figures]) -> Section:
 
 
 def predicted(target: Target, costs: Costs) -> Section:
-    """Return what a game would take on each of the clusters."""
+    """Return the predicted costs of a game on each of the clusters."""
     columns = [forecast(target, cluster, costs) for cluster in CLUSTERS]
     rows = [(name, *(column[name] for column in columns)) for name in columns[0]]
     states = target.positions / 2
@@ -578,7 +578,7 @@ def predicted(target: Target, costs: Costs) -> Section:
 
 
 def forecast(target: Target, cluster: Cluster, costs: Costs) -> dict[str, str]:
-    """Return what a game would take on a cluster, by name."""
+    """Return the predicted costs of a game on a cluster, by name."""
     states = target.positions / 2  # hardly any position is its own mirror image
     moves = states * target.moves
     widest = states * target.widest

@@ -1,4 +1,4 @@
-"""What the scripts of this folder share: own processes, time and memory, and tables."""
+"""Functions that the scripts of this folder share: processes, time and memory, and tables."""
 
 import json
 import os
@@ -37,11 +37,9 @@ def run_main(main: Callable[[], None]) -> None:
 def in_own_process(
     script: str, function: str, *arguments: Any, seconds: float | None = None
 ) -> Any:
-    """Return what a function of a script returns in a new process, so its peak memory is its own.
+    """Call a function of a script in a new process, so that its peak memory is its own.
 
-    Raises:
-        GraphstoreError: it failed; the text is what it wrote to stderr.
-        subprocess.TimeoutExpired: it took longer.
+    A failure is a GraphstoreError with what the process wrote to stderr.
     """
     command = [sys.executable, __file__, script, function, json.dumps(arguments)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
@@ -56,7 +54,7 @@ def best_runs(
     measure: Callable[[Figures], Figures],
     seconds: Callable[[Figures], Any],
 ) -> dict[str, Figures]:
-    """Return the fastest run of each task, by its words, from tasks that may be repeated."""
+    """Return the fastest run of each task, by its words; tasks may be repeated."""
     best: dict[str, Figures] = {}
     for number, task in enumerate(tasks, 1):
         words = " ".join(str(each) for each in task.values() if each is not None)
@@ -68,7 +66,7 @@ def best_runs(
 
 @contextmanager
 def served(files: Sequence[str | os.PathLike[str]]) -> Iterator[str]:
-    """Yield the address of a `graphstore serve` of some files, in a process of its own."""
+    """Yield the address of a `graphstore serve` of some files, in a new process."""
     command = [sys.executable, "-m", "graphstore", "serve", "--port", "0", *files]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -89,27 +87,31 @@ class Laps:
         self._since = time.perf_counter()
 
     def lap(self, name: str) -> None:
-        """Give the time since the last lap a name."""
+        """Keep the time since the last lap under a name."""
         now = time.perf_counter()
         self.seconds[name] = round(now - self._since, 4)
         self._since = now
 
 
 def peak_bytes() -> int:
-    """Return the most memory that this process has held."""
-    import resource  # POSIX only
-
+    """Return the most memory that this process has held; 0 on Windows."""
+    try:
+        import resource
+    except ImportError:
+        return 0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # bytes on macOS, else kilobytes
     return peak * (1 if sys.platform == "darwin" else 1024)
 
 
 def machine() -> Figures:
-    """Return what the figures depend on."""
+    """Return what the figures depend on; on Windows without memory and load."""
+    posix = hasattr(os, "getloadavg")
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if posix else 0
     packages = ("graphstore", "numpy", "networkx", "sqlalchemy")
     return {
         "cores": os.cpu_count(),
-        "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
-        "load": round(os.getloadavg()[0], 2),
+        "memory_gib": round(memory / 2**30) if posix else None,
+        "load": round(os.getloadavg()[0], 2) if posix else None,
         "system": platform.platform(),
         "python": platform.python_version(),
         "sqlite": sqlite3.sqlite_version,

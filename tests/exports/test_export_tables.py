@@ -191,7 +191,7 @@ def test_a_format_or_table_that_there_is_not_is_refused_by_name(store, tmp_path)
         export(store, tmp_path / "f", "dot", table="edge")
     with pytest.raises(FormatError, match=r"f\.csv has the name of csv, and would be dot"):
         export(store, tmp_path / "f.csv", "dot")
-    with pytest.raises(FormatError, match="- is no name for a file"):
+    with pytest.raises(FormatError, match=r"\"-\" is not a file name"):
         export(store, "-", "csv")
     assert list(tmp_path.iterdir()) == []
 

@@ -236,7 +236,7 @@ def test_two_programs_that_train_one_agent_do_not_overwrite_each_other(copy):
         arena = training.Arena.of(store.graph())
         boxes = agents.boxes(store, arena, known)
         train(copy, games=10)
-        new = [agents.Played([0], "self", [1], [5])]
+        new = agents.Played([0], "self", [1], [5])
         with agents.writing(store) as connection, pytest.raises(StoreError, match="meanwhile"):
             agents.save(connection, known, arena, boxes, known.generator(), new, [])
     assert verify_ok(copy)
