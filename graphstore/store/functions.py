@@ -10,11 +10,7 @@ from graphstore.rules.game import Game
 
 
 def functions(read: Callable[..., tuple[Game, int]]) -> dict[str, Callable[..., Any]]:
-    """Return the functions that a user's statement may call, by name.
-
-    Args:
-        read: returns the rules, and the packed position that the arguments of a call mean.
-    """
+    """Return the functions by name; `read` turns arguments into rules and a packed position."""
 
     def board(*arguments: Any) -> str:
         game, position = read(*arguments)

@@ -1,4 +1,4 @@
-"""A solved graph back from its database, whole or in part."""
+"""Load the solved graph from a database, whole or in part."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -19,7 +19,7 @@ from graphstore.util.arrays import member
 
 
 def _read(columns: Iterable[Column[Any]]) -> Select[Any]:
-    """Return what reads columns of state, with numbers for NULL where they are integers."""
+    """Return a query of columns of state, with numbers for NULL in integers."""
     return select(
         *(
             func.coalesce(column, null_of(column)).label(column.name)
@@ -83,7 +83,7 @@ def _graph(name: str, states: dict[str, Any], edges: dict[str, Any]) -> GameGrap
 
 
 def _narrow(column: Column[Any], wide: Any, ids: Ints) -> Any:
-    """Return the cells of a column in its type, which they must fit."""
+    """Return the cells of a column in its own type; refuse what does not fit."""
     narrowed = wide.astype(schema.cell_type(column))
     wrong = np.flatnonzero((narrowed != wide) & (wide == wide))  # NaN is unlike itself
     if wrong.size:

@@ -467,13 +467,13 @@ def spoil_game(folder):
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (cut, "part-0000.parquet is damaged: .*; build it anew"),
-        (empty, "parquet is damaged: .*; build it anew"),
+        (cut, "part-0000.parquet is damaged: .*; rebuild the folder"),
+        (empty, "parquet is damaged: .*; rebuild the folder"),
         (remove, r"its files have \d+ states, not 765"),
         (remove_all, "its files have 0 moves, not 2,270"),
         (swap, "is damaged: its columns are not those of state"),
         (spoil_game, "game.json is damaged"),
-        (instead(Path.mkdir), "parquet is damaged: it is not a file; build it anew"),
+        (instead(Path.mkdir), "parquet is damaged: it is not a file; rebuild the folder"),
         (instead(os.mkfifo), "it is not a file"),
         (instead(lambda file: file.symlink_to("nowhere")), "it is not a file"),
     ],
@@ -490,13 +490,13 @@ def test_a_file_that_is_damaged_within_is_one_line(spoilt):
     content = bytearray(file.read_bytes())
     content[100:2000] = bytes(1900)
     file.write_bytes(content)
-    with pytest.raises(StoreError, match="damaged; build it anew") as caught:
+    with pytest.raises(StoreError, match="damaged; rebuild the folder") as caught:
         list(spoilt.sql("SELECT * FROM state"))
     assert "\n" not in str(caught.value)
 
 
 def test_a_folder_that_is_not_one_of_parts_is_one_line(tmp_path):
-    assert "no game in parts" in error_line(graphstore("sql", tmp_path, "SELECT 1"))
+    assert "not a game in parts" in error_line(graphstore("sql", tmp_path, "SELECT 1"))
     with pytest.raises(StoreMissingError):
         Folder.open(tmp_path / "none")
 
