@@ -10,14 +10,21 @@ from graphstore.rules.game import Game
 
 
 def functions(read: Callable[..., tuple[Game, int]]) -> dict[str, Callable[..., Any]]:
-    """Return the functions by name; `read` turns arguments into rules and a packed position."""
+    """Return the functions by name, which make NULL of NULL.
 
-    def board(*arguments: Any) -> str:
-        game, position = read(*arguments)
+    `read` turns their arguments into the rules and a packed position.
+    """
+
+    def board(argument: Any, *more: Any) -> str | None:
+        if argument is None:
+            return None
+        game, position = read(argument, *more)
         return game.board(position)
 
-    def canonical(*arguments: Any) -> int:
-        game, position = read(*arguments)
+    def canonical(argument: Any, *more: Any) -> int | None:
+        if argument is None:
+            return None
+        game, position = read(argument, *more)
         return int(game.canonical(np.array([position], dtype=np.int64))[0])
 
     return {"board": board, "canonical": canonical}

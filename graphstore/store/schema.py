@@ -42,6 +42,10 @@ def _table(name: str, *items: SchemaItem, with_rowid: bool = True) -> sa.Table:
     return sa.Table(name, metadata, *items, sqlite_with_rowid=with_rowid, sqlite_strict=True)
 
 
+WINNER: Final = (
+    "CASE WHEN to_move IS NULL THEN NULL WHEN value = 0 THEN 0 "
+    "WHEN value = 1 THEN to_move ELSE 3 - to_move END"
+)
 state = _table(
     "state",
     sa.Column("id", Big, primary_key=True, autoincrement=False),
@@ -56,14 +60,7 @@ state = _table(
     sa.Column("lose_depth", sa.Integer),
     sa.Column("orbit", Big, nullable=False),
     sa.Column("random_value", Real),
-    sa.Column(
-        "winner",
-        Small,
-        sa.Computed(
-            "CASE WHEN to_move IS NULL THEN NULL WHEN value = 0 THEN 0 "
-            "WHEN value = 1 THEN to_move ELSE 3 - to_move END"
-        ),
-    ),
+    sa.Column("winner", Small, sa.Computed(WINNER)),
     sa.Column("best_response", Real),
     sa.CheckConstraint("ply >= 0", name="ply"),
     sa.CheckConstraint("to_move IN (1, 2)", name="to_move"),
@@ -286,9 +283,9 @@ STORED: Final = {
     "state": tuple(column for column in state.c if column.computed is None),
     "edge": tuple(edge.c),
 }
-"""The columns of the graph that are not computed from others, by table."""
+"""The columns of the graph without those computed in the database, by table."""
 
-CELLS: Final = {
+_CELLS: Final = {
     sa.BigInteger: "int64",
     sa.Integer: "int32",
     sa.SmallInteger: "int8",
@@ -296,12 +293,11 @@ CELLS: Final = {
     sa.Double: "float64",
     sa.Text: "string",
 }
-"""The narrowest type of numpy or Arrow that holds the cells of a column, by the column's type."""
 
 
 def cell_type(column: sa.ColumnElement[Any]) -> str:
     """Return the narrowest type of numpy or Arrow that holds the cells of a column."""
-    return CELLS[type(column.type)]
+    return _CELLS[type(column.type)]
 
 
 OBJECTS: Final = (*metadata.tables, str(edge_child.name), *VIEWS, "alembic_version")

@@ -37,11 +37,11 @@ _PRAGMAS = {
     "page_count",
     "page_size",
     "quick_check",
+    "schema_version",  # must not be set
     "table_info",
     "table_list",
     "table_xinfo",
 }
-_VALUES = {"schema_version"}  # that may be read, and not set
 _STEPS = 1_000  # of SQLite's virtual machine between two chances to interrupt it
 _FEW = 4  # rows that SQLite is asked for at a time: they may be as long as LIMITS allows
 _PAGE = 4_096  # rows that other databases are asked for at a time, at most
@@ -202,10 +202,6 @@ class Watch:
             "(seconds=), --seconds 0 for ever"
         )
 
-    def watched(self, function: Function) -> Function:
-        """Return `noted` of a function of one argument, which makes NULL of NULL."""
-        return self.noted(lambda argument: None if argument is None else function(argument))
-
     def noted(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function whose error is kept."""
 
@@ -275,7 +271,7 @@ def weight(row: Sequence[Any]) -> int:
 def guard(connection: sqlite3.Connection, functions: Mapping[str, Function], watch: Watch) -> None:
     """Restrict a connection to reading, and to functions of one argument besides SQLite's own."""
     for name, function in functions.items():
-        connection.create_function(name, 1, watch.watched(function), deterministic=True)
+        connection.create_function(name, 1, watch.noted(function), deterministic=True)
     for name, strip in _TRIMS.items():
         connection.create_function(name, 2, watch.noted(_trimming(strip)), deterministic=True)
     for name in ("printf", "format"):
@@ -293,15 +289,14 @@ def guard(connection: sqlite3.Connection, functions: Mapping[str, Function], wat
 
 
 def _authorize(action: int, first: str | None, second: str | None) -> int:
-    if action in _ACTIONS and second != "load_extension":
-        return sqlite3.SQLITE_OK
-    if action == sqlite3.SQLITE_PRAGMA and str(first).lower() in _PRAGMAS:
-        return sqlite3.SQLITE_OK
-    if action == sqlite3.SQLITE_PRAGMA and str(first).lower() in _VALUES and second is None:
-        return sqlite3.SQLITE_OK
-    if action == sqlite3.SQLITE_UPDATE and first == "sqlite_master":
-        return sqlite3.SQLITE_OK  # for json_each and the like; SQLite itself guards it
-    return sqlite3.SQLITE_DENY
+    if action == sqlite3.SQLITE_PRAGMA:
+        name = str(first).lower()
+        allowed = name in _PRAGMAS and (name != "schema_version" or second is None)
+    elif action == sqlite3.SQLITE_UPDATE:
+        allowed = first == "sqlite_master"  # for json_each and the like; SQLite itself guards it
+    else:
+        allowed = action in _ACTIONS and second != "load_extension"
+    return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
 
 # Functions that SQLite runs in one step, which could take minutes, are replaced.

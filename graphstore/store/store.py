@@ -61,7 +61,12 @@ class Store:
         try:
             with place.explained(), self._connection() as connection:
                 place.check_same(connection, None)
-                self.info: dict[str, Any] = _game_row(connection, place)
+                rows = connection.execute(schema.game.select()).mappings().all()
+                if len(rows) != 1:
+                    raise NotAStoreError(
+                        f"{place.address} is damaged: its table game has {len(rows)} rows, not one"
+                    )
+                self.info: dict[str, Any] = dict(rows[0])
             if rules is not None:
                 one_thread_at_a_time(rules)
                 name, version = self.info["name"], self.info["rules"]
@@ -304,13 +309,9 @@ class Store:
         Raises:
             QueryError: the SQL is wrong, would do more than read, or reaches a limit.
         """
-        asked = Statement(
-            statement,
-            parameters,
-            arguments.seconds("seconds", seconds),
-            arguments.limit("rows", rows),
-        )
+        limits = arguments.seconds("seconds", seconds), arguments.limit("rows", rows)
         with self.place.explained():
+            asked = Statement(statement, parameters, *limits)
             return self.place.sql(asked, self.functions(), self.info["digest"])
 
     def graph(self, *, below: str | int | None = None) -> "GameGraph":
@@ -438,12 +439,3 @@ def _newer(place: Place, revision: str) -> NewerStoreError:
         f"{place.address} was written by a newer graphstore (schema {revision}, this one knows up "
         f"to {schema.REVISIONS[-1]}); upgrade graphstore"
     )
-
-
-def _game_row(connection: Connection, place: Place) -> dict[str, Any]:
-    rows = connection.execute(schema.game.select()).mappings().all()
-    if len(rows) != 1:
-        raise NotAStoreError(
-            f"{place.address} is damaged: its table game has {len(rows)} rows, not one"
-        )
-    return dict(rows[0])

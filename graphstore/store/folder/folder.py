@@ -109,13 +109,9 @@ class Folder:
         """
         from graphstore.store.folder.sql import run
 
-        asked = Statement(
-            statement,
-            parameters,
-            arguments.seconds("seconds", seconds),
-            arguments.limit("rows", rows),
-        )
+        limits = arguments.seconds("seconds", seconds), arguments.limit("rows", rows)
         memory = arguments.limit("memory", memory)
+        asked = Statement(statement, parameters, *limits)
         return run(self.path, self.contents, asked, rules=rules, memory=memory)
 
     def files(self, table: str) -> list[Path]:

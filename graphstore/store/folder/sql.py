@@ -182,11 +182,11 @@ def _check(connection: duckdb.DuckDBPyConnection, typed: str) -> None:
 def _functions(name: str, rules: Game | None) -> dict[str, Callable[..., Any]]:
     """Return the SQL functions that a user's statement may call.
 
-    Their arguments are the SQL type of the user's argument, its text, and the stored position if
-    it is the id of a state: the rules need not know what an id means.
+    Their arguments are the user's argument as text, its SQL type, and the stored position if it is
+    the id of a state: the rules need not know what an id means.
     """
 
-    def read(kind: str, argument: str, stored: str | None) -> tuple[Game, int]:
+    def read(argument: str, kind: str, stored: str | None) -> tuple[Game, int]:
         game = given_or_builtin(name, rules)
         if kind == "VARCHAR":
             try:
@@ -223,14 +223,12 @@ def _add_functions(
             null_handling="special",
         )
         connection.execute(
-            f'CREATE MACRO {name}(told) AS (SELECT rules_{name}(typeof("the told"), '
-            'CAST("the told" AS VARCHAR), "the text") FROM (SELECT told AS "the told") '
+            f'CREATE MACRO {name}(told) AS (SELECT rules_{name}(CAST("the told" AS VARCHAR), '
+            'typeof("the told"), "the text") FROM (SELECT told AS "the told") '
             'LEFT JOIN memory.rules.texts ON "the id" = TRY_CAST("the told" AS BIGINT))'
         )
 
 
-def _of_three(function: Callable[..., Any]) -> Callable[[str, str | None, str | None], Any]:
-    """Return a function of three named arguments, as DuckDB wants, that makes NULL of NULL."""
-    return lambda kind, argument, stored: (
-        None if argument is None else function(kind, argument, stored)
-    )
+def _of_three(function: Callable[..., Any]) -> Callable[[Any, Any, Any], Any]:
+    """Return a function whose three arguments DuckDB sees."""
+    return lambda argument, kind, stored: function(argument, kind, stored)

@@ -13,14 +13,19 @@ from typing import Final
 from sqlalchemy.exc import DBAPIError
 
 from graphstore.errors import GraphstoreError, NotAStoreError, StoreError, shown
-from graphstore.store.schema import metadata, state
+from graphstore.store.schema import WINNER, metadata
 from graphstore.util.forks import closed_on_error
 
 
 def connect(path: Path, how: str = "mode=ro", *, timeout: float = 5) -> sqlite3.Connection:
-    """Return a connection to an existing file, read-only unless `how` says otherwise."""
+    """Return a connection to an existing file that runs no code in it, read-only by default."""
     uri = f"{path.absolute().as_uri()}?{how}"
-    return careful(sqlite3.connect(uri, timeout=timeout, uri=True, check_same_thread=False))
+    connection = sqlite3.connect(uri, timeout=timeout, uri=True, check_same_thread=False)
+    with closed_on_error(connection.close):
+        connection.execute("PRAGMA trusted_schema = OFF")  # views call harmless functions only
+        connection.execute("PRAGMA cell_size_check = ON")
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
+    return connection
 
 
 def application_id(path: Path) -> int | None:
@@ -70,16 +75,8 @@ _UNFORESEEN: Final = (TypeError, ValueError, ArithmeticError, LookupError, Asser
 """Errors from reading cells of the wrong type."""
 
 _TABLES: Final = {*metadata.tables, "alembic_version"}
+_WINNER: Final = f"GENERATED ALWAYS AS ({WINNER})"
 _PLAIN: Final = re.compile(r"create table\s(?!.*\bas\b)", re.IGNORECASE | re.DOTALL)
-
-
-def careful(connection: sqlite3.Connection) -> sqlite3.Connection:
-    """Return a connection that runs no code in its file."""
-    with closed_on_error(connection.close):
-        connection.execute("PRAGMA trusted_schema = OFF")  # views call harmless functions only
-        connection.execute("PRAGMA cell_size_check = ON")
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
-    return connection
 
 
 def refuse_traps(connection: sqlite3.Connection, path: Path) -> None:
@@ -90,7 +87,7 @@ def refuse_traps(connection: sqlite3.Connection, path: Path) -> None:
         if kind == "trigger" and str(table).lower() in _TABLES:
             fault = f"{shown(str(table))} has a trigger, {shown(str(name))}"
         elif kind in ("table", "view") and str(name).lower() in _TABLES:
-            plain = kind == "table" and _PLAIN.match(_without_winner(str(sql)))
+            plain = kind == "table" and _PLAIN.match(str(sql).replace(_WINNER, ""))
             fault = "" if plain else f"{shown(str(name))} is no plain table"
         if fault:
             raise NotAStoreError(
@@ -124,13 +121,3 @@ def _ours(error: BaseException) -> bool:
         package = str(frame.f_globals.get("__name__")).partition(".")[0]
         raised_in = raised_in if package in _LIBRARIES else package
     return raised_in == "graphstore"
-
-
-def _without_winner(sql: str) -> str:
-    """Return the SQL of a table without its one computed column."""
-    return sql.replace(f"GENERATED ALWAYS AS ({_WINNER})", "")
-
-
-_computed = state.c.winner.computed
-assert _computed is not None
-_WINNER: Final = str(_computed.sqltext)
