@@ -86,7 +86,6 @@ class PostgresSchema(GameSchema):
 
     @cached_property
     def product(self) -> str:
-        """The version of the server."""
         with self.explained(), closing(server.connect(self._at, reads=True)) as connection:
             return f"PostgreSQL {connection.info.parameter_status('server_version')}"
 
@@ -114,19 +113,16 @@ class PostgresSchema(GameSchema):
         return PostgresSchema(self._at._replace(schema=found[0]))
 
     def exists(self) -> bool:
-        """Return whether the schema exists."""
         with self.explained(), self.session() as connection:
             return self.there(connection) is not None
 
     def explained(self, consequence: str = "") -> AbstractContextManager[None]:
-        """Turn errors of the server and the connection into one line about the address."""
         return explained(self._at, consequence)
 
     def blame(self, error: BaseException) -> None:
         """Do nothing: the server checks its own files."""
 
     def revision(self) -> str:
-        """Return the schema revision of the game."""
         with self.explained(), self.session(reads=True) as connection:
             there = self.there(connection)
             if there is None:
@@ -154,7 +150,6 @@ class PostgresSchema(GameSchema):
         return str(rows[0][0])
 
     def engine(self) -> Engine:
-        """Return an engine of read-only connections."""
         return create_engine(
             "postgresql+psycopg://",
             creator=lambda: server.connect(self._at, reads=True),
@@ -179,7 +174,6 @@ class PostgresSchema(GameSchema):
             raise StoreReplacedError(f"{self.address} holds another game by now; open it again")
 
     def sql(self, statement: Statement, functions: Mapping[str, Function], digest: str) -> Answer:
-        """Return the rows of a user's statement, which can only read."""
         connection = server.connect(self._at, reads=True)
         with closed_on_error(connection.close):
             self._check_same(connection, digest)
@@ -187,7 +181,6 @@ class PostgresSchema(GameSchema):
 
     @contextmanager
     def selecting(self, digest: str, chosen: Ints | None) -> Iterator[Selecting]:
-        """Yield a reader of many rows, narrowed to the states `chosen`."""
         with (
             self.explained(),
             closing(server.connect(self._at, reads=True, autocommit=True)) as driver,
@@ -208,7 +201,6 @@ class PostgresSchema(GameSchema):
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Yield a connection in a transaction without other writers."""
         with self.session() as connection:
             connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT}s'")
             connection.exec_driver_sql("SELECT digest FROM game").all()  # before any other table
@@ -218,25 +210,21 @@ class PostgresSchema(GameSchema):
 
     @contextmanager
     def upgrading(self) -> Iterator[Connection]:
-        """Yield a connection in a transaction that may change tables."""
         with self.session() as connection:
             connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT}s'")
             yield connection
             connection.commit()
 
     def agents_in(self) -> tuple[str, list[str]]:
-        """Return the names of the game and of its agents."""
         with self.explained(UNCHANGED), self.session() as connection:
             return self.agents_seen(connection)
 
     def integrity(self) -> Iterator[str]:
-        """Yield the indexes and constraints that are not valid."""
         with self.explained(), self.session() as connection:
             yield from connection.exec_driver_sql(_BROKEN).scalars()
 
     @contextmanager
     def draft(self, *, force: bool) -> Iterator[PostgresDraft]:
-        """Yield a draft; drop it if it was not put in place."""
         # A session's lock: it is gone with the session, however that ends.
         number = int.from_bytes(
             blake2b(f"graphstore {self.schema}".encode(), digest_size=8).digest(), signed=True

@@ -135,7 +135,6 @@ class PostgresDraft:
 
     @contextmanager
     def filling(self, jobs: int) -> Iterator[list[Connection]]:
-        """Yield connections to empty tables without keys and indexes."""
         backend = self._run("SELECT pg_catalog.pg_backend_pid()").scalar_one()
         self._name = f"graphstore_draft_{self._number % 2**64:016x}_{backend}"
         self._run(f"CREATE SCHEMA {self._name}")
@@ -157,7 +156,6 @@ class PostgresDraft:
             yield [self._connection, *self._others]
 
     def index(self) -> None:
-        """Create the keys and the index, and analyze."""
         for other in self._others:
             other.commit()
         for constraint in _constraints():
@@ -174,7 +172,6 @@ class PostgresDraft:
                 self._connection.commit()
 
     def put(self, carry: Carry | None) -> None:
-        """Drop the old schema, give the draft its name, and commit."""
         target = self._target
         target.check_target(self._connection, force=self._force)
         if target.there(self._connection) is not None:

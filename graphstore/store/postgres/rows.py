@@ -20,12 +20,10 @@ class Selecting:
 
     @contextmanager
     def cursor(self) -> Iterator[Any]:
-        """Yield a cursor that the server keeps."""
         with self._driver.cursor("graphstore_rows") as cursor:
             yield cursor
 
     def edges(self, rows: int) -> Generator[list[Sequence[int]], None, None]:
-        """Yield the columns of all edges."""
         with self.cursor() as cursor:
             cursor.execute("SELECT parent, move, child FROM edge ORDER BY parent, move")
             while page := cursor.fetchmany(rows):

@@ -42,27 +42,21 @@ class SqliteFile:
         self._file: os.stat_result | None = None
 
     def for_game(self, name: str) -> "SqliteFile":
-        """Return this place: a file may have any name."""
         return self
 
     def located(self) -> "SqliteFile":
-        """Return the place of the file that is there by now."""
         return SqliteFile(self.path)
 
     def exists(self) -> bool:
-        """Return whether the file exists."""
         return self.path.exists()
 
     def explained(self, consequence: str = "") -> AbstractContextManager[None]:
-        """Turn errors of the database and the file system into one line about the file."""
         return explained(self.path, consequence)
 
     def blame(self, error: BaseException) -> None:
-        """Raise NotAStoreError if the file is damaged and that can have caused an error."""
         blame(self.path, error)
 
     def revision(self) -> str:
-        """Return the schema revision of the file."""
         path = self.path
         _check_header(path)
         with explained(path):
@@ -123,12 +117,10 @@ class SqliteFile:
         """Do nothing: an open file stays what it was when another takes its name."""
 
     def sql(self, statement: Statement, functions: Mapping[str, Function], digest: str) -> Answer:
-        """Return the rows of a user's statement, which can only read."""
         return run(self.connect(), statement, functions)
 
     @contextmanager
     def selecting(self, digest: str, chosen: Ints | None) -> Iterator[Selecting]:
-        """Yield a reader of many rows, narrowed to the states `chosen`."""
         with explained(self.path):
             connection = self.connect()
         with closing(connection):
@@ -142,7 +134,6 @@ class SqliteFile:
 
     @contextmanager
     def writing(self, *, foreign_keys: bool = True) -> Iterator[Connection]:
-        """Yield a connection in a transaction without other writers."""
         driver = partial(
             sqlite3.connect,
             f"{self.path.absolute().as_uri()}?mode=rw",
@@ -182,7 +173,6 @@ class SqliteFile:
                 return agents_seen(connection, self.path)
 
     def integrity(self) -> Iterator[str]:
-        """Yield the lines of SQLite's integrity check."""
         with closing(self.connect()) as connection:
             for (found,) in connection.execute("PRAGMA integrity_check"):
                 for line in found.split("\n"):
@@ -191,7 +181,6 @@ class SqliteFile:
 
     @contextmanager
     def draft(self, *, force: bool) -> Iterator[SqliteDraft]:
-        """Yield a locked draft beside the file; remove it if it was not put in place."""
         with explained(self.path, UNCHANGED):
             check_target(self.path, force=force)
             path = self.path.with_name(f".{self.path.name}.building")

@@ -33,7 +33,6 @@ class SqliteDraft:
         self._filling: Connection
 
     def check_space(self, needed: int) -> None:
-        """Refuse a file that the disk has no space for."""
         free = shutil.disk_usage(self._path.parent).free
         if needed > free:
             raise StoreError(
@@ -42,7 +41,6 @@ class SqliteDraft:
 
     @contextmanager
     def filling(self, jobs: int) -> Iterator[list[Connection]]:
-        """Yield one connection, and commit at the end."""
         driver = partial(sqlite3.connect, self._path, timeout=1)
         engine = create_engine("sqlite://", creator=driver, poolclass=NullPool)
         with engine.connect() as connection:
@@ -60,14 +58,12 @@ class SqliteDraft:
             connection.commit()
 
     def index(self) -> None:
-        """Create the index and analyze."""
         connection = self._filling
         schema.edge_child.create(connection)
         connection.exec_driver_sql("PRAGMA analysis_limit=1000")
         connection.exec_driver_sql("ANALYZE")
 
     def put(self, carry: Carry | None) -> None:
-        """Rename the draft to the target, whose agents nobody can write to meanwhile."""
         target = self._target
         if not self._force:
             refuse_existing(target)

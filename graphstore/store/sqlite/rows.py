@@ -29,7 +29,6 @@ class Selecting:
 
     @contextmanager
     def cursor(self) -> Iterator[sqlite3.Cursor]:
-        """Yield a cursor whose long steps Ctrl-C interrupts."""
         cursor = self._connection.cursor()
         try:
             yield cursor
