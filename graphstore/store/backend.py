@@ -41,7 +41,7 @@ class Draft(Protocol):
         """
 
 
-class Selecting(Protocol):
+class RowReader(Protocol):
     """Reads many rows over its own connection, in one transaction."""
 
     main: str  # qualifies the tables of the game
@@ -55,7 +55,7 @@ class Selecting(Protocol):
         """Yield the columns of all edges in the order of their key, so many rows at a time."""
 
 
-class Place(Protocol):
+class Backend(Protocol):
     """The database of a game that exists or will be built."""
 
     address: str  # as the user types it, without a password
@@ -69,11 +69,11 @@ class Place(Protocol):
     def path(self) -> Path:
         """The file; raises StoreError where there is none of its own."""
 
-    def for_game(self, name: str) -> "Place":
-        """Return the place in which a game of that name is built."""
+    def for_game(self, name: str) -> "Backend":
+        """Return the backend for building a game of that name."""
 
-    def located(self) -> "Place":
-        """Return the place of the one game that is there; raise StoreError where it is not one."""
+    def located(self) -> "Backend":
+        """Return the backend of the one game that exists; raise StoreError where it is not one."""
 
     def exists(self) -> bool:
         """Return whether the file or the schema exists."""
@@ -104,7 +104,7 @@ class Place(Protocol):
             QueryError: the SQL is wrong, or would do more than read.
         """
 
-    def selecting(self, digest: str, chosen: Ints | None) -> AbstractContextManager[Selecting]:
+    def reading(self, digest: str, chosen: Ints | None) -> AbstractContextManager[RowReader]:
         """Yield a reader of many rows; `chosen` are ids of states to narrow them to."""
 
     def writing(self) -> AbstractContextManager[Connection]:

@@ -27,7 +27,7 @@ from graphstore.rules.game import Game, one_thread_at_a_time
 from graphstore.rules.notebook import facts, or_none
 from graphstore.store import probe as query
 from graphstore.store import schema
-from graphstore.store.backend import Place
+from graphstore.store.backend import UNCHANGED, Backend
 from graphstore.store.functions import functions, not_a_position
 from graphstore.store.lookup import Lookup, Many, Snapshot, ids_or_texts, lookup
 from graphstore.store.migrating import migrate
@@ -53,24 +53,24 @@ class Store:
     5478
     """
 
-    def __init__(self, place: Place, rules: Game | None = None) -> None:
-        self.place = place
+    def __init__(self, backend: Backend, rules: Game | None = None) -> None:
+        self.backend = backend
         self._rules = rules
         self._closed = False
         self._engine = self._own_engine()
         try:
-            with place.explained(), self._connection() as connection:
-                place.check_same(connection, None)
+            with backend.explained(), self._connection() as connection:
+                backend.check_same(connection, None)
                 rows = connection.execute(schema.game.select()).mappings().all()
                 if len(rows) != 1:
                     raise NotAStoreError(
-                        f"{place.address} is damaged: its table game has {len(rows)} rows, not one"
+                        f"{self.address} is damaged: its table game has {len(rows)} rows, not one"
                     )
                 self.info: dict[str, Any] = dict(rows[0])
             if rules is not None:
                 one_thread_at_a_time(rules)
                 name, version = self.info["name"], self.info["rules"]
-                warn_of_other_rules(rules, place.address, name, version, hint="; verify tells more")
+                warn_of_other_rules(rules, self.address, name, version, hint="; verify tells more")
         except BaseException:
             self.close()
             raise
@@ -90,23 +90,23 @@ class Store:
             OlderStoreError, NewerStoreError: its schema is not this version's.
             MissingExtraError: psycopg is not installed.
         """
-        return cls.at(find_place(address).located(), rules=rules)
+        return cls.at(find_backend(address).located(), rules=rules)
 
     @classmethod
-    def at(cls, place: Place, *, rules: Game | None = None) -> "Store":
-        """Open the database of a place; see `open`."""
-        revision = place.revision()
+    def at(cls, backend: Backend, *, rules: Game | None = None) -> "Store":
+        """Open the game of a backend; see `open`."""
+        revision = backend.revision()
         if revision not in schema.REVISIONS:
-            raise _newer(place, revision)
+            raise _newer(backend, revision)
         if revision != schema.REVISIONS[-1]:
             raise OlderStoreError(
-                f"{place.address} has schema {revision}, this graphstore reads "
-                f"{schema.REVISIONS[-1]}; run: graphstore upgrade {place.address}"
+                f"{backend.address} has schema {revision}, this graphstore reads "
+                f"{schema.REVISIONS[-1]}; run: graphstore upgrade {backend.address}"
             )
         try:
-            return cls(place, rules)
+            return cls(backend, rules)
         except StoreReplacedError:  # since its revision was read
-            return cls.at(place.located(), rules=rules)
+            return cls.at(backend.located(), rules=rules)
 
     def __enter__(self) -> "Store":
         return self
@@ -114,7 +114,7 @@ class Store:
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         self.close()
         if error is not None:
-            self.place.blame(error)
+            self.backend.blame(error)
 
     def __del__(self) -> None:
         self.close()
@@ -141,7 +141,7 @@ class Store:
     @property
     def address(self) -> str:
         """The address, as `Store.open` takes it and messages quote it."""
-        return self.place.address
+        return self.backend.address
 
     @property
     def path(self) -> Path:
@@ -150,7 +150,7 @@ class Store:
         Raises:
             StoreError: the game is in PostgreSQL.
         """
-        return self.place.path
+        return self.backend.path
 
     @property
     def game(self) -> Game:
@@ -310,9 +310,9 @@ class Store:
             QueryError: the SQL is wrong, would do more than read, or reaches a limit.
         """
         limits = arguments.seconds("seconds", seconds), arguments.limit("rows", rows)
-        with self.place.explained():
+        with self.backend.explained():
             asked = Statement(statement, parameters, *limits)
-            return self.place.sql(asked, self.functions(), self.info["digest"])
+            return self.backend.sql(asked, self.functions(), self.info["digest"])
 
     def graph(self, *, below: str | int | None = None) -> "GameGraph":
         """Return the solved graph, whole or only what play from one position can reach.
@@ -350,12 +350,12 @@ class Store:
         Raises:
             StoreError: the game was replaced by another, or cannot be read.
         """
-        with self.place.explained(), self._connection() as connection:
-            self.place.check_same(connection, self.info["digest"])
+        with self.backend.explained(), self._connection() as connection:
+            self.backend.check_same(connection, self.info["digest"])
             try:
                 yield connection
             except Exception as error:
-                self.place.blame(error)
+                self.backend.blame(error)
                 raise
 
     @contextmanager
@@ -374,7 +374,7 @@ class Store:
             yield connection
 
     def _own_engine(self) -> Owned[Engine]:
-        engine = self.place.engine()
+        engine = self.backend.engine()
         return Owned(engine, engine.dispose, _OF_PARENT)
 
 
@@ -389,24 +389,24 @@ def upgrade(address: str | os.PathLike[str]) -> str:
     Raises:
         NotAStoreError, NewerStoreError: it cannot be upgraded.
     """
-    place = find_place(address).located()
-    with place.explained("nothing was changed"), place.upgrading() as connection:
-        before = place.revision()
+    backend = find_backend(address).located()
+    with backend.explained(UNCHANGED), backend.upgrading() as connection:
+        before = backend.revision()
         if before not in schema.REVISIONS:
-            raise _newer(place, before)
+            raise _newer(backend, before)
         if before != schema.REVISIONS[-1]:
             try:
                 migrate(connection)
             except NotAStoreError as error:
-                raise NotAStoreError(f"{place.address} is {error}; nothing was changed") from error
+                raise NotAStoreError(f"{backend.address} is {error}; {UNCHANGED}") from error
     return before
 
 
 _ALMOST = re.compile(r"postgres(ql)?:|(host|hostaddr|port|user|password|dbname|service) *=")
 
 
-def find_place(address: str | os.PathLike[str], name: str = "address") -> Place:
-    """Return the place that an address means; `name` is that of the argument, for errors."""
+def find_backend(address: str | os.PathLike[str], name: str = "address") -> Backend:
+    """Return the backend that an address means; `name` is that of the argument, for errors."""
     text = arguments.path(name, address)
     scheme, colon, rest = text.partition("://")
     scheme = scheme.lower()
@@ -434,8 +434,8 @@ def find_place(address: str | os.PathLike[str], name: str = "address") -> Place:
     )
 
 
-def _newer(place: Place, revision: str) -> NewerStoreError:
+def _newer(backend: Backend, revision: str) -> NewerStoreError:
     return NewerStoreError(
-        f"{place.address} was written by a newer graphstore (schema {revision}, this one knows up "
-        f"to {schema.REVISIONS[-1]}); upgrade graphstore"
+        f"{backend.address} was written by a newer graphstore (schema {revision}, this one knows "
+        f"up to {schema.REVISIONS[-1]}); upgrade graphstore"
     )

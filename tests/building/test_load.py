@@ -90,7 +90,7 @@ def test_a_folder_in_a_database_is_the_game_that_was_built(folder, place, tictac
         assert report._asdict().items() >= {
             (name, other.info["name" if name == "game" else name]) for name in same
         }
-        assert store.info["built_with"] == f"{BUILT_WITH}, {store.place.product}"
+        assert store.info["built_with"] == f"{BUILT_WITH}, {store.backend.product}"
         assert store.info["built_at"] >= Folder.open(folder).info["built_at"]
         assert store.info["build_seconds"] > Folder.open(folder).info["build_seconds"]
     assert (report.file, [*report.seconds]) == (

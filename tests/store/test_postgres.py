@@ -111,7 +111,7 @@ def test_an_export_has_the_same_bytes(asked, tictactoe_db, tmp_path, file_format
     tables = ["state", "edge", "q_table", "best_move", "census"]
     for table in tables if file_format in ("csv", "jsonl") else [None]:
         texts = []
-        for address in (tictactoe_db, asked.place.address):
+        for address in (tictactoe_db, asked.backend.address):
             target = tmp_path / f"{len(texts)}-{table}.{file_format}"
             with Store.open(address) as store:
                 export(store, target, file_format, table=table, **part)

@@ -14,7 +14,7 @@ _CHECK = "CHECK constraint failed"  # in what integrity_check finds: cells, not 
 
 def structure(store: Store) -> Iterator[Problem]:
     """Yield what the database manager itself finds wrong."""
-    for line in store.place.integrity():
+    for line in store.backend.integrity():
         yield Problem("file", store.address, "integrity_check", line, "ok")
 
 

@@ -26,7 +26,7 @@ from graphstore.store import schema
 from graphstore.store.backend import UNCHANGED, WAIT
 from graphstore.store.postgres import server
 from graphstore.store.postgres.draft import GameSchema, PostgresDraft, sweep, try_lock
-from graphstore.store.postgres.rows import Selecting
+from graphstore.store.postgres.rows import RowReader
 from graphstore.store.postgres.server import MARK, check_name, explained, quoted
 from graphstore.store.postgres.sql import run
 from graphstore.store.sql import Answer, Function, Statement
@@ -70,7 +70,7 @@ _TABLES = [*schema.metadata.tables, "alembic_version"]
 
 
 class PostgresSchema(GameSchema):
-    """A schema that has a game, or will have; see `store.backend.Place`."""
+    """A schema that has a game, or will have; see `store.backend.Backend`."""
 
     dialect = "postgresql"
 
@@ -180,24 +180,24 @@ class PostgresSchema(GameSchema):
         return run(connection, statement, functions)
 
     @contextmanager
-    def selecting(self, digest: str, chosen: Ints | None) -> Iterator[Selecting]:
+    def reading(self, digest: str, chosen: Ints | None) -> Iterator[RowReader]:
         with (
             self.explained(),
             closing(server.connect(self._at, reads=True, autocommit=True)) as driver,
         ):
             if chosen is not None:
                 driver.read_only = False
-                driver.execute(f"CREATE TABLE {Selecting.chosen} (id bigint PRIMARY KEY)")
+                driver.execute(f"CREATE TABLE {RowReader.chosen} (id bigint PRIMARY KEY)")
                 with (
                     driver.cursor() as cursor,
-                    cursor.copy(f"COPY {Selecting.chosen} FROM STDIN") as copy,
+                    cursor.copy(f"COPY {RowReader.chosen} FROM STDIN") as copy,
                 ):
                     copy.write("".join(f"{state}\n" for state in chosen.tolist()))
-                driver.execute(f"ANALYZE {Selecting.chosen}")
+                driver.execute(f"ANALYZE {RowReader.chosen}")
                 driver.read_only = True
             driver.autocommit = False
             self._check_same(driver, digest)
-            yield Selecting(driver, quoted(self.schema))
+            yield RowReader(driver, quoted(self.schema))
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:

@@ -8,7 +8,7 @@ import psycopg
 from sqlalchemy import Dialect, create_engine
 
 
-class Selecting:
+class RowReader:
     """Reads many rows of a schema; see `store.backend`."""
 
     chosen = "pg_temp.graphstore_chosen"

@@ -19,7 +19,7 @@ from graphstore.store.folder.layout import is_folder
 from graphstore.store.sql import Answer, Function, Statement, run
 from graphstore.store.sqlite.draft import SqliteDraft, agents_seen, check_target
 from graphstore.store.sqlite.opening import application_id, blame, connect, explained, refuse_traps
-from graphstore.store.sqlite.rows import Selecting
+from graphstore.store.sqlite.rows import RowReader
 from graphstore.util.files import locked_file
 from graphstore.util.forks import closed_on_error
 
@@ -28,7 +28,7 @@ _STEPS = 100_000  # of SQLite's virtual machine between two chances to interrupt
 
 
 class SqliteFile:
-    """A file that has a game, or will have; see `store.backend.Place`.
+    """A file that has a game, or will have; see `store.backend.Backend`.
 
     After `revision` only that file is read, and none that takes its place.
     """
@@ -120,17 +120,17 @@ class SqliteFile:
         return run(self.connect(), statement, functions)
 
     @contextmanager
-    def selecting(self, digest: str, chosen: Ints | None) -> Iterator[Selecting]:
+    def reading(self, digest: str, chosen: Ints | None) -> Iterator[RowReader]:
         with explained(self.path):
             connection = self.connect()
         with closing(connection):
             connection.set_progress_handler(lambda: 0, _STEPS)  # where Python sees to signals
             if chosen is not None:
                 connection.execute("PRAGMA temp_store = MEMORY")
-                connection.execute(f"CREATE TABLE {Selecting.chosen} (id INTEGER PRIMARY KEY)")
+                connection.execute(f"CREATE TABLE {RowReader.chosen} (id INTEGER PRIMARY KEY)")
                 ids = ((state,) for state in chosen.tolist())
-                connection.executemany(f"INSERT INTO {Selecting.chosen} VALUES (?)", ids)
-            yield Selecting(connection)
+                connection.executemany(f"INSERT INTO {RowReader.chosen} VALUES (?)", ids)
+            yield RowReader(connection)
 
     @contextmanager
     def writing(self, *, foreign_keys: bool = True) -> Iterator[Connection]:

@@ -17,7 +17,7 @@ FROM (SELECT * FROM edge WHERE (parent, move) > (?, ?) ORDER BY parent, move LIM
 """
 
 
-class Selecting:
+class RowReader:
     """Reads many rows of a file; see `store.backend`."""
 
     main = "main"
