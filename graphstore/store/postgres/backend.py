@@ -52,7 +52,7 @@ WITH here AS (
         ON n.oid = c.relnamespace AND n.nspname = :schema
     WHERE c.relname = ANY(:tables)
 )
-SELECT concat(relname, ' is no plain table') FROM here WHERE relkind <> 'r'
+SELECT concat(relname, ' is not a plain table') FROM here WHERE relkind <> 'r'
 UNION ALL SELECT concat(relname, ' has row-level security') FROM here WHERE relrowsecurity
 UNION ALL SELECT concat(relname, ' has a trigger, ', tgname)
     FROM here JOIN pg_catalog.pg_trigger ON tgrelid = here.oid WHERE NOT tgisinternal

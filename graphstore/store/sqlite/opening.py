@@ -88,7 +88,7 @@ def refuse_traps(connection: sqlite3.Connection, path: Path) -> None:
             fault = f"{shown(str(table))} has a trigger, {shown(str(name))}"
         elif kind in ("table", "view") and str(name).lower() in _TABLES:
             plain = kind == "table" and _PLAIN.match(str(sql).replace(_WINNER, ""))
-            fault = "" if plain else f"{shown(str(name))} is no plain table"
+            fault = "" if plain else f"{shown(str(name))} is not a plain table"
         if fault:
             raise NotAStoreError(
                 f"{path} is not as graphstore writes it: {fault}; what reads it would run "
