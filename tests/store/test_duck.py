@@ -391,8 +391,9 @@ FROM (SELECT range AS r FROM range(4000000) ORDER BY hash(range) LIMIT 1 OFFSET 
 @pytest.mark.parametrize("stop", ["time", signal.SIGINT, signal.SIGTERM])
 def test_a_function_that_does_not_stop_ends_with_the_command(folder, tmp_path, stop):
     code = (
-        "import graphstore.cli.main; from graphstore.building.parts import alone, duck;"
-        "alone.PATIENCE_S = 0.3; duck.MEMORY = 48 << 20; graphstore.cli.main.main()"
+        "import graphstore.cli.main; from graphstore.util import own_process;"
+        "from graphstore.store.folder import sql; own_process.PATIENCE_S = 0.3;"
+        "sql.MEMORY = 48 << 20; graphstore.cli.main.main()"
     )
     seconds = "2" if stop == "time" else "0"
     process = subprocess.Popen(
