@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 from graphstore.errors import GraphstoreError
 from graphstore.store.digests import of_row
 from graphstore.store.schema import create_views, digest, metadata, objects
-from graphstore.store.store import find_place
+from graphstore.store.store import find_backend
 
 
 def migrate(connection: Connection) -> None:
@@ -44,7 +44,7 @@ def by_hand(address: str | None) -> None:
             "alembic -x db=postgresql://USER@HOST/DATABASE?schema=NAME ..."
         )
     try:
-        place = find_place(address).located()
+        place = find_backend(address).located()
         place.revision()  # refuses what graphstore did not write
         with place.explained("nothing was changed"), place.upgrading() as connection:
             migrate(connection)

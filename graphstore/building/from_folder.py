@@ -12,7 +12,7 @@ from graphstore.store.backend import UNCHANGED
 from graphstore.store.columns import Chunk
 from graphstore.store.folder.folder import Folder
 from graphstore.store.folder.rows import check_rows, chunks, ordered
-from graphstore.store.store import find_place
+from graphstore.store.store import find_backend
 from graphstore.util import arguments
 
 JOBS: Final = min(max((os.cpu_count() or 1) // 2, 1), 4)
@@ -51,7 +51,7 @@ def load(
     """
     jobs = arguments.limit("jobs", jobs, least=1)
     source = folder if isinstance(folder, Folder) else arguments.path("folder", folder)
-    place = find_place(target, "target")
+    place = find_backend(target, "target")
     rows = FolderRows(source if isinstance(source, Folder) else Folder.open(source))
     return save(
         rows.name,

@@ -12,9 +12,9 @@ from graphstore.rules.game import Game, Ints, Progress, quiet
 from graphstore.solver.exploration import explore
 from graphstore.solver.solution import solve
 from graphstore.store import schema
-from graphstore.store.backend import REPLACE, Place
+from graphstore.store.backend import REPLACE, Backend
 from graphstore.store.columns import SolvedGraph
-from graphstore.store.store import Store, find_place
+from graphstore.store.store import Store, find_backend
 from graphstore.util import arguments
 
 _STARTS = "SELECT position FROM state WHERE ply = 0 ORDER BY id"
@@ -51,7 +51,7 @@ def build(
         PositionError: a text of `below` is not a position.
     """
     rules = rules_of(game)
-    place = find_place(target, "target").for_game(rules.name)
+    place = find_backend(target, "target").for_game(rules.name)
     texts = None if below is None else arguments.position_texts("below", below)
     wanted = None if texts is None else rules.read_many(texts)
     grows = wanted is not None and not force and place.exists()
@@ -76,7 +76,7 @@ def build(
     )
 
 
-def _starts_in(place: Place, game: Game, new: Ints) -> Ints:
+def _starts_in(place: Backend, game: Game, new: Ints) -> Ints:
     """Return the positions from which a file was built, if new ones can be added."""
     with Store.at(place) as store:
         info = store.info

@@ -15,9 +15,9 @@ from graphstore.errors import StoreError, StoreExistsError
 from graphstore.games import are_those_of, rules_of
 from graphstore.rules.game import Game, Progress, quiet
 from graphstore.solver.estimate import machine_memory, sized
-from graphstore.store.backend import REPLACE, Place
+from graphstore.store.backend import REPLACE, Backend
 from graphstore.store.folder.folder import Folder
-from graphstore.store.store import find_place
+from graphstore.store.store import find_backend
 from graphstore.util import arguments
 
 OVERHEAD: Final = 280_000_000  # bytes of a process before it has any state: measured
@@ -93,7 +93,7 @@ def build_out_of_core(
     the agents of the database that is replaced are kept unless `drop_agents`.
     """
     rules, force = rules_of(game), options.get("force", False)
-    place = find_place(target, "target").for_game(rules.name)
+    place = find_backend(target, "target").for_game(rules.name)
     if place.exists() and not force:
         raise StoreExistsError(f"{place.address} exists; {REPLACE}")
     path, clock = _beside(place, rules), Clock()
@@ -163,7 +163,7 @@ def _build(
         )
 
 
-def _beside(place: Place, game: Game) -> Path:
+def _beside(place: Backend, game: Game) -> Path:
     """Return the folder from which a database is loaded: beside a file, else in this folder."""
     try:
         path = place.path

@@ -19,7 +19,7 @@ from graphstore.errors import NotAStoreError, StoreError
 from graphstore.rules.game import Progress, quiet
 from graphstore.solver.estimate import file_bytes
 from graphstore.store import digests, schema
-from graphstore.store.backend import Draft, Place
+from graphstore.store.backend import Backend, Draft
 from graphstore.store.bulk import insert_rows
 from graphstore.store.columns import Chunk
 from graphstore.util.signals import held_back
@@ -77,7 +77,7 @@ class Report(NamedTuple):
 
 def save(
     game: str,
-    place: Place,
+    place: Backend,
     solved: Callable[["Clock"], Content],
     *,
     force: bool = False,
@@ -127,7 +127,7 @@ class Clock:
         self._since = now
 
 
-def _check_agents(place: Place, game: str) -> None:
+def _check_agents(place: Backend, game: str) -> None:
     """Refuse to replace another game that has agents, before the work begins."""
     try:
         trained_on, names = place.agents_in()
@@ -141,7 +141,7 @@ def _check_agents(place: Place, game: str) -> None:
 
 
 def _fill(
-    draft: Draft, place: Place, content: Content, clock: Clock, jobs: int, progress: Progress
+    draft: Draft, place: Backend, content: Content, clock: Clock, jobs: int, progress: Progress
 ) -> dict[str, Any]:
     """Fill an empty draft; return the row of the table game."""
     with draft.filling(jobs) as connections:

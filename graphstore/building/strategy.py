@@ -33,7 +33,7 @@ from graphstore.solver.exploration import explore
 from graphstore.solver.solution import solve
 from graphstore.store import schema
 from graphstore.store.columns import SolvedGraph
-from graphstore.store.store import find_place
+from graphstore.store.store import find_backend
 
 GAME: Final = "ultimate(open)"
 PLIES: Final = 43  # within which X wins
@@ -71,7 +71,7 @@ def prove(
 
     return save(
         game.name,
-        find_place(target, "target").for_game(game.name),
+        find_backend(target, "target").for_game(game.name),
         solved,
         force=force,
         drop_agents=drop_agents,

@@ -155,11 +155,11 @@ def upgrade(file: str, as_json: bool) -> None:
     """Bring FILE to the schema of this version, in place."""
     from graphstore.cli import console
     from graphstore.store import schema
-    from graphstore.store.store import find_place
+    from graphstore.store.store import find_backend
     from graphstore.store.store import upgrade as upgrade_store
 
     before, after = upgrade_store(file), schema.REVISIONS[-1]
-    address = find_place(file).address
+    address = find_backend(file).address
     if as_json:
         console.print_json({"file": address, "before": before, "after": after})
     elif before == after:

@@ -12,7 +12,7 @@ from sqlalchemy import select
 from graphstore.errors import QueryError, SelectionError, shown
 from graphstore.rules.game import Ints, Progress, quiet
 from graphstore.store import probe, schema
-from graphstore.store.backend import Selecting
+from graphstore.store.backend import RowReader
 from graphstore.store.store import Store
 from graphstore.store.tokens import closes_too_much
 from graphstore.util import arguments
@@ -54,14 +54,14 @@ class Part:
     `census` counts the selected states.
     """
 
-    def __init__(self, store: Store, selecting: Selecting, chosen: Ints | None) -> None:
+    def __init__(self, store: Store, reader: RowReader, chosen: Ints | None) -> None:
         self.name = str(store.info["name"])
         self._whole = chosen is None
         self.states = int(store.info["states"]) if chosen is None else len(chosen)
-        self._place = store.place
-        self._selecting = selecting
+        self._place = store.backend
+        self._reader = reader
         self._whole_moves = int(store.info["moves"])
-        self._among = f"IN (SELECT id FROM {selecting.chosen})"
+        self._among = f"IN (SELECT id FROM {reader.chosen})"
 
     def rows(self, table: str, *, progress: Progress = quiet) -> Iterator[Sequence[Row]]:
         """Yield the rows of a table or view, some at a time, in the order of their keys."""
@@ -95,8 +95,8 @@ class Part:
         source, where = table, ""
         if table in _MADE_OF:  # whatever the file calls its view
             base, key = _MADE_OF[table]
-            view = schema.written(TABLES[table], self._selecting.dialect)
-            some = f"SELECT * FROM {self._selecting.main}.{base} WHERE {key} {self._among}"
+            view = schema.written(TABLES[table], self._reader.dialect)
+            some = f"SELECT * FROM {self._reader.main}.{base} WHERE {key} {self._among}"
             only = "" if self._whole else f"WITH {base} AS ({some})"  # or all rows are computed
             source = f"({only} {view}) AS part"
         elif not self._whole:
@@ -111,7 +111,7 @@ class Part:
         elif self._whole and table in ("edge", "q_table"):
             total = self._whole_moves
         progress(f"export {table}", done, total)
-        with self._place.explained(), self._selecting.cursor() as cursor:
+        with self._place.explained(), self._reader.cursor() as cursor:
             cursor.execute(statement)
             while rows := cursor.fetchmany(CHUNK):
                 done += len(rows)
@@ -122,7 +122,7 @@ class Part:
         """Yield the columns of all edges."""
         done = 0
         progress("export edge", done, self._whole_moves)
-        with self._place.explained(), closing(self._selecting.edges(CHUNK)) as pages:
+        with self._place.explained(), closing(self._reader.edges(CHUNK)) as pages:
             for columns in pages:
                 yield columns
                 done += len(columns[0])
@@ -160,8 +160,8 @@ def selected(
         raise SelectionError(
             f"no state of {store.address} is selected; none{place} fulfils {shown(str(where))}"
         )
-    with store.place.selecting(store.info["digest"], chosen) as selecting:
-        yield Part(store, selecting, chosen)
+    with store.backend.reading(store.info["digest"], chosen) as reader:
+        yield Part(store, reader, chosen)
 
 
 def _reached(store: Store, below: str | int, plies: int | None, progress: Progress) -> Ints:
@@ -180,7 +180,7 @@ def _fulfilling(store: Store, where: str, progress: Progress) -> Ints:
     progress("select where", 0, None)
     if not where.strip():
         raise QueryError("where: the condition is empty; leave it out for all states")
-    if closes_too_much(where, store.place.dialect):
+    if closes_too_much(where, store.backend.dialect):
         raise QueryError(f"where {shown(where)}: there is a ) too many")
     try:
         answer = store.sql(f"SELECT id FROM state WHERE (\n{where}\n) ORDER BY id")

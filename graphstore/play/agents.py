@@ -236,7 +236,7 @@ def writing(store: Store, consequence: str = "nothing was written") -> Iterator[
     A StoreError, with its consequence, says that the database cannot be written or that it holds
     another game than when it was opened.
     """
-    with store.place.explained(consequence), store.place.writing() as connection:
+    with store.backend.explained(consequence), store.backend.writing() as connection:
         row = connection.execute(schema.game.select()).mappings().one()
         if row["digest"] != store.info["digest"]:
             raise StoreError(f"{store.address} holds another game by now: {row['name']}")

@@ -8,11 +8,7 @@ from graphstore.store.schema import cell_type
 
 
 def pyarrow() -> Any:
-    """Return pyarrow, with its module parquet.
-
-    Raises:
-        MissingExtraError: it is not installed.
-    """
+    """Return pyarrow, with its module parquet."""
     try:
         import pyarrow as arrow
         import pyarrow.parquet
@@ -22,25 +18,14 @@ def pyarrow() -> Any:
 
 
 def types_of(columns: Iterable[Any]) -> Any:
-    """Return the pyarrow.Schema of columns of the schema: the narrowest types that hold them.
-
-    Raises:
-        MissingExtraError: pyarrow is not installed.
-    """
-    arrow = pyarrow()
-    return arrow.schema(
-        [(column.name, arrow.type_for_alias(cell_type(column))) for column in columns]
-    )
+    """Return the pyarrow.Schema of columns: the narrowest types that hold them."""
+    types = [(column.name, cell_type(column)) for column in columns]
+    return pyarrow().schema(types)
 
 
 def writer(file: Any, types: Any) -> Any:
-    """Return a pyarrow.parquet.ParquetWriter of columns, which compresses with zstd.
-
-    Args:
-        file: a path, or an open binary file.
-        types: a pyarrow.Schema.
-    """
+    """Return a ParquetWriter to a path or an open file, of a pyarrow.Schema."""
     arrow = pyarrow()
+    # A dictionary of ids would be as long as they are.
     few = [field.name for field in types if field.type not in (arrow.int64(), arrow.string())]
-    # Of ids a dictionary would be as long as they are.
     return arrow.parquet.ParquetWriter(file, types, compression="zstd", use_dictionary=few)

@@ -1,8 +1,7 @@
-"""What a place for a game can do: a SQLite file, or a schema in a PostgreSQL database.
+"""The protocol of a database for one game: a SQLite file, or a schema in PostgreSQL.
 
-All that differs between the two is in the rooms of this package, those of the one called sqlite...,
-those of the other pg...; the rest asks a place, and speaks SQL that both understand. An *address*
-is what a person types to name a place.
+What differs between the two is in `store.sqlite` and `store.postgres`; all else speaks SQL that
+both understand. An *address* is what the user types to name a database.
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -15,156 +14,115 @@ from sqlalchemy import Connection, Dialect, Engine
 from graphstore.rules.game import Ints
 from graphstore.store.sql import Answer, Function, Statement
 
-WAIT: Final = 30  # seconds for others, who write or read, to end
+WAIT: Final = 30  # seconds for other readers and writers to end
 UNCHANGED: Final = "nothing was changed"
 REPLACE: Final = "add --force (force=True) to replace it"
 
 Carry: TypeAlias = Callable[[Connection, str, str], None]
-"""Called with a connection that sees the old game and the new one, and how to qualify the tables
-of each."""
+"""Copies agents: takes a connection, and how to qualify the tables of the old and the new game."""
 
 
 class Draft(Protocol):
-    """A game that is being written and can take the place of the old one."""
+    """A game that is being written, which readers do not see until it replaces the old one."""
 
     def check_space(self, needed: int) -> None:
-        """Refuse a game of so many bytes, if it is known that there is no room for it."""
+        """Refuse a game of so many bytes where the disk is known to lack the space."""
 
     def filling(self, jobs: int) -> AbstractContextManager[Sequence[Connection]]:
-        """Lend connections to empty tables, without what would make loading slow.
-
-        They are at most so many as `jobs`, each for a thread of its own. Until the draft is put in
-        its place, nobody else sees it.
-        """
+        """Yield at most `jobs` connections, one a thread, to empty tables without indexes."""
 
     def index(self) -> None:
-        """Make what was left out for the load to be quick, and tell the planner what is there.
-
-        From then on only the first connection is used.
-        """
+        """Create keys and indexes and analyze; from now on only the first connection is used."""
 
     def put(self, carry: Carry | None) -> None:
-        """Put the draft in the place of the old game, all or nothing; `carry` agents first.
+        """Replace the old game, all or nothing; first `carry` its agents, if there are any.
 
-        It is called if the old game has agents, while nobody can write there.
+        No other program can write to the old game meanwhile.
         """
 
 
-class Selecting(Protocol):
-    """Reads many rows, over a connection of its own, in one transaction.
+class RowReader(Protocol):
+    """Reads many rows over its own connection, in one transaction."""
 
-    Attributes:
-        main: how the tables of the game are qualified.
-        chosen: the table of the chosen ids.
-        dialect: of the SQL.
-    """
-
-    main: str
-    chosen: str
+    main: str  # qualifies the tables of the game
+    chosen: str  # the table of the chosen ids
     dialect: Dialect
 
     def cursor(self) -> AbstractContextManager[Any]:
-        """Lend the driver's cursor, which streams the rows, and in which Ctrl-C is seen."""
+        """Yield the driver's cursor, which streams rows and can be interrupted by Ctrl-C."""
 
     def edges(self, rows: int) -> Generator[list[Sequence[int]], None, None]:
         """Yield the columns of all edges in the order of their key, so many rows at a time."""
 
 
-class Place(Protocol):
-    """Where a game is, or will be.
+class Backend(Protocol):
+    """The database of a game that exists or will be built."""
 
-    Attributes:
-        address: as a person types it, and as messages say it: without a password.
-        dialect: of its SQL: sqlite or postgresql.
-        product: what manages it, and which version.
-    """
-
-    address: str
-    dialect: str
+    address: str  # as the user types it, without a password
+    dialect: str  # of its SQL: sqlite or postgresql
 
     @property
     def product(self) -> str:
-        """What manages it, and which version."""
+        """The database manager and its version."""
 
     @property
     def path(self) -> Path:
-        """The file.
+        """The file; raises StoreError where there is none of its own."""
 
-        Raises:
-            StoreError: it is not in a file of its own.
-        """
+    def for_game(self, name: str) -> "Backend":
+        """Return the backend for building a game of that name."""
 
-    def for_game(self, name: str) -> "Place":
-        """Return the place in which a game of that name is built."""
-
-    def located(self) -> "Place":
-        """Return the place of the game that is there.
-
-        Raises:
-            StoreError: there is none, or there are several.
-        """
+    def located(self) -> "Backend":
+        """Return the backend of the one game that exists; raise StoreError where it is not one."""
 
     def exists(self) -> bool:
-        """Return whether something is there."""
+        """Return whether the file or the schema exists."""
 
     def explained(self, consequence: str = "") -> AbstractContextManager[None]:
-        """Turn errors of the database into one line about the place."""
+        """Turn errors of the database into a StoreError of one line that names the address."""
 
     def blame(self, error: BaseException) -> None:
-        """Say what is wrong with a damaged place where that can be why an error was raised.
-
-        Raises:
-            NotAStoreError: it is damaged, and the error is not of a caller's own code.
-        """
+        """Raise NotAStoreError if the database is damaged and that can have caused an error."""
 
     def revision(self) -> str:
-        """Return the schema revision of a game that is there.
+        """Return the schema revision of a game.
 
         Raises:
             StoreMissingError, NotAStoreError: there is none, or it is damaged.
         """
 
     def engine(self) -> Engine:
-        """Return an engine whose connections only read."""
+        """Return an engine of read-only connections."""
 
     def check_same(self, connection: Connection, digest: str | None) -> None:
-        """Begin to read; refuse where another game than that of a digest has taken the place.
-
-        Raises:
-            StoreError: it has.
-        """
+        """Begin to read; raise StoreReplacedError where the game has another digest by now."""
 
     def sql(self, statement: Statement, functions: Mapping[str, Function], digest: str) -> Answer:
-        """Return the rows of a user's statement, which can only read.
-
-        Args:
-            statement: what the user typed.
-            functions: that it may call, where they can be called.
-            digest: of the game that is meant, should another have taken the place.
+        """Return the rows of a user's read-only statement on the game with a digest.
 
         Raises:
             QueryError: the SQL is wrong, or would do more than read.
         """
 
-    def selecting(self, digest: str, chosen: Ints | None) -> AbstractContextManager[Selecting]:
-        """Lend what reads many rows; `chosen` are the ids of states to narrow them to."""
+    def reading(self, digest: str, chosen: Ints | None) -> AbstractContextManager[RowReader]:
+        """Yield a reader of many rows; `chosen` are ids of states to narrow them to."""
 
     def writing(self) -> AbstractContextManager[Connection]:
-        """Lend a connection in a transaction that no other writer is in; commit it at the end."""
+        """Yield a connection in a transaction without other writers; commit it at the end."""
 
     def upgrading(self) -> AbstractContextManager[Connection]:
-        """Lend a connection in a transaction in which tables may be changed."""
+        """Yield a connection in a transaction that may change tables; commit it at the end."""
 
     def agents_in(self) -> tuple[str, list[str]]:
-        """Return the name of the game and of its agents, whatever its version; or nothing."""
+        """Return the names of the game, of any revision, and of its agents; "" without a game."""
 
     def integrity(self) -> Iterator[str]:
-        """Yield what the database manager itself finds wrong, a line each."""
+        """Yield a line for each fault that the database manager itself finds."""
 
     def draft(self, *, force: bool) -> AbstractContextManager[Draft]:
-        """Lend a draft that can take the place; if it does not, nothing is left of it.
+        """Yield a draft; remove it if it was not put in place.
 
         Raises:
-            StoreExistsError: something is there and `force` is not given.
+            StoreExistsError: the target exists and `force` is not given.
             StoreError: it cannot be written, or another build is writing it.
         """

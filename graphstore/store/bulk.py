@@ -1,4 +1,4 @@
-"""Whole columns into a table, through the driver: many rows to a statement, or by COPY."""
+"""Whole columns into and out of tables, through the driver."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -17,7 +17,7 @@ CELLS_A_STATEMENT = 1_500  # more gains nothing, fewer cost calls
 
 
 def insert_rows(connection: Connection, table: str, columns: Mapping[str, Column]) -> None:
-    """Insert equally long columns, which have a table's names; PostgreSQL takes them by COPY."""
+    """Insert equally long columns, by name, many rows a statement, or by PostgreSQL's COPY."""
     if connection.dialect.name == "postgresql":
         copy_in(connection, metadata.tables[table], columns)
         return
@@ -33,9 +33,9 @@ def insert_rows(connection: Connection, table: str, columns: Mapping[str, Column
 
 
 def _bound(column: Column) -> tuple[str, Column]:
-    """Return how the cells of a column stand in a statement, and the cells, without a None.
+    """Return a column's mark in a statement, and its cells without None.
 
-    For every None the driver looks for an adapter, in vain: ten times what a number takes.
+    The driver looks for an adapter for each None, which takes ten times as long as a number.
     """
     if isinstance(column, list) or not isinstance(column, np.ma.MaskedArray):
         return "?", column
@@ -45,7 +45,7 @@ def _bound(column: Column) -> tuple[str, Column]:
 
 
 def _in_rows(cells: Sequence[Column], whole: int, size: int) -> tuple[list[Any], list[Any]]:
-    """Return the cells row after row: cut to `size` up to `whole`, then a row at a time."""
+    """Return the cells in rows, cut into lists of `size` up to `whole`, then of one row."""
     width = len(cells)
     if all(isinstance(column, np.ndarray) and column.dtype.kind == "i" for column in cells):
         table = np.column_stack(cells).ravel()
@@ -67,10 +67,7 @@ _WIDE = ((Integer, "i8"), (Boolean, "i8"), (Text, "O"), (Double, "f8"))
 
 @contextmanager
 def streamed(connection: Connection, query: Select[Any]) -> Iterator[Iterator[tuple[Any, ...]]]:
-    """Yield the rows of a query from the driver, past SQLAlchemy's own rows.
-
-    psycopg would hold all of them at once, unless the server keeps the cursor.
-    """
+    """Yield the driver's rows of a query; in PostgreSQL the server keeps the cursor."""
     statement = str(query.compile(connection, compile_kwargs={"literal_binds": True}))
     driver: Any = connection.connection
     if connection.dialect.name == "postgresql":
@@ -84,9 +81,9 @@ def streamed(connection: Connection, query: Select[Any]) -> Iterator[Iterator[tu
 
 
 def columns(connection: Connection, queries: Iterable[Select[Any]]) -> dict[str, Any]:
-    """Return the columns that the queries yield one after the other: arrays, a list of texts.
+    """Return the columns of several queries, joined end to end: arrays, or lists of texts.
 
-    Integers are int64, which no NULL may be among; reals float64, NaN where NULL.
+    Integers are int64 and must not be NULL; reals are float64, NaN where NULL.
     """
     parts = []
     for query in queries:
@@ -94,12 +91,12 @@ def columns(connection: Connection, queries: Iterable[Select[Any]]) -> dict[str,
         with streamed(connection, query) as rows:
             parts.append(np.fromiter(rows, row))
     table = np.concatenate(parts)
-    columns = {name: np.ascontiguousarray(table[name]) for name in table.dtype.names or ()}
     return {
-        name: cells.tolist() if cells.dtype == object else cells for name, cells in columns.items()
+        name: cells.tolist() if cells.dtype == object else np.ascontiguousarray(cells)
+        for name, cells in ((name, table[name]) for name in table.dtype.names or ())
     }
 
 
 def _wide(column: ColumnElement[Any]) -> str:
-    """Return the widest type of a column's cells, which holds what a damaged file has, too."""
+    """Return the widest type of a column's cells, for damaged files too."""
     return next(wide for kind, wide in _WIDE if isinstance(column.type, kind))

@@ -1,8 +1,4 @@
-"""Rows by key, through the driver's own cursor: a look-up must not cost much more than its rows.
-
-SQLAlchemy writes the text of a statement once for each kind of database and number of keys; after
-that only the driver is at work.
-"""
+"""Rows by key, through the driver's own cursor: SQLAlchemy writes each statement only once."""
 
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -24,11 +20,9 @@ class Keyed:
         self._query = self._query.order_by(key)
 
     def rows(self, connection: Connection, keys: Sequence[int]) -> Iterable[tuple[Any, ...]]:
-        """Return the rows as plain tuples, read as they are wanted if there are many.
+        """Return the rows of distinct keys; they ascend by key if the keys do.
 
-        Args:
-            connection: to the database.
-            keys: distinct; ascending, or the rows ascend only by the `MOST`.
+        More than `MOST` keys are looked up part by part, as rows are consumed.
         """
         if len(keys) <= MOST:
             return self._some(connection, keys)
@@ -48,7 +42,7 @@ class Keyed:
         return rows
 
     def text(self, dialect: Dialect, marks: int) -> str:
-        """Return the statement for so many keys, which are bound by place."""
+        """Return the statement for so many keys, bound by position."""
         kind: Any = type(dialect)
         return _text(self._query, kind, dialect.paramstyle, marks)
 

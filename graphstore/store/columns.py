@@ -1,4 +1,4 @@
-"""A solved graph as the rows of tables: state and edge as columns, chunk by chunk; and game."""
+"""A solved graph as columns of the tables state and edge, in chunks, and as the row of game."""
 
 import platform
 from collections.abc import Iterator
@@ -16,13 +16,13 @@ BUILT_WITH: Final = (
     f"graphstore {version('graphstore')}, Python {platform.python_version()}, "
     f"numpy {np.__version__}"
 )
-CHUNK = 50_000  # rows a chunk: bounds the memory of whatever is done with it
+CHUNK = 50_000  # rows a chunk: bounds the memory
 
 Column: TypeAlias = Any
 """The cells of a column: a numpy array, masked where NULL, or a list of texts."""
 
 Chunk: TypeAlias = tuple[int, int, dict[str, Column]]
-"""Rows done with this chunk, rows in all, and the columns of the chunk by name."""
+"""Rows done with this chunk, all rows, and the columns of the chunk by name."""
 
 
 def state_parts(graph: GameGraph, solution: Solution) -> Iterator[Chunk]:
@@ -61,28 +61,15 @@ def edge_parts(graph: GameGraph) -> Iterator[Chunk]:
     parent, total = edges.parent, len(edges.move)
     for begin in range(0, total, CHUNK):
         some = slice(begin, begin + CHUNK)
-        yield (
-            min(begin + CHUNK, total),
-            total,
-            {
-                "parent": ids[parent[some]],
-                "move": edges.move[some],
-                "child": ids[edges.child[some]],
-            },
-        )
+        move, child = edges.move[some], ids[edges.child[some]]
+        columns = {"parent": ids[parent[some]], "move": move, "child": child}
+        yield min(begin + CHUNK, total), total, columns
 
 
 class SolvedGraph:
-    """A solved graph that is written to a database; see `graphstore.building.saving.Content`."""
+    """A solved graph to write to a database; see `graphstore.building.saving.Content`."""
 
     def __init__(self, game: Game, graph: GameGraph, extent: str = schema.WHOLE) -> None:
-        """Take what is written.
-
-        Args:
-            game: the rules.
-            graph: the graph, with its solution.
-            extent: what it is of the game, see `graphstore.store.schema`.
-        """
         assert graph.solution is not None
         self._game = game
         self._graph = graph
@@ -96,20 +83,20 @@ class SolvedGraph:
         """Yield the rows of state or of edge in the order of their key, each table once."""
         state = table == "state"
         chunks = state_parts(self._graph, self._solution) if state else edge_parts(self._graph)
-        for done, total, columns in chunks:
-            self._hashes.update_table(table, columns)
-            yield done, total, columns
+        for chunk in chunks:
+            self._hashes.update_table(table, chunk[2])
+            yield chunk
 
     def blocks(self, table: str) -> list[Iterator[Chunk]]:
         """Return the rows as one stream."""
         return [self.rows(table)]
 
     def digests(self) -> dict[str, str]:
-        """Return the digests of all columns, by name, once all rows were yielded."""
+        """Return the digests of all columns, by name, after all rows were yielded."""
         return self._hashes.of_columns()
 
     def row(self) -> dict[str, Any]:
-        """Return the row of the table game as it is before the writing, without `built_at`."""
+        """Return the row of the table game, without `built_at`."""
         graph, states = self._graph, self._graph.states
         starts = np.flatnonzero(states.ply == 0)
         first = self._solution.at(int(starts[0]))

@@ -1,8 +1,8 @@
-"""One BLAKE2b digest a column, over its cells in key order, however they arrive in parts.
+"""One BLAKE2b digest a column, over its cells in key order.
 
-Integers and truths count as little-endian int64, reals as little-endian float64, texts as UTF-8
-ended by a zero byte; a NULL is the smallest int64 or the one NaN. So a digest depends on the
-content alone: not on the machine, the database or the size of the parts.
+Integers and booleans count as little-endian int64, reals as little-endian float64, texts as UTF-8
+ended by a zero byte; a NULL is the smallest int64 or the one NaN. So a digest does not depend on
+the machine, the database or the size of the parts.
 """
 
 import json
@@ -22,12 +22,7 @@ class ColumnDigests:
         self._hashes: dict[str, Any] = {}
 
     def update(self, name: str, cells: Any) -> None:
-        """Add cells to a column.
-
-        Args:
-            name: of the column, such as ``state.value``.
-            cells: a numpy array, masked where NULL, or a list of texts.
-        """
+        """Add cells to a column such as ``state.value``: an array, masked where NULL, or texts."""
         known = self._hashes.setdefault(name, blake2b(digest_size=32))
         if isinstance(cells, list):
             known.update("\0".join([*cells, ""]).encode())
@@ -57,5 +52,5 @@ def of_row(table: str, row: Mapping[str, Any]) -> dict[str, str]:
 
 
 def of_json(value: Any) -> str:
-    """Return the digest of what JSON can say."""
+    """Return the digest of a value as JSON."""
     return blake2b(json.dumps(value).encode(), digest_size=32).hexdigest()

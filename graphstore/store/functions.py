@@ -10,18 +10,21 @@ from graphstore.rules.game import Game
 
 
 def functions(read: Callable[..., tuple[Game, int]]) -> dict[str, Callable[..., Any]]:
-    """Return the functions that a user's statement may call, by name.
+    """Return the functions by name, which make NULL of NULL.
 
-    Args:
-        read: returns the rules, and the packed position that the arguments of a call mean.
+    `read` turns their arguments into the rules and a packed position.
     """
 
-    def board(*arguments: Any) -> str:
-        game, position = read(*arguments)
+    def board(argument: Any, *more: Any) -> str | None:
+        if argument is None:
+            return None
+        game, position = read(argument, *more)
         return game.board(position)
 
-    def canonical(*arguments: Any) -> int:
-        game, position = read(*arguments)
+    def canonical(argument: Any, *more: Any) -> int | None:
+        if argument is None:
+            return None
+        game, position = read(argument, *more)
         return int(game.canonical(np.array([position], dtype=np.int64))[0])
 
     return {"board": board, "canonical": canonical}

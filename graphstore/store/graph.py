@@ -1,4 +1,4 @@
-"""A solved graph back from its database, whole or in part."""
+"""Load the solved graph from a database, whole or in part."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -19,7 +19,7 @@ from graphstore.util.arrays import member
 
 
 def _read(columns: Iterable[Column[Any]]) -> Select[Any]:
-    """Return what reads columns of state, with numbers for NULL where they are integers."""
+    """Return a query of columns of state, with numbers for NULL in integers."""
     return select(
         *(
             func.coalesce(column, null_of(column)).label(column.name)
@@ -45,45 +45,33 @@ def load(connection: Connection, name: str, *, below: int | None = None) -> Game
         of_states = [of_states[0].where(by_state.in_(part)) for part in parts]
         of_edges = [of_edges[0].where(by_parent.in_(part)) for part in parts]
     states, edges = columns(connection, of_states), columns(connection, of_edges)
-    graph = _graph(name, states, edges)
-    graph.solution = Solution(
-        *(_narrow(schema.state.c[name], states[name], states["id"]) for name in Solution._fields)
-    )
-    return graph
-
-
-def _graph(name: str, states: dict[str, Any], edges: dict[str, Any]) -> GameGraph:
     ids = states["id"]
     if not ids.size:
         raise NotAStoreError("damaged: it has no states")
-    child = np.searchsorted(ids, edges["child"])
     astray = np.flatnonzero(~(member(edges["child"], ids) & member(edges["parent"], ids)))
     if astray.size:
         parent, move = edges["parent"][astray[0]], edges["move"][astray[0]]
         raise NotAStoreError(f"damaged: move {move} of state {parent} does not join two states")
 
-    outcome = np.where(states["ended"] != 0, states["value"], IN_PLAY)
+    def of_state(name: str) -> Any:
+        return _narrow(schema.state.c[name], states[name], ids)
+
+    outcome = np.where(states["ended"] != 0, of_state("value"), np.int8(IN_PLAY))
     offset = np.append(np.searchsorted(edges["parent"], ids), len(edges["parent"]))
-    return GameGraph(
+    move = _narrow(schema.edge.c.move, edges["move"], edges["parent"])
+    child = np.searchsorted(ids, edges["child"])
+    graph = GameGraph(
         name,
-        States(
-            ids,
-            _narrow(schema.state.c.ply, states["ply"], ids),
-            _narrow(schema.state.c.to_move, states["to_move"], ids),
-            _narrow(schema.state.c.value, outcome, ids),
-            states["orbit"],
-        ),
-        Edges(
-            offset.astype(np.int64),
-            _narrow(schema.edge.c.move, edges["move"], edges["parent"]),
-            child.astype(np.int32),
-        ),
+        States(ids, of_state("ply"), of_state("to_move"), outcome, states["orbit"]),
+        Edges(offset.astype(np.int64), move, child.astype(np.int32)),
         partial(_texts, ids, states["position"]),
     )
+    graph.solution = Solution(*map(of_state, Solution._fields))
+    return graph
 
 
 def _narrow(column: Column[Any], wide: Any, ids: Ints) -> Any:
-    """Return the cells of a column in its type, which they must fit."""
+    """Return the cells of a column in its own type; refuse what does not fit."""
     narrowed = wide.astype(schema.cell_type(column))
     wrong = np.flatnonzero((narrowed != wide) & (wide == wide))  # NaN is unlike itself
     if wrong.size:

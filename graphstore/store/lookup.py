@@ -48,7 +48,7 @@ _ROW = np.dtype([("id", np.int64), *((name, np.float64) for name in _TYPES)])  #
 
 
 def lookup(connection: Connection, states: Ints) -> Lookup:
-    """Return the values of many states, of which there may be some in the database."""
+    """Return the values of many states, some of which the database may lack."""
     keys, which = numbered(states)
     table = np.fromiter(_ROWS.rows(connection, keys.tolist()), _ROW)
     at = np.searchsorted(keys, table["id"])
@@ -63,12 +63,7 @@ def lookup(connection: Connection, states: Ints) -> Lookup:
 
 
 def ids_or_texts(positions: Many) -> Ints | list[str]:
-    """Return what is asked for as ids of states, int64[k], or as a list of texts.
-
-    Raises:
-        PositionError: it is neither, or some of both.
-        NotInStoreError: an integer that is too large for an id.
-    """
+    """Return positions as ids of states, int64[k], or as a list of texts."""
     if isinstance(positions, str | bytes) or not hasattr(positions, "__iter__"):
         raise PositionError(f"a list of positions is wanted, not one text, {shown(positions)}")
     if hasattr(positions, "dtype"):
@@ -99,23 +94,22 @@ def _masked(cells: NDArray[np.float64], mask: NDArray[np.bool_], dtype: np.dtype
         exact = cells.astype(dtype)
     wrong = exact != cells
     if wrong.any():
-        raise NotAStoreError(f"the database is damaged: {cells[wrong][0]:g} is no value of a state")
+        raise NotAStoreError(
+            f"the database is damaged: {cells[wrong][0]:g} is not a value of a state"
+        )
     return np.ma.MaskedArray(exact, mask)
-
-
-Asked: TypeAlias = str | int
 
 
 _VALUES = Keyed(state.c.id, *(state.c[name] for name in Values._fields))
 
 
 class Snapshot:
-    """One state of a database, for one thread, as long as the block lasts that lends it."""
+    """One state of a database, for one thread, until the end of the block that yields it."""
 
     def __init__(
         self,
         connection: Connection,
-        probe: Callable[[Connection, Asked], Probe],
+        probe: Callable[[Connection, str | int], Probe],
         lookup: Callable[[Connection, Many], Lookup],
     ) -> None:
         self._connection = connection
@@ -130,7 +124,7 @@ class Snapshot:
         self._ended = False
 
     def values(self, state: int) -> Values | None:
-        """Return what a state is worth, None if the database does not hold it.
+        """Return the values of a state, None if the database does not hold it.
 
         Raises:
             PositionTypeError: the id is not an integer.
@@ -144,7 +138,7 @@ class Snapshot:
         row = cursor.execute(self._one, (key,)).fetchone()
         return None if row is None else Values(*row)
 
-    def probe(self, position: Asked) -> Probe:
+    def probe(self, position: str | int) -> Probe:
         """Return what `graphstore.Store.probe` does."""
         self._checked()
         return self._probe(self._connection, position)
@@ -155,7 +149,7 @@ class Snapshot:
         return self._lookup(self._connection, positions)
 
     def end(self) -> None:
-        """Look no more up."""
+        """End it: further look-ups are refused."""
         self._ended = True
         self._cursor.close()
 

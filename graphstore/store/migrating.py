@@ -1,4 +1,4 @@
-"""The tables and views of a database, created or brought to the newest schema by alembic."""
+"""Alembic: create or upgrade the tables and views of a database."""
 
 import warnings
 from importlib.resources import files
@@ -10,11 +10,7 @@ from graphstore.errors import NotAStoreError
 
 
 def migrate(connection: Connection) -> None:
-    """Create or upgrade the tables and views of a database through alembic.
-
-    Raises:
-        NotAStoreError: what is in it is damaged.
-    """
+    """Create or upgrade the tables and views; raise NotAStoreError where they are damaged."""
     from alembic import command  # a third of a second to import: only writing needs it
     from alembic.config import Config
     from alembic.util import CommandError
@@ -31,7 +27,7 @@ def migrate(connection: Connection) -> None:
 
 
 def migrations() -> str:
-    """Return the folder of the alembic scripts: inside an installed package, else beside it."""
+    """Return the folder of alembic's scripts, in an installed package or beside it."""
     package = Path(str(files("graphstore")))
     inside = package / "migrations"
     return str(inside if inside.is_dir() else package.parent / "migrations")

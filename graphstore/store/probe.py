@@ -1,8 +1,4 @@
-"""Named questions about a solved game, asked over a connection to its database.
-
-Any orientation of a position is found: the rules turn it into its state, and its moves are given
-in the orientation that was asked.
-"""
+"""Probes: what a database says of a position in any orientation, and of its moves."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -140,12 +136,7 @@ _VALUES = slice(Probe._fields.index("value"), Probe._fields.index("lose_depth") 
 
 
 def read_position(connection: Connection, game: Game, position: str | int) -> int:
-    """Return the packed position that a text or a state id means.
-
-    Raises:
-        PositionError: the text is no position.
-        NotInStoreError: no state has that id.
-    """
+    """Return the packed position that a text or the id of a state means."""
     if isinstance(position, str):
         try:
             return game.read(position)
@@ -159,22 +150,12 @@ def read_position(connection: Connection, game: Game, position: str | int) -> in
 
 
 def states_by_id(connection: Connection, ids: Sequence[int]) -> dict[int, Probe]:
-    """Return the rows of the states that the database holds, by id, without moves."""
+    """Return the rows of those states that the database holds, by id, without moves."""
     return {row[0]: Probe(*row) for row in _BY_ID.rows(connection, ids)}
 
 
 def probe(connection: Connection, game: Game, position: int, *, extent: str = WHOLE) -> Probe:
-    """Return what the database says of a packed position.
-
-    Args:
-        connection: to the database.
-        game: its rules.
-        position: in any orientation.
-        extent: what is in the database; where it is a strategy, player 1 has only its moves.
-
-    Raises:
-        NotInStoreError: the database does not hold it.
-    """
+    """Return the probe of a packed position; in a strategy player 1 has only its moves."""
     here = np.array([position], dtype=np.int64)
     if game.outcomes(here)[0] == IN_PLAY:
         _, played, children = game.expand(here)
@@ -199,19 +180,14 @@ def probe(connection: Connection, game: Game, position: int, *, extent: str = WH
 
 
 def probe_as_stored(connection: Connection, position: str | int) -> Probe:
-    """Return what the database says of a state, without the rules: by id, or text as stored.
-
-    Raises:
-        NotInStoreError: the database has no such row.
-    """
-    row = None
+    """Return the probe of a state by its id or its text as stored, without the rules."""
+    stored: Probe | None = None
     if isinstance(position, str):
         with suppress(UnicodeEncodeError):  # of half a character, which SQLite cannot hold
-            row = connection.execute(_BY_TEXT, {"text": position}).first()
-    if row is not None:
-        stored: Probe | None = Probe(*row)
-    else:
-        stored = _by_id(connection, position) if _is_number(position) else None
+            rows = connection.execute(_BY_TEXT, {"text": position})
+            stored = next((Probe(*row) for row in rows), None)
+    if stored is None and _is_number(position):
+        stored = _by_id(connection, position)
     if stored is None:
         raise NotInStoreError(
             f"no stored state is written {shown(position)}; give --rules to read other spellings"
@@ -223,27 +199,19 @@ def probe_as_stored(connection: Connection, position: str | int) -> Probe:
 def line(
     probe: Callable[[str | int], Probe], position: str | int, *, most: int | None = None
 ) -> Line:
-    """Return a line of best play from a position to the end, or to a repetition.
-
-    Args:
-        probe: what looks a position up.
-        position: where the line begins.
-        most: how many moves will do.
-    """
-    moves: list[int] = []
+    """Return a line of best play to the end, to a repetition or of `most` moves."""
     probes = [probe(position)]
     met: set[int] = set()
-    while probes[-1].moves and probes[-1].state not in met and len(moves) != most:
+    while probes[-1].moves and probes[-1].state not in met and len(met) != most:
         met.add(probes[-1].state)
-        best = probes[-1].moves[0]
-        moves.append(best.move)
-        probes.append(probe(best.position))
-    repeats = probes[-1].state in met
-    return Line(tuple(moves), tuple(each.position for each in probes), tuple(probes), repeats)
+        probes.append(probe(probes[-1].moves[0].position))
+    moves = tuple(each.moves[0].move for each in probes[:-1])
+    positions = tuple(each.position for each in probes)
+    return Line(moves, positions, tuple(probes), probes[-1].state in met)
 
 
 def below(connection: Connection, start: int) -> Iterator[list[int]]:
-    """Yield the states that play from a state can reach, one wave of new ones at a time."""
+    """Yield the ids of the states that play from a state can reach, a wave at a time."""
     met = {start}
     wave = [start]
     while wave:
@@ -254,7 +222,7 @@ def below(connection: Connection, start: int) -> Iterator[list[int]]:
 
 
 def _caption(probe: Probe) -> str:
-    """Return what a position is worth, in words that need no rules."""
+    """Return what a position is worth in words, without the names of the players."""
     worth = WORDS[probe.value]
     if probe.ended:
         return f"over: {worth} for the player to move"
@@ -264,12 +232,12 @@ def _caption(probe: Probe) -> str:
 
 
 def _is_number(position: str | int) -> bool:
-    """Return whether a position can be the id of a state: as text, of 19 digits at most."""
+    """Return whether a position can be the id of a state; as text, of 19 digits at most."""
     return isinstance(position, int) or (position.isdecimal() and len(position) < 20)
 
 
 def _by_id(connection: Connection, state: str | int) -> Probe | None:
-    """Return the row of a state, None for want of one, however large the number."""
+    """Return the row of a state; None where there is none, however large the number."""
     number = int(state)
     return states_by_id(connection, [number]).get(number) if 0 <= number < 2**63 else None
 

@@ -1,4 +1,4 @@
-"""What every move is worth to the player who chooses it, as one table of arrays."""
+"""The view q_table as a structured array: what each move is worth to its player."""
 
 from itertools import chain, islice
 
@@ -30,11 +30,7 @@ _EDGES = select(edge.c.parent, edge.c.move, edge.c.child).order_by(edge.c.parent
 def whole(connection: Connection) -> NDArray[np.void]:
     """Return the moves of all states, `Q_TABLE`[m], by state, then by move.
 
-    Edges are read in the order of their key and joined here: SQLite's own join takes half as long
-    again.
-
-    Raises:
-        NotAStoreError: a move leads to no state.
+    They are joined here: SQLite's own join takes half as long again.
     """
     with streamed(connection, _STATES.order_by(state.c.id)) as rows:
         worth = np.fromiter(rows, _WORTH)  # None becomes NaN

@@ -1,7 +1,7 @@
-"""Run a user's SQL read-only, with limits on time and size; and the rows that it answers.
+"""Run a user's SQL read-only, with limits on time and size.
 
-SQLite looks at the time between two steps of its virtual machine, and not within one. So texts have
-a limit with which no step takes long.
+SQLite checks the time between steps of its virtual machine, so texts are limited to keep each step
+short.
 """
 
 import atexit
@@ -37,25 +37,21 @@ _PRAGMAS = {
     "page_count",
     "page_size",
     "quick_check",
+    "schema_version",  # must not be set
     "table_info",
     "table_list",
     "table_xinfo",
 }
-_VALUES = {"schema_version"}  # that may be read, and not set
 _STEPS = 1_000  # of SQLite's virtual machine between two chances to interrupt it
 _FEW = 4  # rows that SQLite is asked for at a time: they may be as long as LIMITS allows
 _PAGE = 4_096  # rows that other databases are asked for at a time, at most
 _FIRST = 1_000  # rows that are there before the first one is printed
 _BYTES = 1_000_000  # of the rows of a page, or of the first rows, about
 
-SECONDS: Final = 60
-"""That a statement of the command may take, unless it is told otherwise."""
-ROWS: Final = 10_000_000
-"""That an answer of the command may have, likewise."""
-MEMORY: Final = 4 << 30
-"""Bytes that DuckDB takes for tables and sorting, likewise."""
-LONGEST: Final = 100_000
-"""Bytes of a text; elsewhere than in SQLite also of a row."""
+SECONDS: Final = 60  # default limit of the command `sql`
+ROWS: Final = 10_000_000  # default limit of the command `sql`
+MEMORY: Final = 4 << 30  # bytes, default limit of DuckDB
+LONGEST: Final = 100_000  # bytes of a text, and of a row outside SQLite
 
 NOTHING: Final = "there is nothing to run; write a SELECT"
 SEVERAL: Final = "this is more than one statement; write one SELECT"
@@ -69,24 +65,17 @@ LIMITS: Final = {
     sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 200,
     sqlite3.SQLITE_LIMIT_SQL_LENGTH: 50_000,
 }
-"""Texts, rows and patterns so short that no one function fills the memory, or runs for long."""
+"""Texts, rows and patterns so short that no function fills the memory, or runs for long."""
 
 ERRORS = (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError, MemoryError)
-"""What the driver raises; two of them for characters and numbers that it cannot take or give."""
+"""The errors of the driver; ValueError and OverflowError for characters and numbers."""
 
 Function: TypeAlias = Callable[[Any], Any]
 Row: TypeAlias = tuple[Any, ...]
 
 
 class Statement(NamedTuple):
-    """A user's statement, and its limits.
-
-    Attributes:
-        text: in SQL.
-        parameters: what takes the place of ``?`` in order, or of ``:name`` by name.
-        seconds: that the database may work on it; None: as long as it takes.
-        rows: that the answer may have; None: any number.
-    """
+    """A user's statement and its limits; None: no limit."""
 
     text: str
     parameters: Sequence[Any] | Mapping[str, Any] = ()
@@ -95,19 +84,10 @@ class Statement(NamedTuple):
 
 
 class Answer:
-    """The rows of a statement: iterate once.
+    """The rows of a statement, to be iterated once; `columns` are their names.
 
-    The first rows are read at once, so that most of what fails does so before any row is printed.
-
-    Args:
-        columns: their names.
-        pages: the rows, some at a time.
-        close: closes the connection; it is called after the last row, an error, or `close`.
-        watch: of the statement.
-        rows: how many there may be; None: any number.
-
-    Attributes:
-        columns: their names.
+    The first rows are read at once, so that most errors come before any row is printed. The
+    connection is closed after the last row, an error, or `close`.
     """
 
     def __init__(
@@ -147,11 +127,11 @@ class Answer:
             self.close()
 
     def close(self) -> None:
-        """End it, and close the connection."""
+        """Close the connection."""
         self._pages.close()
 
     def __del__(self) -> None:
-        self.close()  # an answer that is not read to its end
+        self.close()
 
     def _page(self) -> list[Row]:
         pages = self._pages.value
@@ -166,11 +146,7 @@ class Answer:
 
 
 def paged(fetch: Callable[[int], list[Row]]) -> Iterator[list[Row]]:
-    """Yield rows in pages that are the larger the shorter the rows are.
-
-    Args:
-        fetch: returns so many rows at most, none at the end.
-    """
+    """Yield pages of rows, larger where rows are shorter; `fetch` returns at most so many."""
     size = 1
     while rows := fetch(size):
         longest = max(map(weight, rows))
@@ -181,10 +157,9 @@ def paged(fetch: Callable[[int], list[Row]]) -> Iterator[list[Row]]:
 
 
 class Watch:
-    """Looks at the time, and keeps what a callback raised: SQLite says only that one did.
+    """Measures the time between requests for rows, and keeps the error of a callback.
 
-    Args:
-        seconds: that statements may run for, without the time in which nobody asks for rows.
+    SQLite tells only that a callback raised an error.
     """
 
     def __init__(self, seconds: float | None = None) -> None:
@@ -195,16 +170,16 @@ class Watch:
         self._since: float | None = monotonic()
 
     def resume(self) -> None:
-        """Let the time go on."""
+        """Start the clock, if it was stopped."""
         if self._since is None:
             self._since = monotonic()
 
     def pause(self) -> None:
-        """Let it stand still."""
+        """Stop the clock."""
         self._spent, self._since = self._used(), None
 
     def look(self) -> bool:
-        """Return whether to end a statement, since its time is up; Python sees to signals here."""
+        """Return whether the time is up; as a callback, it lets Python handle signals."""
         left = self.left()
         if left is None or left > 0:
             return False
@@ -212,7 +187,7 @@ class Watch:
         return True
 
     def left(self) -> float | None:
-        """Return how many seconds are left; None: any number."""
+        """Return the seconds that are left; None: no limit."""
         if self._seconds is None:
             return None
         return self._seconds - self._used()
@@ -221,18 +196,14 @@ class Watch:
         return self._spent + (0 if self._since is None else monotonic() - self._since)
 
     def too_long(self) -> QueryError:
-        """Return what to raise when the time is up."""
+        """Return the error for the end of the time."""
         return QueryError(
             f"SQL: not done within {self._seconds:g} s; narrow it, or allow more: --seconds N "
             "(seconds=), --seconds 0 for ever"
         )
 
-    def watched(self, function: Function) -> Function:
-        """Return a function of one argument that leaves here what it raises; NULL makes NULL."""
-        return self.noted(lambda argument: None if argument is None else function(argument))
-
     def noted(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function that leaves here what it raises."""
+        """Return a function whose error is kept."""
 
         def guarded(*arguments: Any) -> Any:
             try:
@@ -244,7 +215,7 @@ class Watch:
         return guarded
 
     def cause(self, error: Exception) -> BaseException:
-        """Return what to raise for what the driver raised."""
+        """Return the error to raise for one of the driver's."""
         if isinstance(self.raised, GraphstoreError | KeyboardInterrupt):
             return self.raised
         if isinstance(error, MemoryError):
@@ -269,17 +240,7 @@ class Watch:
 def run(
     connection: sqlite3.Connection, statement: Statement, functions: Mapping[str, Function]
 ) -> Answer:
-    """Return the rows of one reading statement, and close the connection after the last.
-
-    Args:
-        connection: to the file.
-        statement: what the user typed.
-        functions: that it may call; see `guard`.
-
-    Raises:
-        QueryError: the SQL is wrong, or would do more than read, or the time is up; and, from the
-            answer, there are more rows.
-    """
+    """Return the rows of a statement, and close the connection after the last."""
     watch = Watch(statement.seconds)
     with closed_on_error(connection.close):
         try:
@@ -303,20 +264,14 @@ def _pages(cursor: sqlite3.Cursor, watch: Watch) -> Iterator[list[Row]]:
 
 
 def weight(row: Sequence[Any]) -> int:
-    """Return about how many bytes the cells of a row have."""
+    """Return about how many bytes a row has."""
     return sum(len(cell) if isinstance(cell, str | bytes) else 8 for cell in row)
 
 
 def guard(connection: sqlite3.Connection, functions: Mapping[str, Function], watch: Watch) -> None:
-    """Let a connection do no more than read from now on, and call these functions.
-
-    Args:
-        connection: it may be read-only already; then this is one more lock.
-        functions: of one argument, by name; NULL makes NULL.
-        watch: where what they raise is kept.
-    """
+    """Restrict a connection to reading, and to functions of one argument besides SQLite's own."""
     for name, function in functions.items():
-        connection.create_function(name, 1, watch.watched(function), deterministic=True)
+        connection.create_function(name, 1, watch.noted(function), deterministic=True)
     for name, strip in _TRIMS.items():
         connection.create_function(name, 2, watch.noted(_trimming(strip)), deterministic=True)
     for name in ("printf", "format"):
@@ -334,25 +289,23 @@ def guard(connection: sqlite3.Connection, functions: Mapping[str, Function], wat
 
 
 def _authorize(action: int, first: str | None, second: str | None) -> int:
-    if action in _ACTIONS and second != "load_extension":
-        return sqlite3.SQLITE_OK
-    if action == sqlite3.SQLITE_PRAGMA and str(first).lower() in _PRAGMAS:
-        return sqlite3.SQLITE_OK
-    if action == sqlite3.SQLITE_PRAGMA and str(first).lower() in _VALUES and second is None:
-        return sqlite3.SQLITE_OK
-    if action == sqlite3.SQLITE_UPDATE and first == "sqlite_master":
-        return sqlite3.SQLITE_OK  # asked for by json_each and its like; SQLite itself guards it
-    return sqlite3.SQLITE_DENY
+    if action == sqlite3.SQLITE_PRAGMA:
+        name = str(first).lower()
+        allowed = name in _PRAGMAS and (name != "schema_version" or second is None)
+    elif action == sqlite3.SQLITE_UPDATE:
+        allowed = first == "sqlite_master"  # for json_each and the like; SQLite itself guards it
+    else:
+        allowed = action in _ACTIONS and second != "load_extension"
+    return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
 
-# What SQLite does in one step, and would take minutes for.
-
+# Functions that SQLite runs in one step, which could take minutes, are replaced.
 _WIDE = re.compile(r"[1-9][0-9]{5}|[0-9]e\+")
 _TRIMS: Final = {"trim": str.strip, "ltrim": str.lstrip, "rtrim": str.rstrip}
 
 
 def _trimming(strip: Callable[[str, str], str]) -> Callable[[Any, Any], str | None]:
-    """Return SQLite's trim(text, characters), in one step of which it would compare them all."""
+    """Return SQLite's trim(text, characters), without its comparison of each pair."""
 
     def trimmed(text: Any, characters: Any) -> str | None:
         if text is None or characters is None:
@@ -363,7 +316,7 @@ def _trimming(strip: Callable[[str, str], str]) -> Callable[[Any, Any], str | No
 
 
 def _as_text(value: Any) -> str:
-    """Return a value as SQLite makes a text of it."""
+    """Return a value as SQLite converts it to text."""
     if isinstance(value, bytes):
         return value.decode(errors="replace")
     if not isinstance(value, float):
@@ -373,10 +326,10 @@ def _as_text(value: Any) -> str:
 
 
 def _printed(*arguments: Any) -> str | None:
-    """Return SQLite's printf(format, ...), which refuses widths that take it minutes."""
-    told = [_as_text(each) for each in arguments if each is not None]
-    many = "*" in "".join(told[:1])  # then widths may be among the arguments
-    if any(_WIDE.search(each) for each in (told if many else told[:1])):
+    """Return SQLite's printf(format, ...), but refuse widths that take minutes."""
+    texts = [_as_text(each) for each in arguments if each is not None]
+    many = "*" in "".join(texts[:1])  # then widths may be among the arguments
+    if any(_WIDE.search(each) for each in (texts if many else texts[:1])):
         raise QueryError("SQL: printf writes numbers and texts no wider than 99,999 characters")
     marks = ",".join("?" * len(arguments))
     (text,) = _own().execute(f"SELECT printf({marks})", arguments).fetchone()
@@ -385,7 +338,7 @@ def _printed(*arguments: Any) -> str | None:
 
 @cache
 def _own() -> sqlite3.Connection:
-    """Return a connection to nothing, whose functions are SQLite's."""
+    """Return an empty database, whose functions are SQLite's own."""
     connection = sqlite3.connect(":memory:", check_same_thread=False)
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
     atexit.register(connection.close)

@@ -1,4 +1,4 @@
-"""The database of a solved game, opened for reading; and its upgrade to a newer schema."""
+"""Open the database of a solved game for reading, or upgrade it to a newer schema."""
 
 import os
 import re
@@ -27,7 +27,7 @@ from graphstore.rules.game import Game, one_thread_at_a_time
 from graphstore.rules.notebook import facts, or_none
 from graphstore.store import probe as query
 from graphstore.store import schema
-from graphstore.store.backend import Place
+from graphstore.store.backend import UNCHANGED, Backend
 from graphstore.store.functions import functions, not_a_position
 from graphstore.store.lookup import Lookup, Many, Snapshot, ids_or_texts, lookup
 from graphstore.store.migrating import migrate
@@ -53,19 +53,24 @@ class Store:
     5478
     """
 
-    def __init__(self, place: Place, rules: Game | None = None) -> None:
-        self.place = place
+    def __init__(self, backend: Backend, rules: Game | None = None) -> None:
+        self.backend = backend
         self._rules = rules
         self._closed = False
         self._engine = self._own_engine()
         try:
-            with place.explained(), self._connection() as connection:
-                place.check_same(connection, None)
-                self.info: dict[str, Any] = _game_row(connection, place)
+            with backend.explained(), self._connection() as connection:
+                backend.check_same(connection, None)
+                rows = connection.execute(schema.game.select()).mappings().all()
+                if len(rows) != 1:
+                    raise NotAStoreError(
+                        f"{self.address} is damaged: its table game has {len(rows)} rows, not one"
+                    )
+                self.info: dict[str, Any] = dict(rows[0])
             if rules is not None:
                 one_thread_at_a_time(rules)
                 name, version = self.info["name"], self.info["rules"]
-                warn_of_other_rules(rules, place.address, name, version, hint="; verify tells more")
+                warn_of_other_rules(rules, self.address, name, version, hint="; verify tells more")
         except BaseException:
             self.close()
             raise
@@ -85,23 +90,23 @@ class Store:
             OlderStoreError, NewerStoreError: its schema is not this version's.
             MissingExtraError: psycopg is not installed.
         """
-        return cls.at(find_place(address).located(), rules=rules)
+        return cls.at(find_backend(address).located(), rules=rules)
 
     @classmethod
-    def at(cls, place: Place, *, rules: Game | None = None) -> "Store":
-        """Open the database at a place; see `open`."""
-        revision = place.revision()
+    def at(cls, backend: Backend, *, rules: Game | None = None) -> "Store":
+        """Open the game of a backend; see `open`."""
+        revision = backend.revision()
         if revision not in schema.REVISIONS:
-            raise _newer(place, revision)
+            raise _newer(backend, revision)
         if revision != schema.REVISIONS[-1]:
             raise OlderStoreError(
-                f"{place.address} has schema {revision}, this graphstore reads "
-                f"{schema.REVISIONS[-1]}; run: graphstore upgrade {place.address}"
+                f"{backend.address} has schema {revision}, this graphstore reads "
+                f"{schema.REVISIONS[-1]}; run: graphstore upgrade {backend.address}"
             )
         try:
-            return cls(place, rules)
-        except StoreReplacedError:  # between the two questions
-            return cls.at(place.located(), rules=rules)
+            return cls(backend, rules)
+        except StoreReplacedError:  # since its revision was read
+            return cls.at(backend.located(), rules=rules)
 
     def __enter__(self) -> "Store":
         return self
@@ -109,7 +114,7 @@ class Store:
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         self.close()
         if error is not None:
-            self.place.blame(error)
+            self.backend.blame(error)
 
     def __del__(self) -> None:
         self.close()
@@ -124,28 +129,28 @@ class Store:
 
     @or_none
     def _repr_html_(self) -> str:
-        told = ("states", "moves", "positions", "plies", "start", "value", "remoteness", "extent")
-        report = {name: self.info[name] for name in told if name in self.info}
+        names = ("states", "moves", "positions", "plies", "start", "value", "remoteness", "extent")
+        report = {name: self.info[name] for name in names if name in self.info}
         return facts(f"{self.info['name']}: {self.address}", report)
 
     def close(self) -> None:
-        """Close all connections; from now on each is closed after it was used."""
+        """Close all connections, those in use when they are given back."""
         self._closed = True
         self._engine.close()
 
     @property
     def address(self) -> str:
-        """Where it is, as `Store.open` takes it and messages say it."""
-        return self.place.address
+        """The address, as `Store.open` takes it and messages quote it."""
+        return self.backend.address
 
     @property
     def path(self) -> Path:
         """The file.
 
         Raises:
-            StoreError: it is in no file of its own, but in a PostgreSQL database.
+            StoreError: the game is in PostgreSQL.
         """
-        return self.place.path
+        return self.backend.path
 
     @property
     def game(self) -> Game:
@@ -159,7 +164,7 @@ class Store:
 
     @property
     def has_rules(self) -> bool:
-        """Whether the rules are known; if not, positions are found only as they are stored."""
+        """Whether the rules are known; if not, positions are found only as stored."""
         try:
             return self.game is not None
         except RulesMissingError:
@@ -169,7 +174,7 @@ class Store:
         """Return what the database says of a position, and all its moves, best first.
 
         Args:
-            position: as a person types it, in any orientation; or the id of a state.
+            position: a text in any orientation, or the id of a state.
 
         Raises:
             PositionError: it is not a position; the leaf says why.
@@ -179,7 +184,7 @@ class Store:
             return self._probe(connection, position)
 
     def get(self, position: str | int) -> query.Probe | None:
-        """Return what `probe` does, or None where that raises for want of such a position."""
+        """Return `probe` of a position, or None where there is no such position."""
         position = arguments.position("position", position)
         try:
             return self.probe(position)
@@ -193,7 +198,7 @@ class Store:
             positions: texts in any orientation, or ids of states: a list, an array, a column.
 
         Raises:
-            PositionError: a text is no position, or there are other things among them.
+            PositionError: a text is not a position, or the list is neither all texts nor all ids.
             NotInStoreError: an integer is too large for an id; others are masked if missing.
         """
         with self.connect() as connection:
@@ -201,7 +206,7 @@ class Store:
 
     @contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
-        """Lend look-ups in one state of the database: for one thread, and many look-ups.
+        """Yield look-ups in one state of the database, for one thread and many look-ups.
 
         >>> import tempfile, graphstore
         >>> path = tempfile.mkdtemp() + "/tictactoe.db"
@@ -246,8 +251,8 @@ class Store:
         ``pandas.DataFrame(table)`` makes a data frame of it.
 
         Args:
-            position: as for `probe`: its moves alone, in the orientation asked. By default those
-                of all states, by state and then by move.
+            position: as for `probe`: only its moves, in its orientation. By default the moves of
+                all states, by state and then by move.
 
         Raises:
             PositionError, NotInStoreError: see `probe`.
@@ -277,7 +282,7 @@ class Store:
 
         Args:
             position: as for `probe`.
-            most: how many moves will do.
+            most: moves of the line, at most.
 
         Raises:
             PositionError, NotInStoreError: see `probe`.
@@ -293,44 +298,37 @@ class Store:
         seconds: float | None = None,
         rows: int | None = None,
     ) -> Answer:
-        """Return the rows of one reading statement; it may call board(id) and canonical(text).
+        """Return the rows of one read-only statement; it may call board(id) and canonical(text).
 
         Args:
             statement: in SQL.
-            parameters: what takes the place of ``?`` in order, or of ``:name`` by name.
-            seconds: that the database may work on it; None: as long as it takes.
-            rows: that the answer may have; None: any number.
+            parameters: values for ``?`` in order, or for ``:name`` by name.
+            seconds: that the database may work; None: no limit.
+            rows: that the answer may have; None: no limit.
 
         Raises:
-            QueryError: the SQL is wrong, would do more than read, or comes to a limit.
+            QueryError: the SQL is wrong, would do more than read, or reaches a limit.
         """
-        asked = Statement(
-            statement,
-            parameters,
-            arguments.seconds("seconds", seconds),
-            arguments.limit("rows", rows),
-        )
-        with self.place.explained():
-            return self.place.sql(asked, self.functions(), self.info["digest"])
+        limits = arguments.seconds("seconds", seconds), arguments.limit("rows", rows)
+        with self.backend.explained():
+            asked = Statement(statement, parameters, *limits)
+            return self.backend.sql(asked, self.functions(), self.info["digest"])
 
     def graph(self, *, below: str | int | None = None) -> "GameGraph":
-        """Return the solved graph, whole or what play from one position can reach.
+        """Return the solved graph, whole or only what play from one position can reach.
 
         The ply of a state is its distance from the game's start, not from `below`.
         """
         from graphstore.store.graph import load
 
-        start = None
-        if below is not None:
-            start = self.probe(arguments.position("below", below)).state
+        start = None if below is None else self.probe(arguments.position("below", below)).state
         with self.connect() as connection:
             return load(connection, self.info["name"], below=start)
 
     def census(self) -> list[dict[str, Any]]:
         """Return the rows of the view census: counts of states and positions by ply."""
         with self.connect() as connection:
-            rows = connection.execute(schema.VIEWS["census"]).mappings()
-            return [dict(row) for row in rows]
+            return [dict(row) for row in connection.execute(schema.VIEWS["census"]).mappings()]
 
     def functions(self) -> dict[str, Callable[[Any], Any]]:
         """Return the SQL functions that a user's statement may call, by name."""
@@ -345,24 +343,24 @@ class Store:
 
     @contextmanager
     def connect(self) -> Iterator[Connection]:
-        """Lend a read-only connection; database errors come out as one clear line.
+        """Yield a read-only connection; database errors become a StoreError of one line.
 
-        In PostgreSQL the block is one transaction, which sees one state of the game throughout.
+        In PostgreSQL the block is one transaction, which sees one state of the game.
 
         Raises:
-            StoreError: the place holds another game by now, or cannot be read.
+            StoreError: the game was replaced by another, or cannot be read.
         """
-        with self.place.explained(), self._connection() as connection:
-            self.place.check_same(connection, self.info["digest"])
+        with self.backend.explained(), self._connection() as connection:
+            self.backend.check_same(connection, self.info["digest"])
             try:
                 yield connection
             except Exception as error:
-                self.place.blame(error)
+                self.backend.blame(error)
                 raise
 
     @contextmanager
     def _connection(self) -> Iterator[Connection]:
-        if not self._engine.ours:  # this process was forked, and leaves them to its parent
+        if not self._engine.ours:  # but the parent process's
             self._engine.close()
             self._engine = self._own_engine()
         connection = self._engine.value.connect()
@@ -376,7 +374,7 @@ class Store:
             yield connection
 
     def _own_engine(self) -> Owned[Engine]:
-        engine = self.place.engine()
+        engine = self.backend.engine()
         return Owned(engine, engine.dispose, _OF_PARENT)
 
 
@@ -384,43 +382,31 @@ _OF_PARENT = StoreError("this connection is the parent process's")
 
 
 def upgrade(address: str | os.PathLike[str]) -> str:
-    """Bring a database to the newest schema, in place and in one transaction.
+    """Upgrade a database to the newest schema, in one transaction; return its old revision.
 
-    A write that another program was killed in is rolled back first.
-
-    Returns:
-        The revision that it had before.
+    What a killed program left half written is rolled back first.
 
     Raises:
         NotAStoreError, NewerStoreError: it cannot be upgraded.
     """
-    place = find_place(address).located()
-    with place.explained("nothing was changed"), place.upgrading() as connection:
-        before = place.revision()
+    backend = find_backend(address).located()
+    with backend.explained(UNCHANGED), backend.upgrading() as connection:
+        before = backend.revision()
         if before not in schema.REVISIONS:
-            raise _newer(place, before)
+            raise _newer(backend, before)
         if before != schema.REVISIONS[-1]:
             try:
                 migrate(connection)
-            except NotAStoreError as error:  # of what is in it, not of which place it is
-                raise NotAStoreError(f"{place.address} is {error}; nothing was changed") from error
+            except NotAStoreError as error:
+                raise NotAStoreError(f"{backend.address} is {error}; {UNCHANGED}") from error
     return before
 
 
 _ALMOST = re.compile(r"postgres(ql)?:|(host|hostaddr|port|user|password|dbname|service) *=")
 
 
-def find_place(address: str | os.PathLike[str], name: str = "address") -> Place:
-    """Return the place that an address means.
-
-    Args:
-        address: a file, ``sqlite:///FILE``, or ``postgresql://USER@HOST/DATABASE``.
-        name: what the argument is called, for the error if it is not an address.
-
-    Raises:
-        StoreError: an address of another kind, or that cannot be read.
-        MissingExtraError: a PostgreSQL address, and psycopg is not installed.
-    """
+def find_backend(address: str | os.PathLike[str], name: str = "address") -> Backend:
+    """Return the backend that an address means; `name` is that of the argument, for errors."""
     text = arguments.path(name, address)
     scheme, colon, rest = text.partition("://")
     scheme = scheme.lower()
@@ -448,17 +434,8 @@ def find_place(address: str | os.PathLike[str], name: str = "address") -> Place:
     )
 
 
-def _newer(place: Place, revision: str) -> NewerStoreError:
+def _newer(backend: Backend, revision: str) -> NewerStoreError:
     return NewerStoreError(
-        f"{place.address} was written by a newer graphstore (schema {revision}, this one knows up "
-        f"to {schema.REVISIONS[-1]}); upgrade graphstore"
+        f"{backend.address} was written by a newer graphstore (schema {revision}, this one knows "
+        f"up to {schema.REVISIONS[-1]}); upgrade graphstore"
     )
-
-
-def _game_row(connection: Connection, place: Place) -> dict[str, Any]:
-    rows = connection.execute(schema.game.select()).mappings().all()
-    if len(rows) != 1:
-        raise NotAStoreError(
-            f"{place.address} is damaged: its table game has {len(rows)} rows, not one"
-        )
-    return dict(rows[0])

@@ -1,4 +1,4 @@
-"""SQL text as tokens, by the rules of the database that reads it."""
+"""SQL text as tokens, in the dialect of SQLite, PostgreSQL or DuckDB."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,24 +35,14 @@ _TOKENS: Final = {
 
 
 class Token(NamedTuple):
-    """A piece of SQL.
+    """A piece of SQL."""
 
-    Attributes:
-        kind: "space", which comments are, too; "quoted", a text or a name; "word", also a number;
-            "mark", of a parameter, ``?`` or ``:name``; or "sign".
-        text: as it is written.
-    """
-
-    kind: str
+    kind: str  # space (or a comment), quoted, word (or a number), mark (of a parameter) or sign
     text: str
 
 
 def tokens(sql: str, dialect: str) -> Iterator[Token]:
-    """Yield the tokens of a text, which are all of it; what is not closed reaches to its end.
-
-    Args:
-        sql: one statement, or a part of one.
-        dialect: sqlite, postgresql or duckdb.
+    """Yield the tokens of a text, which are all of it; an open quote reaches to its end.
 
     >>> [token.text for token in tokens("id=$$)$$ /* /* */ ) */", "postgresql")]
     ['id', '=', '$$)$$', ' ', '/* /* */ ) */']
@@ -67,7 +57,7 @@ def tokens(sql: str, dialect: str) -> Iterator[Token]:
 
 
 def is_empty(sql: str, dialect: str) -> bool:
-    """Return whether a text has nothing to run: only comments, say."""
+    """Return whether a text has nothing to run, such as only comments."""
     return all(token.kind == "space" or token.text == ";" for token in tokens(sql, dialect))
 
 
@@ -84,9 +74,9 @@ def closes_too_much(sql: str, dialect: str) -> bool:
 def numbered(
     statement: str, parameters: Sequence[Any] | Mapping[str, Any], dialect: str
 ) -> tuple[str, list[Any] | None]:
-    """Return a statement with ``$1`` for each ``?`` or ``:name``, and what to bind.
+    """Return a statement with ``$1`` for each ``?`` or ``:name``, and the values to bind.
 
-    Without parameters nothing is changed.
+    Without parameters the statement stays.
 
     >>> numbered("SELECT ':x', ply::text FROM state WHERE ply = :x", {"x": 1}, "postgresql")
     ("SELECT ':x', ply::text FROM state WHERE ply = $1", [1])
@@ -94,7 +84,7 @@ def numbered(
     if not parameters:
         return statement, None
     named = isinstance(parameters, Mapping)
-    numbers: dict[Any, int] = {}  # by name or place of a parameter
+    numbers: dict[Any, int] = {}  # by name or index of a parameter
     typed = []
     for kind, text in tokens(statement, dialect):
         if kind == "mark" and named == (text != "?"):
@@ -110,7 +100,7 @@ def numbered(
 
 
 def _end_of_comment(sql: str, at: int) -> int:
-    """Return where a comment ends whose beginning ends at a place."""
+    """Return the end of a comment whose opening ends at an offset."""
     depth = 1
     for found in re.compile(r"/\*|\*/").finditer(sql, at):
         depth += 1 if found[0] == "/*" else -1

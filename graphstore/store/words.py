@@ -7,7 +7,7 @@ from graphstore.store.probe import Move, Probe
 
 
 def move_in_words(move: Move, *, bound: bool = False) -> str:
-    """Return what a move is worth to the player who makes it, in words; `bound` as `in_words`."""
+    """Return what a move is worth to its player, in words; `bound` as in `in_words`."""
     if move.value == rules.LOSS:
         if not move.win_depth:
             return "wins at once"
@@ -22,10 +22,7 @@ def move_in_words(move: Move, *, bound: bool = False) -> str:
 def in_words(game: Game | None, probe: Probe, *, bound: bool = False) -> str:
     """Return what a position is worth, in words.
 
-    Args:
-        game: the rules, if they are known.
-        probe: the position.
-        bound: whether depths are bounds, as they are under a strategy.
+    `game` names the players; with `bound` the depths are bounds, as they are under a strategy.
     """
     if probe.to_move is None:
         mover, other = "the player to move", "the other player"

@@ -30,7 +30,7 @@ from graphstore.solver.columns import Worth
 from graphstore.store.arrow import pyarrow
 from graphstore.store.columns import SolvedGraph
 from graphstore.store.folder.layout import draft_of, write_rows
-from graphstore.store.store import find_place
+from graphstore.store.store import find_backend
 
 GAMES = ("connect(4,4)", "connect(4,5)", "connect(6,3)", "connect(5,4)")
 LARGE = "connect(6,4)"
@@ -229,7 +229,7 @@ def piece_memory(task: Figures, folder: str) -> Figures:
         )
     laps.lap("files")
     since = time.perf_counter()
-    save(game.name, find_place(file), lambda _: SolvedGraph(game, graph))
+    save(game.name, find_backend(file), lambda _: SolvedGraph(game, graph))
     return {
         **laps.seconds,
         "sqlite": round(time.perf_counter() - since, 3),

@@ -90,7 +90,7 @@ def test_a_folder_in_a_database_is_the_game_that_was_built(folder, place, tictac
         assert report._asdict().items() >= {
             (name, other.info["name" if name == "game" else name]) for name in same
         }
-        assert store.info["built_with"] == f"{BUILT_WITH}, {store.place.product}"
+        assert store.info["built_with"] == f"{BUILT_WITH}, {store.backend.product}"
         assert store.info["built_at"] >= Folder.open(folder).info["built_at"]
         assert store.info["build_seconds"] > Folder.open(folder).info["build_seconds"]
     assert (report.file, [*report.seconds]) == (
@@ -209,7 +209,7 @@ def test_whatever_bit_is_another_one_the_rows_are_the_same_or_refused(spoilt_fol
 
 def test_a_folder_that_is_none_or_not_finished_says_so(tmp_path, run, folder):
     assert "there is no folder" in error_line(run("load", tmp_path / "none"))
-    assert "is no game in parts" in error_line(run("load", tmp_path))
+    assert "is not a game in parts" in error_line(run("load", tmp_path))
     (tmp_path / ".unfinished.building").mkdir()
     assert "is not finished" in error_line(run("load", tmp_path / "unfinished"))
     damaged = shutil.copytree(folder, tmp_path / "damaged")

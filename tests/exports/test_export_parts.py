@@ -136,12 +136,12 @@ CLOSED = {
 
 def test_what_is_in_quotes_or_comments_of_the_database_is_no_bracket(store):
     everything = part_of(store, where="ply >= 0")
-    for condition in QUOTED[store.place.dialect]:
+    for condition in QUOTED[store.backend.dialect]:
         assert part_of(store, where=condition) == everything, condition
 
 
 def test_what_only_another_database_would_quote_is_a_bracket(store):
-    for condition in CLOSED[store.place.dialect]:
+    for condition in CLOSED[store.backend.dialect]:
         with pytest.raises(QueryError, match=r"a [)] too many"):
             part_of(store, where=condition)
 

@@ -403,8 +403,9 @@ FROM (SELECT range AS r FROM range(4000000) ORDER BY hash(range) LIMIT 1 OFFSET 
 @pytest.mark.parametrize("stop", ["time", signal.SIGINT, signal.SIGTERM])
 def test_a_function_that_does_not_stop_ends_with_the_command(folder, tmp_path, stop):
     code = (
-        "import graphstore.cli.main; from graphstore.building.parts import alone, duck;"
-        "alone.PATIENCE_S = 0.3; duck.MEMORY = 48 << 20; graphstore.cli.main.main()"
+        "import graphstore.cli.main; from graphstore.util import own_process;"
+        "from graphstore.store.folder import sql; own_process.PATIENCE_S = 0.3;"
+        "sql.MEMORY = 48 << 20; graphstore.cli.main.main()"
     )
     seconds = "2" if stop == "time" else "0"
     process = subprocess.Popen(
@@ -479,13 +480,13 @@ def spoil_game(folder):
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (cut, "part-0000.parquet is damaged: .*; build it anew"),
-        (empty, "parquet is damaged: .*; build it anew"),
+        (cut, "part-0000.parquet is damaged: .*; rebuild the folder"),
+        (empty, "parquet is damaged: .*; rebuild the folder"),
         (remove, r"its files have \d+ states, not 765"),
         (remove_all, "its files have 0 moves, not 2,270"),
         (swap, "is damaged: its columns are not those of state"),
         (spoil_game, "game.json is damaged"),
-        (instead(Path.mkdir), "parquet is damaged: it is not a file; build it anew"),
+        (instead(Path.mkdir), "parquet is damaged: it is not a file; rebuild the folder"),
         (instead(os.mkfifo), "it is not a file"),
         (instead(lambda file: file.symlink_to("nowhere")), "it is not a file"),
     ],
@@ -502,13 +503,13 @@ def test_a_file_that_is_damaged_within_is_one_line(spoilt):
     content = bytearray(file.read_bytes())
     content[100:2000] = bytes(1900)
     file.write_bytes(content)
-    with pytest.raises(StoreError, match="damaged; build it anew") as caught:
+    with pytest.raises(StoreError, match="damaged; rebuild the folder") as caught:
         list(spoilt.sql("SELECT * FROM state"))
     assert "\n" not in str(caught.value)
 
 
 def test_a_folder_that_is_not_one_of_parts_is_one_line(tmp_path):
-    assert "no game in parts" in error_line(graphstore("sql", tmp_path, "SELECT 1"))
+    assert "not a game in parts" in error_line(graphstore("sql", tmp_path, "SELECT 1"))
     with pytest.raises(StoreMissingError):
         Folder.open(tmp_path / "none")
 

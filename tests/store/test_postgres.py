@@ -111,7 +111,7 @@ def test_an_export_has_the_same_bytes(asked, tictactoe_db, tmp_path, file_format
     tables = ["state", "edge", "q_table", "best_move", "census"]
     for table in tables if file_format in ("csv", "jsonl") else [None]:
         texts = []
-        for address in (tictactoe_db, asked.place.address):
+        for address in (tictactoe_db, asked.backend.address):
             target = tmp_path / f"{len(texts)}-{table}.{file_format}"
             with Store.open(address) as store:
                 export(store, target, file_format, table=table, **part)
@@ -470,8 +470,8 @@ def test_parameters_are_bound_but_not_in_texts_and_casts(asked):
     [
         ("postgresql://me:secret@127.0.0.1:1/games", "onnection refused"),
         ("postgresql://me:secret@/games?host=/nowhere&password=secret", "No such file"),
-        ("postgresql://me:secret@[host/games", "no address that libpq reads"),
-        ("postgresql://me:secret@host/games?secret=secret", "no address that libpq reads"),
+        ("postgresql://me:secret@[host/games", "not an address that libpq reads"),
+        ("postgresql://me:secret@host/games?secret=secret", "not an address that libpq reads"),
         ("postgresql://me:secret@127.0.0.1:1/games?schema=" + "x" * 64, "1 to 63 bytes"),
         ("postgresql://me:secret@127.0.0.1:1/games?schema=", "1 to 63 bytes"),
         ("postgresql://me:secret@127.0.0.1:1/games?schema=$user", "cannot be called"),

@@ -61,7 +61,7 @@ def verify(
         note, skipped = findings.note, findings.skipped
         if sample is None:
             progress(f"verify {Check.STRUCTURE}", 0, None)
-            damage = list(store.place.integrity())
+            damage = list(store.backend.integrity())
             of_file = (
                 Problem("file", store.address, "integrity_check", line, "ok") for line in damage
             )

@@ -1,4 +1,4 @@
-"""The folder of Parquet files that a game in parts is: `state/` and `edge/`, by wave and part."""
+"""A game in parts: a folder of Parquet files, `state/` and `edge/`, by wave and part."""
 
 import json
 import os
@@ -16,12 +16,7 @@ from graphstore.util import arguments
 
 
 class Folder:
-    """A game in parts that is complete.
-
-    Attributes:
-        path: the folder.
-        contents: what it is.
-    """
+    """A game in parts that is complete, at `path`."""
 
     def __init__(self, path: Path, contents: Contents) -> None:
         self.path = path
@@ -36,31 +31,31 @@ class Folder:
 
         Raises:
             StoreMissingError: there is no such folder.
-            StoreError: the build has not come to its end.
-            NotAStoreError: it holds something else, or its list of contents is damaged.
+            StoreError: it is not finished.
+            NotAStoreError: it holds something else, or game.json is damaged.
             NewerStoreError: a newer graphstore made it.
         """
-        place = Path(arguments.path("path", path))
-        if not place.is_dir():
-            if draft_of(place).is_dir():
+        folder = Path(arguments.path("path", path))
+        if not folder.is_dir():
+            if draft_of(folder).is_dir():
                 raise StoreError(
-                    f"{place} is not finished; give the command that began it again to go on"
+                    f"{folder} is not finished; give the command that began it again to go on"
                 )
-            raise StoreMissingError(f"there is no folder {place}")
-        file = place / MANIFEST
+            raise StoreMissingError(f"there is no folder {folder}")
+        file = folder / MANIFEST
         try:
             there, regular = file.exists(), file.is_file()
             text = file.read_bytes() if regular else b""
         except OSError as error:
-            raise StoreError(f"{place} cannot be read: {error.strerror}") from error
+            raise StoreError(f"{folder} cannot be read: {error.strerror}") from error
         if not there:
-            raise NotAStoreError(f"{place} is no game in parts: it has no {MANIFEST}")
+            raise NotAStoreError(f"{folder} is not a game in parts: it has no {MANIFEST}")
         if not regular:
-            raise NotAStoreError(f"{file} is no file; build it anew")
+            raise NotAStoreError(f"{file} is not a regular file; rebuild the folder")
         try:
             found = json.loads(text)
             if int(found["format"]) > FORMAT:
-                raise NewerStoreError(f"{place} is from a newer graphstore; upgrade the program")
+                raise NewerStoreError(f"{folder} is from a newer graphstore; upgrade the program")
             if found.pop("check") != of_json(found):
                 raise ValueError("it is not what was written")
             contents = Contents(
@@ -70,8 +65,8 @@ class Folder:
                 dict(found["took"]),
             )
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
-            raise NotAStoreError(f"{file} is damaged; build it anew") from error
-        return cls(place, contents)
+            raise NotAStoreError(f"{file} is damaged; rebuild the folder") from error
+        return cls(folder, contents)
 
     @property
     def info(self) -> dict[str, Any]:
@@ -93,35 +88,30 @@ class Folder:
         rows: int | None = None,
         memory: int | None = None,
     ) -> Answer:
-        """Return the rows of one reading statement; it may call board(id) and canonical(text).
+        """Return the rows of one read-only statement; it may call board(id) and canonical(text).
 
-        When the time is up or Ctrl-C comes, this waits for DuckDB to leave the function that it is
-        in, which for a text of many megabytes may take minutes; and DuckDB does not count the
-        memory that a function takes. The command `graphstore sql` bounds its process, and ends it.
+        When the time is up, or at Ctrl-C, this waits for the function that DuckDB is in: minutes
+        for a text of many megabytes. DuckDB does not count the memory that a function takes. The
+        command `graphstore sql` limits and ends its own process.
 
         Args:
-            statement: in DuckDB's SQL, over state, edge, game and digest and the views.
-            parameters: what takes the place of ``?`` in order, or of ``:name`` by name.
+            statement: DuckDB's SQL over state, edge, game, digest and the views.
+            parameters: values for ``?`` in order, or for ``:name`` by name.
             rules: of a game that is not built in.
-            seconds: that DuckDB may work on it; None: as long as it takes.
-            rows: that the answer may have; None: any number.
-            memory: bytes that DuckDB may take for tables and sorting; None: half of the machine's,
-                or 4 GB if that is less.
+            seconds: that DuckDB may work; None: no limit.
+            rows: that the answer may have; None: no limit.
+            memory: bytes for tables and sorting; None: half of the machine's, at most 4 GB.
 
         Raises:
-            QueryError: the SQL is wrong, would do more than read, or comes to a limit.
+            QueryError: the SQL is wrong, would do more than read, or reaches a limit.
             NotAStoreError: files are missing or damaged.
             MissingExtraError: DuckDB or pyarrow is not installed.
         """
         from graphstore.store.folder.sql import run
 
-        asked = Statement(
-            statement,
-            parameters,
-            arguments.seconds("seconds", seconds),
-            arguments.limit("rows", rows),
-        )
+        limits = arguments.seconds("seconds", seconds), arguments.limit("rows", rows)
         memory = arguments.limit("memory", memory)
+        asked = Statement(statement, parameters, *limits)
         return run(self.path, self.contents, asked, rules=rules, memory=memory)
 
     def files(self, table: str) -> list[Path]:

@@ -15,7 +15,7 @@ from graphstore.util.files import put
 
 FORMAT: Final = 1
 ROW_GROUP: Final = 65_536
-"""How many rows are compressed together, at most: who needs some ids reads no more than so many."""
+"""Rows that are compressed together, at most: a look-up of some ids reads no more at a time."""
 
 MANIFEST: Final = "game.json"
 WORK: Final = "work"
@@ -25,16 +25,14 @@ TABLES: Final = schema.STORED
 
 
 class Contents(NamedTuple):
-    """What a game in parts is, but for its rows.
+    """The contents of a folder without the rows.
 
     Attributes:
         info: the row of the table game.
-        digests: of the columns of state and edge, as `graphstore.store.digests` has them; none in a
-            folder that was made only to be loaded.
+        digests: of the columns of state and edge; none in a folder that was made to be loaded.
         below: the positions from which it was built; none: the starts of the game.
-        took: what exploring and solving it took: how many ``steps``, how many ``messages`` between
-            blocks and their ``bytes``, the ``seconds`` of all steps together, and ``peak_bytes``,
-            the most memory that one of the processes had.
+        took: ``steps`` of exploring and solving, ``messages`` between blocks and their ``bytes``,
+            ``seconds`` of all steps, and ``peak_bytes`` of the largest process.
     """
 
     info: dict[str, Any]
@@ -44,18 +42,17 @@ class Contents(NamedTuple):
 
 
 def is_folder(path: str | os.PathLike[str]) -> bool:
-    """Return whether a game in parts is, or is being made, at a path."""
+    """Return whether a path has a game in parts, finished or not."""
     return (Path(path) / MANIFEST).is_file() or draft_of(Path(path)).is_dir()
 
 
 def draft_of(path: Path) -> Path:
-    """Return where a folder is built, until it takes its name."""
-    place = path.absolute()
-    return place.parent / f".{place.name}{BUILDING}"
+    """Return where a folder is built before it is renamed."""
+    return path.absolute().with_name(f".{path.absolute().name}{BUILDING}")
 
 
 def file_of(path: Path, table: str, wave: int, part: int) -> Path:
-    """Return where the rows of a block are."""
+    """Return the file of a block."""
     return path / table / f"wave-{wave:04}" / f"part-{part:04}.parquet"
 
 
@@ -65,27 +62,20 @@ def files_of(path: Path, table: str) -> list[Path]:
 
 
 def write_manifest(path: Path, contents: Contents) -> None:
-    """Say what is in a folder, which is complete from now on."""
-    info, digests, below, took = contents
-    said: dict[str, Any] = {
+    """Write game.json, which makes a folder complete."""
+    manifest: dict[str, Any] = {
         "format": FORMAT,
-        "game": info,
-        "below": list(below),
-        "took": took,
-        "digests": digests,
+        "game": contents.info,
+        "below": list(contents.below),
+        "took": contents.took,
+        "digests": contents.digests,
     }
-    said["check"] = of_json(said)
-    put(path / MANIFEST, lambda file: file.write(json.dumps(said, indent=1).encode()))
+    manifest["check"] = of_json(manifest)
+    put(path / MANIFEST, lambda file: file.write(json.dumps(manifest, indent=1).encode()))
 
 
 def write_rows(path: Path, table: str, chunks: Iterable[Mapping[str, Column]]) -> None:
-    """Write the rows of a block, a row group a chunk, which has no more than `ROW_GROUP` rows.
-
-    Args:
-        path: where; it is there as a whole, or not at all.
-        table: state or edge.
-        chunks: columns as in `graphstore.store.columns`, by name.
-    """
+    """Write the file of a block, all or nothing: a row group a chunk, of `ROW_GROUP` at most."""
     types = arrow.types_of(TABLES[table])
     pa = arrow.pyarrow()
 

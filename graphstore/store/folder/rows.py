@@ -1,8 +1,7 @@
-"""The rows of a folder of parts in the order of their key, whatever the number of its files.
+"""The rows of a folder in the order of their key, merged from its files.
 
-Every file is in order, and no key is in two of them: so this is a merge. Of each file some rows
-are held, at least enough that the others can go on, and what is below the first key that may not
-be known yet is put in order and yielded.
+Each file is in order, and no key is in two of them. Some rows of each file are held in memory;
+those below the first key that may be unread are sorted and yielded.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,30 +20,19 @@ from graphstore.store.folder.layout import ROW_GROUP, TABLES, files_of
 
 PRIMARY: Final = {"state": ("id",), "edge": ("parent", "move")}
 """The key of each table; files are merged by its first column, whose cells are in one file each."""
-
-MEMORY: Final = 1 << 30
-"""Bytes that are held, by default."""
-
-_MOST = 250_000  # rows yielded at once: more are put in order no faster
+MEMORY: Final = 1 << 30  # bytes that are held, by default
+_MOST = 250_000  # rows yielded at once: more are not sorted faster
 _FEWEST = 1_000  # rows held of a file: with fewer it would be opened too often
 _LAST = np.iinfo(np.int64).max
 
 
 def rows_in(files: Sequence[Path], table: str) -> int:
-    """Return how many rows files have, as the ends of the files say.
-
-    Raises:
-        NotAStoreError: one of them cannot be read, or is of something else.
-    """
+    """Return how many rows files have, as their footers say."""
     return sum(_Run(file, table).rows for file in files)
 
 
 def check_rows(path: Path, table: str, wanted: int) -> list[Path]:
-    """Return the files of a table.
-
-    Raises:
-        NotAStoreError: see `rows_in`; or they do not have so many rows.
-    """
+    """Return the files of a table, which must have so many rows."""
     files = files_of(path, table)
     found, what = rows_in(files, table), {"state": "states", "edge": "moves"}[table]
     if found != wanted:
@@ -53,11 +41,7 @@ def check_rows(path: Path, table: str, wanted: int) -> list[Path]:
 
 
 def chunks(file: Path, table: str) -> Iterator[Chunk]:
-    """Yield (rows done, all, columns of the next ones) of one file, in its order.
-
-    Raises:
-        NotAStoreError: it cannot be read.
-    """
+    """Yield (rows done, all, columns of the next ones) of one file, in its order."""
     run, done = _Run(file, table), 0
     while run.left:
         rows = run.read(_MOST)
@@ -68,16 +52,8 @@ def chunks(file: Path, table: str) -> Iterator[Chunk]:
 def ordered(files: Sequence[Path], table: str, *, memory: int = MEMORY) -> Iterator[Chunk]:
     """Yield (rows done, all, columns of the next ones) of all files in the order of the key.
 
-    The key of a state is its id, that of an edge parent and move, as in `graphstore.store.columns`.
-
-    Args:
-        files: those of one table of a folder, each in order.
-        table: state or edge.
-        memory: bytes to hold, about. Where a row group of each file is more than half of that, row
-            groups are decoded several times.
-
-    Raises:
-        NotAStoreError: a file cannot be read, or is not in order.
+    About `memory` bytes are held. Where one row group of each file takes more than half of that,
+    row groups are decoded several times. NotAStoreError: a file is damaged or not in order.
     """
     runs = [run for run in (_Run(file, table) for file in files) if run.left]
     total, done, before = sum(run.rows for run in runs), 0, (-1, -1)
@@ -104,17 +80,7 @@ def digests_of(
     memory: int = MEMORY,
     progress: Progress = quiet,
 ) -> dict[str, str]:
-    """Return the digest of each column of a game in parts, by name, as any build has them.
-
-    Args:
-        path: the folder, which need not be complete.
-        tables: of which.
-        memory: see `ordered`.
-        progress: called with the phase and how far it is.
-
-    Raises:
-        NotAStoreError: see `ordered`.
-    """
+    """Return the digest of each column, by name; the folder need not be complete."""
     hashes = ColumnDigests()
     for table in tables:
         for done, total, columns in ordered(files_of(path, table), table, memory=memory):
@@ -124,13 +90,7 @@ def digests_of(
 
 
 class _Run:
-    """A file, and those of its rows that are held.
-
-    Attributes:
-        rows: how many it has.
-        left: how many of them were not held yet.
-        keys: of those that are.
-    """
+    """A file, and those of its rows that are held in memory, with their `keys`."""
 
     def __init__(self, file: Path, table: str) -> None:
         self._file = file
@@ -138,16 +98,16 @@ class _Run:
         self._never_null = [column.name for column in TABLES[table] if not column.nullable]
         types = types_of(TABLES[table])
         with self._blamed():
-            if not file.is_file():  # but a pipe, which would be waited for
+            if not file.is_file():  # a pipe would block
                 raise ValueError("it is not a file")
             self._metadata = pyarrow().parquet.read_metadata(file)
             if not self._metadata.schema.to_arrow_schema().equals(types):
                 raise ValueError(f"its columns are not those of {table}")
         self._group = 0
-        self._offset = 0  # in the row group, behind what was read last
+        self._offset = 0  # in the row group, of the next row
         self._held = types.empty_table()
         self.rows: int = self._metadata.num_rows
-        self.left = self.rows
+        self.left = self.rows  # not read yet
         self.keys: Ints = np.empty(0, dtype=np.int64)
 
     def width(self) -> int:
@@ -156,21 +116,21 @@ class _Run:
         return max(int(rows.nbytes) // max(len(rows), 1), 1)
 
     def hold(self, quota: int) -> None:
-        """Hold at least half of so many rows, or all that are left."""
+        """Read on until at least half of so many rows are held, or none are left."""
         while self.left and len(self.keys) < (quota + 1) // 2:
             rows = self.read(quota)
             self._held = pyarrow().concat_tables([self._held, rows])
             self.keys = np.concatenate((self.keys, rows[self._key].to_numpy()))
 
     def take(self, bound: int) -> Any:
-        """Return what is held up to a key; hold it no longer."""
+        """Return and release the held rows up to a key."""
         count = int(np.searchsorted(self.keys, bound, side="right"))
         taken, self._held = self._held.slice(0, count), self._held.slice(count)
         self.keys = self.keys[count:]
         return taken
 
     def read(self, most: int) -> Any:
-        """Return the next rows, at most so many, and not of two row groups."""
+        """Return the next rows, at most so many, of one row group."""
         rows = self._decoded(self._group)
         size, begin = len(rows), self._offset
         if begin or size > most:
@@ -205,7 +165,7 @@ class _Run:
 
 
 def _cut(runs: Sequence[_Run], bound: int, most: int) -> int:
-    """Return the bound, or a lower one, up to which about `most` rows are held."""
+    """Return the bound, or a lower one with about `most` held rows below it."""
     up_to = [int(np.searchsorted(run.keys, bound, side="right")) for run in runs]
     if sum(up_to) <= most * 5 // 4:
         return bound
@@ -218,7 +178,7 @@ def _cut(runs: Sequence[_Run], bound: int, most: int) -> int:
 
 
 def _in_order(pieces: Sequence[Any], key: str) -> Any:
-    """Return rows as one table in the order of the key; moves of a parent are in order already."""
+    """Return rows sorted by the first column of the key; moves of a parent are in order already."""
     if len(pieces) == 1:
         return pieces[0]
     rows = pyarrow().concat_tables(pieces).combine_chunks()
@@ -228,7 +188,7 @@ def _in_order(pieces: Sequence[Any], key: str) -> Any:
 def _check_order(
     folder: Path, table: str, columns: dict[str, Column], before: tuple[int, int]
 ) -> tuple[int, int]:
-    """Return the last key of a chunk; refuse one that does not ascend from the last key before."""
+    """Return the last key of a chunk; refuse keys that do not ascend from the one before."""
     keys = [columns[name] for name in PRIMARY[table]]
     first = np.concatenate(([before[0]], keys[0]))
     ascends = first[1:] > first[:-1]
@@ -243,7 +203,7 @@ def _check_order(
 
 
 def _columns(rows: Any) -> dict[str, Column]:
-    """Return a table of Arrow as columns: arrays, masked where NULL, and lists of texts."""
+    """Return an Arrow table as arrays, masked where NULL, and lists of texts."""
     return {name: _column(rows[name].combine_chunks()) for name in rows.column_names}
 
 

@@ -1,7 +1,6 @@
-"""SQL over the Parquet files of a game in parts, through DuckDB, which can only read them.
+"""Run a user's SQL over the Parquet files of a game in parts, through DuckDB, read-only.
 
-DuckDB may open no file: pyarrow hands it the rows. It runs one SELECT, in a transaction that can
-only read.
+DuckDB may not open files: pyarrow hands it the rows. It runs one SELECT in a read-only transaction.
 """
 
 import os
@@ -27,8 +26,7 @@ from graphstore.store.tokens import numbered
 from graphstore.util import own_process
 from graphstore.util.forks import closed_on_error
 
-VIEWS: Final = ("best_move", "q_table", "census")
-"""Those of a database that a folder has, too: there are no agents in it."""
+VIEWS: Final = ("best_move", "q_table", "census")  # a folder has no agents
 
 _SETTINGS: Final = {
     "allow_community_extensions": "false",
@@ -69,29 +67,29 @@ def run(
         warn_of_other_rules(rules, str(path), name, version)
     typed, bound = numbered(statement.text, statement.parameters, "duckdb")
     watch = Watch(statement.seconds)
-    room = _room()
-    connection = duckdb.connect(":memory:", config={**_SETTINGS, "temp_directory": room})
+    spill = _spill_folder()
+    connection = duckdb.connect(":memory:", config={**_SETTINGS, "temp_directory": spill})
 
     def begin() -> list[str]:
-        _furnish(connection, path, contents)
+        _create_tables(connection, path, contents)
         _add_functions(connection, _functions(name, rules), watch)
-        own_process.bound_memory(_lock(connection, memory))
+        own_process.bound_memory(_restrict(connection, memory))
         _check(connection, typed)
         connection.execute(typed, bound)
         return [column[0] for column in connection.description or ()]
 
-    session = Session(connection, watch, room)
+    session = Session(connection, watch, spill)
     with closed_on_error(session.close):
         columns = session.do(begin)
         return Answer(columns, paged(session.fetch), session.close, watch, statement.rows)
 
 
-def _furnish(connection: duckdb.DuckDBPyConnection, path: Path, contents: Contents) -> None:
-    """Make the tables and the views."""
+def _create_tables(connection: duckdb.DuckDBPyConnection, path: Path, contents: Contents) -> None:
+    """Create the tables and the views."""
     for setting in _OF_A_CONNECTION:
         connection.execute(setting)
-    for table, rows in ((schema.state, "states"), (schema.edge, "moves")):
-        files = _rows(path, table.name, contents.info[rows])
+    for table, count in ((schema.state, "states"), (schema.edge, "moves")):
+        files = _rows(path, table.name, contents.info[count])
         connection.register(f"files of {table.name}", files)
         cells = ", ".join(
             f"CAST({each.computed.sqltext if each.computed else each.name} AS {_type(each)})"
@@ -104,11 +102,11 @@ def _furnish(connection: duckdb.DuckDBPyConnection, path: Path, contents: Conten
     digests = [
         {"name": name, "blake2b": digest} for name, digest in sorted(contents.digests.items())
     ]
-    for table, told in ((schema.game, [contents.info]), (schema.digest, digests)):
+    for table, rows in ((schema.game, [contents.info]), (schema.digest, digests)):
         columns = ", ".join(f"{each.name} {_type(each)}" for each in table.c)
         connection.execute(f"CREATE TABLE {table.name} ({columns})")
         marks = ", ".join("?" * len(table.c))
-        for row in told:
+        for row in rows:
             values = [row[each.name] for each in table.c]
             connection.execute(f"INSERT INTO {table.name} VALUES ({marks})", values)
     dialect = postgresql.dialect()  # type: ignore[no-untyped-call]
@@ -118,18 +116,14 @@ def _furnish(connection: duckdb.DuckDBPyConnection, path: Path, contents: Conten
 
 
 def _rows(folder: Path, table: str, wanted: int) -> Any:
-    """Return the rows of a table, unread, when all files are there and have their columns.
-
-    Raises:
-        NotAStoreError: they are not, or have not.
-    """
+    """Return the rows of a table, not read yet, after a check of its files."""
     types = arrow.types_of(TABLES[table])
     from pyarrow import dataset
 
     try:
         files = [str(path) for path in check_rows(folder, table, wanted)]
     except NotAStoreError as error:
-        raise NotAStoreError(f"{error}; build it anew") from error
+        raise NotAStoreError(f"{error}; rebuild the folder") from error
     if not files:
         return types.empty_table()
     return dataset.dataset(files, schema=types, format="parquet")
@@ -139,8 +133,8 @@ def _type(column: Column[Any]) -> str:
     return _TYPES[column.type.python_type]
 
 
-def _lock(connection: duckdb.DuckDBPyConnection, memory: int | None) -> int:
-    """Let the connection do no more than read, for good; return the memory that it may take."""
+def _restrict(connection: duckdb.DuckDBPyConnection, memory: int | None) -> int:
+    """Make the connection read-only for good; return the limit of its memory."""
     if memory is None:
         half = _half(connection.execute("SELECT current_setting('memory_limit')").fetchall())
         memory = min(half, MEMORY)
@@ -151,7 +145,7 @@ def _lock(connection: duckdb.DuckDBPyConnection, memory: int | None) -> int:
 
 
 def _half(answer: list[Any]) -> int:
-    """Return half of the machine's memory, of which DuckDB would take four fifths.
+    """Return half of the machine's memory, given DuckDB's limit, which is four fifths.
 
     >>> _half([("16.0 GiB",)]) / 2**30
     10.0
@@ -161,17 +155,17 @@ def _half(answer: list[Any]) -> int:
     return int(float(number) * 1024**power * 5 / 8)
 
 
-def _room() -> str:
-    """Return where DuckDB may put what does not fit into memory, in a folder that it removes."""
+def _spill_folder() -> str:
+    """Return a temporary folder, which DuckDB makes and removes; "" where there cannot be one."""
     try:
         return os.path.join(tempfile.gettempdir(), f"graphstore-{secrets.token_hex(8)}")
     except FileNotFoundError:
-        return ""  # nowhere
+        return ""
 
 
 def _check(connection: duckdb.DuckDBPyConnection, typed: str) -> None:
-    """Refuse what is not one statement that reads."""
-    typed.encode()  # the driver takes nothing else, and does not say why
+    """Refuse all but one statement that reads."""
+    typed.encode()  # the driver does not say why it refuses surrogates
     statements = connection.extract_statements(typed)
     if not statements:
         raise QueryError(NOTHING)
@@ -188,22 +182,22 @@ def _check(connection: duckdb.DuckDBPyConnection, typed: str) -> None:
 def _functions(name: str, rules: Game | None) -> dict[str, Callable[..., Any]]:
     """Return the SQL functions that a user's statement may call.
 
-    They get what SQL calls the type of the argument, the argument as a text, and the position
-    that is stored of it, if it is the id of a state: the rules need not know what an id means.
+    Their arguments are the user's argument as text, its SQL type, and the stored position if it is
+    the id of a state: the rules need not know what an id means.
     """
 
-    def read(kind: str, told: str, stored: str | None) -> tuple[Game, int]:
+    def read(argument: str, kind: str, stored: str | None) -> tuple[Game, int]:
         game = given_or_builtin(name, rules)
         if kind == "VARCHAR":
             try:
-                return game, game.read(told)
+                return game, game.read(argument)
             except PositionError:
-                if not told.isdecimal() or len(told) > 19:
+                if not argument.isdecimal() or len(argument) > 19:
                     raise
         elif kind not in _INTEGERS:
-            raise not_a_position(told)
+            raise not_a_position(argument)
         if stored is None:
-            raise NotInStoreError(f"no state has the id {shown(int(told))}")
+            raise NotInStoreError(f"no state has the id {shown(int(argument))}")
         return game, game.read(stored)
 
     return functions(read)
@@ -214,7 +208,7 @@ def _add_functions(
     added: Mapping[str, Callable[..., Any]],
     watch: Watch,
 ) -> None:
-    """Let SQL call functions; what is in a macro must not have a name that a user's SQL has."""
+    """Let SQL call functions, by macros whose names a user's SQL does not have."""
     connection.execute("CREATE SCHEMA rules")
     connection.execute(
         'CREATE VIEW rules.texts AS SELECT id AS "the id", position AS "the text" '
@@ -229,12 +223,12 @@ def _add_functions(
             null_handling="special",
         )
         connection.execute(
-            f'CREATE MACRO {name}(told) AS (SELECT rules_{name}(typeof("the told"), '
-            'CAST("the told" AS VARCHAR), "the text") FROM (SELECT told AS "the told") '
+            f'CREATE MACRO {name}(told) AS (SELECT rules_{name}(CAST("the told" AS VARCHAR), '
+            'typeof("the told"), "the text") FROM (SELECT told AS "the told") '
             'LEFT JOIN memory.rules.texts ON "the id" = TRY_CAST("the told" AS BIGINT))'
         )
 
 
-def _of_three(function: Callable[..., Any]) -> Callable[[str, str | None, str | None], Any]:
-    """Return a function of as many arguments as DuckDB wants to see, which makes NULL of NULL."""
-    return lambda kind, told, stored: None if told is None else function(kind, told, stored)
+def _of_three(function: Callable[..., Any]) -> Callable[[Any, Any, Any], Any]:
+    """Return a function whose three arguments DuckDB sees."""
+    return lambda argument, kind, stored: function(argument, kind, stored)

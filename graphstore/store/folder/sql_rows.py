@@ -1,8 +1,8 @@
-"""A session of DuckDB, which runs in a thread of its own, so that it can be stopped.
+"""A session of DuckDB in a thread, so that it can be stopped.
 
-DuckDB looks neither at the time nor, everywhere, at signals. So one thread runs it, and the one
-that asks waits: until there are rows, the time is up, or Ctrl-C comes. It then waits for DuckDB to
-stop, which within one function it does not; a command ends instead, see `util.own_process`.
+DuckDB ignores the time and, in places, signals. So the caller waits for rows, the end of the time
+or Ctrl-C, and then for DuckDB to stop. Within one function it does not stop; then a command ends
+its own process, see `util.own_process`.
 """
 
 import json
@@ -32,29 +32,19 @@ T = TypeVar("T")
 
 
 class Session:
-    """A connection, and the thread that alone uses it.
+    """A connection with a folder `spill` for temporary files, and the thread that uses it."""
 
-    Args:
-        connection: to DuckDB.
-        watch: of the statement.
-        room: the folder of the connection's temporary files.
-    """
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection, watch: Watch, room: str) -> None:
+    def __init__(self, connection: duckdb.DuckDBPyConnection, watch: Watch, spill: str) -> None:
         self.connection = connection
         self.watch = watch
-        self._room = room
+        self._spill = spill
         self._closed = False
         self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._thread = Thread(target=_work, args=(self._jobs,), daemon=True)
         self._thread.start()
 
     def do(self, work: Callable[..., T], *arguments: Any) -> T:
-        """Return what work returns.
-
-        Raises:
-            QueryError: SQL is wrong, the time is up, or something else that DuckDB says.
-        """
+        """Run work in the thread and return its result; turn DuckDB's errors into QueryError."""
         job = self._submit(work, *arguments)
         try:
             left = self.watch.left()
@@ -75,7 +65,7 @@ class Session:
             raise QueryError(f"SQL: {error}") from error
 
     def fetch(self, count: int) -> list[Row]:
-        """Return the next rows of the statement, so many at most."""
+        """Return the next rows of the statement, at most so many."""
         rows = self.do(self.connection.fetchmany, count)
         return [tuple(map(_plain, row)) for row in rows]
 
@@ -99,15 +89,15 @@ class Session:
             except BaseException as error:
                 job.set_exception(error)
 
-        self._jobs.put(run)  # in a queue that a destructor, too, may use at any moment
+        self._jobs.put(run)  # a SimpleQueue, which a destructor may use at any moment
         return job
 
     def _stop(self, job: Future[Any]) -> None:
-        """Wait until a piece of work has ended; only a command's patience has an end."""
+        """Interrupt a job and wait until it has ended; a command waits for a limited time."""
         until = monotonic() + own_process.PATIENCE_S
         while not wait([job], _AGAIN_S).done:
             if self.watch.raised is not None and monotonic() > until:
-                own_process.end(self.watch.raised, self._room)
+                own_process.end(self.watch.raised, self._spill)
             with suppress(duckdb.ConnectionException):  # it is being closed
                 self.connection.interrupt()
 
@@ -119,7 +109,7 @@ def _work(jobs: "SimpleQueue[Callable[[], None] | None]") -> None:
 
 
 def _plain(cell: Any) -> Any:
-    """Return a cell as SQLite has it: a truth as 1 or 0, numbers, texts, bytes, or None."""
+    """Return a cell as SQLite has it: numbers, texts, bytes or None."""
     if isinstance(cell, bool):
         return int(cell)
     if cell is None or isinstance(cell, int | float | str | bytes):
@@ -132,7 +122,7 @@ def _plain(cell: Any) -> Any:
 
 
 def wrong(error: Exception, watch: Watch) -> BaseException:
-    """Return what to raise for what DuckDB raised."""
+    """Return the error to raise for one of DuckDB's."""
     if watch.raised is not None:
         return watch.raised
     what = " ".join(re.split(r"\n+LINE \d+:", str(error))[0].split())
@@ -141,7 +131,7 @@ def wrong(error: Exception, watch: Watch) -> BaseException:
     if isinstance(error, duckdb.PermissionException):
         return QueryError("this statement would open a file; it reads the game's tables only")
     if "arrow_scan" in what or "'files of " in what:
-        return NotAStoreError(f"a file of the game is damaged; build it anew ({what})")
+        return NotAStoreError(f"a file of the game is damaged; rebuild the folder ({what})")
     if "read-only" in what:
         return QueryError(WRITES)
     return QueryError(f"SQL: {what}")

@@ -1,10 +1,7 @@
-"""A place for a game: a schema in a PostgreSQL database. See `graphstore.store.backend`.
+"""A schema in PostgreSQL as the database of a game.
 
-A build is one transaction: it makes a draft schema, fills it, drops the old one and takes its name.
-Killed at any moment it leaves nothing, or a draft, if that was filled over several connections; and
-readers see the old game or the new one. Whoever reads
-or writes a game reads its table `game` first, and the swap locks that table before any other, so
-that they never wait for each other in a circle.
+Every reader and writer reads the table `game` first, and a build locks that table before any other,
+so that no deadlock comes about.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,22 +13,21 @@ from typing import Any
 
 import psycopg
 from sqlalchemy import Connection, Engine, create_engine, text
-from sqlalchemy.pool import NullPool, QueuePool
+from sqlalchemy.pool import QueuePool
 
 from graphstore.errors import (
     NotAStoreError,
     StoreError,
-    StoreExistsError,
     StoreMissingError,
     StoreReplacedError,
 )
 from graphstore.rules.game import Ints
 from graphstore.store import schema
-from graphstore.store.backend import REPLACE, UNCHANGED, WAIT
+from graphstore.store.backend import UNCHANGED, WAIT
 from graphstore.store.postgres import server
-from graphstore.store.postgres.draft import PostgresDraft, sweep, try_lock
-from graphstore.store.postgres.rows import Selecting
-from graphstore.store.postgres.server import MARK, Address, check_name, explained, quoted
+from graphstore.store.postgres.draft import GameSchema, PostgresDraft, sweep, try_lock
+from graphstore.store.postgres.rows import RowReader
+from graphstore.store.postgres.server import MARK, check_name, explained, quoted
 from graphstore.store.postgres.sql import run
 from graphstore.store.sql import Answer, Function, Statement
 from graphstore.util.forks import closed_on_error
@@ -39,13 +35,6 @@ from graphstore.util.forks import closed_on_error
 _OURS = text(
     "SELECT nspname FROM pg_catalog.pg_namespace "
     "WHERE pg_catalog.obj_description(oid, 'pg_namespace') = :mark ORDER BY nspname COLLATE \"C\""
-)
-_THERE = text(
-    "SELECT pg_catalog.obj_description(oid, 'pg_namespace') AS mark, "
-    "pg_catalog.pg_has_role(nspowner, 'USAGE') AS mine, "
-    "pg_catalog.pg_get_userbyid(nspowner) AS owner, "
-    "pg_catalog.has_schema_privilege(oid, 'USAGE') AS open "
-    "FROM pg_catalog.pg_namespace WHERE nspname = :name"
 )
 _BROKEN = """
 SELECT concat('index ', i.indexrelid::regclass, ' is not valid')
@@ -63,7 +52,7 @@ WITH here AS (
         ON n.oid = c.relnamespace AND n.nspname = :schema
     WHERE c.relname = ANY(:tables)
 )
-SELECT concat(relname, ' is no plain table') FROM here WHERE relkind <> 'r'
+SELECT concat(relname, ' is not a plain table') FROM here WHERE relkind <> 'r'
 UNION ALL SELECT concat(relname, ' has row-level security') FROM here WHERE relrowsecurity
 UNION ALL SELECT concat(relname, ' has a trigger, ', tgname)
     FROM here JOIN pg_catalog.pg_trigger ON tgrelid = here.oid WHERE NOT tgisinternal
@@ -80,45 +69,25 @@ LIMIT 1
 _TABLES = [*schema.metadata.tables, "alembic_version"]
 
 
-class PostgresSchema:
-    """A schema that has a game, or will have.
-
-    Attributes:
-        address: the address, without a password.
-        dialect: of its SQL.
-    """
+class PostgresSchema(GameSchema):
+    """A schema that has a game, or will have; see `store.backend.Backend`."""
 
     dialect = "postgresql"
 
-    def __init__(self, at: Address) -> None:
-        self._at = at
-        self.address = str(at)
-
     @classmethod
     def of(cls, address: str) -> "PostgresSchema":
-        """Return the place that a ``postgresql://`` address means."""
+        """Return the schema that a ``postgresql://`` address means."""
         return cls(server.read_address(address))
 
     @property
     def path(self) -> Path:
-        """Refuse: a schema is in no file of its own."""
+        """Refuse: a schema is not a file."""
         raise StoreError(f"{self.address} is in a database, and only files are served")
 
     @cached_property
     def product(self) -> str:
-        """What manages it, and which version."""
         with self.explained(), closing(server.connect(self._at, reads=True)) as connection:
             return f"PostgreSQL {connection.info.parameter_status('server_version')}"
-
-    @property
-    def name(self) -> str:
-        """The schema, as SQL names it where a % must be doubled."""
-        return quoted(self._schema).replace("%", "%%")
-
-    @property
-    def _schema(self) -> str:
-        assert self._at.schema is not None, "for_game() and located() say which"
-        return self._at.schema
 
     def for_game(self, name: str) -> "PostgresSchema":
         """Return the schema of the game's own name, if the address names none."""
@@ -144,19 +113,16 @@ class PostgresSchema:
         return PostgresSchema(self._at._replace(schema=found[0]))
 
     def exists(self) -> bool:
-        """Return whether there is a schema of that name."""
         with self.explained(), self.session() as connection:
             return self.there(connection) is not None
 
     def explained(self, consequence: str = "") -> AbstractContextManager[None]:
-        """Turn errors of the server, and of the way to it, into one line about the address."""
         return explained(self._at, consequence)
 
     def blame(self, error: BaseException) -> None:
-        """Blame nothing on the server: it answers for its own files."""
+        """Do nothing: the server checks its own files."""
 
     def revision(self) -> str:
-        """Return the schema revision of a game that is there."""
         with self.explained(), self.session(reads=True) as connection:
             there = self.there(connection)
             if there is None:
@@ -170,7 +136,7 @@ class PostgresSchema:
                     f"{self.address}: you may not read it; its owner can: GRANT USAGE ON SCHEMA "
                     "and GRANT SELECT ON ALL TABLES IN SCHEMA"
                 )
-            trap = connection.scalar(text(_TRAPS), {"schema": self._schema, "tables": _TABLES})
+            trap = connection.scalar(text(_TRAPS), {"schema": self.schema, "tables": _TABLES})
             if trap is not None:
                 raise NotAStoreError(
                     f"{self.address} is not as graphstore writes it: {trap}; what reads it would "
@@ -184,7 +150,6 @@ class PostgresSchema:
         return str(rows[0][0])
 
     def engine(self) -> Engine:
-        """Return an engine whose connections only read."""
         return create_engine(
             "postgresql+psycopg://",
             creator=lambda: server.connect(self._at, reads=True),
@@ -194,7 +159,7 @@ class PostgresSchema:
         )
 
     def check_same(self, connection: Connection, digest: str | None) -> None:
-        """Refuse to read on where another game has taken the place; None: any will do."""
+        """Begin a transaction; refuse a game of another digest."""
         driver: Any = connection.connection.driver_connection
         self._check_same(driver, digest)
 
@@ -209,36 +174,33 @@ class PostgresSchema:
             raise StoreReplacedError(f"{self.address} holds another game by now; open it again")
 
     def sql(self, statement: Statement, functions: Mapping[str, Function], digest: str) -> Answer:
-        """Return the rows of a user's statement, which can only read."""
         connection = server.connect(self._at, reads=True)
         with closed_on_error(connection.close):
             self._check_same(connection, digest)
         return run(connection, statement, functions)
 
     @contextmanager
-    def selecting(self, digest: str, chosen: Ints | None) -> Iterator[Selecting]:
-        """Lend what reads many rows; `chosen` are the ids of states to narrow them to."""
+    def reading(self, digest: str, chosen: Ints | None) -> Iterator[RowReader]:
         with (
             self.explained(),
             closing(server.connect(self._at, reads=True, autocommit=True)) as driver,
         ):
             if chosen is not None:
                 driver.read_only = False
-                driver.execute(f"CREATE TABLE {Selecting.chosen} (id bigint PRIMARY KEY)")
+                driver.execute(f"CREATE TABLE {RowReader.chosen} (id bigint PRIMARY KEY)")
                 with (
                     driver.cursor() as cursor,
-                    cursor.copy(f"COPY {Selecting.chosen} FROM STDIN") as copy,
+                    cursor.copy(f"COPY {RowReader.chosen} FROM STDIN") as copy,
                 ):
                     copy.write("".join(f"{state}\n" for state in chosen.tolist()))
-                driver.execute(f"ANALYZE {Selecting.chosen}")
+                driver.execute(f"ANALYZE {RowReader.chosen}")
                 driver.read_only = True
             driver.autocommit = False
             self._check_same(driver, digest)
-            yield Selecting(driver, quoted(self._schema))
+            yield RowReader(driver, quoted(self.schema))
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Lend a connection in a transaction that no other writer is in; commit it at the end."""
         with self.session() as connection:
             connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT}s'")
             connection.exec_driver_sql("SELECT digest FROM game").all()  # before any other table
@@ -248,28 +210,24 @@ class PostgresSchema:
 
     @contextmanager
     def upgrading(self) -> Iterator[Connection]:
-        """Lend a connection in a transaction in which tables may be changed."""
         with self.session() as connection:
             connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT}s'")
             yield connection
             connection.commit()
 
     def agents_in(self) -> tuple[str, list[str]]:
-        """Return the name of the game and of its agents, whatever its version; or nothing."""
         with self.explained(UNCHANGED), self.session() as connection:
             return self.agents_seen(connection)
 
     def integrity(self) -> Iterator[str]:
-        """Yield the indexes and constraints that the server does not vouch for."""
         with self.explained(), self.session() as connection:
             yield from connection.exec_driver_sql(_BROKEN).scalars()
 
     @contextmanager
     def draft(self, *, force: bool) -> Iterator[PostgresDraft]:
-        """Lend a draft that can take the place; if it does not, nothing is left of it."""
         # A session's lock: it is gone with the session, however that ends.
         number = int.from_bytes(
-            blake2b(f"graphstore {self._schema}".encode(), digest_size=8).digest(), signed=True
+            blake2b(f"graphstore {self.schema}".encode(), digest_size=8).digest(), signed=True
         )
         with self.explained(UNCHANGED), self.session() as connection:
             self.check_target(connection, force=force)
@@ -285,51 +243,3 @@ class PostgresSchema:
             except BaseException:
                 draft.discard()
                 raise
-
-    def check_target(self, connection: Connection, *, force: bool) -> None:
-        """Refuse a schema that must not be replaced, or cannot be."""
-        there = self.there(connection)
-        right = "SELECT pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE')"
-        if there is not None and there.mark != MARK:
-            raise StoreError(
-                f"{self.address} is a schema that graphstore did not make, and does not replace; "
-                "add ?schema=NAME to the address"
-            )
-        if there is not None and not force:
-            raise StoreExistsError(f"{self.address} exists; {REPLACE}")
-        if there is not None and not there.mine:
-            raise StoreError(f"{self.address} belongs to {there.owner}, who alone can replace it")
-        if not connection.exec_driver_sql(right).scalar():
-            raise StoreError(
-                f"{self.address}: you may make no schema there; its owner can: "
-                "GRANT CREATE ON DATABASE"
-            )
-
-    def there(self, connection: Connection) -> Any:
-        """Return the schema of that name, as a connection sees it; None for want of one."""
-        return connection.execute(_THERE, {"name": self._schema}).first()
-
-    def agents_seen(self, connection: Connection) -> tuple[str, list[str]]:
-        """Return what `agents_in` does, as a connection sees it."""
-        there = self.there(connection)
-        if there is None or there.mark != MARK:
-            return "", []
-        connection.exec_driver_sql("SET LOCAL row_security = off")  # an error, not fewer rows
-        game = connection.exec_driver_sql(f"SELECT name FROM {self.name}.game").scalar()
-        known = text("SELECT pg_catalog.to_regclass(:name) IS NOT NULL")
-        if not connection.scalar(known, {"name": f"{quoted(self._schema)}.agent"}):
-            return str(game), []
-        rows = connection.exec_driver_sql(f"SELECT name FROM {self.name}.agent ORDER BY name")
-        return str(game), list(rows.scalars())
-
-    @contextmanager
-    def session(self, *, reads: bool = False) -> Iterator[Connection]:
-        """Lend a connection of its own."""
-        engine = create_engine(
-            "postgresql+psycopg://",
-            creator=lambda: server.connect(self._at, reads=reads),
-            poolclass=NullPool,
-            use_native_hstore=False,
-        )
-        with engine.connect() as connection:
-            yield connection

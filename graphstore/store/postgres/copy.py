@@ -1,8 +1,7 @@
-"""Columns as PostgreSQL's binary COPY takes them, made by numpy many rows at once.
+"""Encode columns with numpy for PostgreSQL's binary COPY, whose page in the manual has the format.
 
-The format is told in PostgreSQL's manual, on the page of COPY: of every row the number of its
-fields, int16, then of each field its length, int32, and its bytes; a NULL has length -1 and none.
-All numbers are big-endian.
+A row is the number of its fields, int16, then of each field its length, int32, and its bytes; a
+NULL has length -1 and no bytes. All numbers are big-endian.
 """
 
 from collections.abc import Mapping
@@ -45,11 +44,7 @@ def copy_in(connection: Connection, table: Table, columns: Mapping[str, Column])
 
 
 def rows(kinds: list[str], columns: list[Column]) -> bytes:
-    """Return rows in the binary format.
-
-    Args:
-        kinds: the numpy type of each column, or ``text``.
-        columns: arrays, masked where NULL, or lists of texts; NaN is NULL, too.
+    """Return rows in the binary format; `kinds` are numpy types or ``text``, and NaN is NULL.
 
     >>> rows([">i2", "text"], [np.ma.array([7, 0], mask=[False, True]), ["a", "bc"]]).hex(" ")
     '00 02 00 00 00 02 00 07 00 00 00 01 61 00 02 ff ff ff ff 00 00 00 02 62 63'
@@ -59,15 +54,15 @@ def rows(kinds: list[str], columns: list[Column]) -> bytes:
         [("fields", ">i2")]
         + [
             part
-            for place, (cells, _) in enumerate(fields)
-            for part in ((f"length{place}", ">i4"), (f"cell{place}", cells.dtype))
+            for index, (cells, _) in enumerate(fields)
+            for part in ((f"length{index}", ">i4"), (f"cell{index}", cells.dtype))
         ]
     )
     table = np.empty(len(columns[0]), row)
     table["fields"] = len(columns)
-    for place, (cells, lengths) in enumerate(fields):
-        table[f"length{place}"] = lengths
-        table[f"cell{place}"] = cells
+    for index, (cells, lengths) in enumerate(fields):
+        table[f"length{index}"] = lengths
+        table[f"cell{index}"] = cells
     if all((lengths == cells.dtype.itemsize).all() for cells, lengths in fields):
         return table.tobytes()
     as_bytes = table.view(np.uint8).reshape(len(table), row.itemsize)

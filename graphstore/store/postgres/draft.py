@@ -1,79 +1,127 @@
-"""A schema that is being built, and takes the name of the old one at its end.
+"""A schema that is built beside the old one, drops it and takes its name.
 
-Filled over one connection, it is one transaction, and nobody else sees it. What several connections
-fill at once must be committed first: such a draft is marked, and is owned by the session that holds
-the lock of its target. Where nobody holds that, the owner was killed, and whoever builds next in
-that database drops the draft.
+Filled over one connection, the build is one transaction. A draft for several connections is
+committed first, with a comment that marks it, and belongs to the session that holds the lock of
+its target. Where no session does, its owner was killed, and the next build drops it.
 """
 
 import re
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from typing import Any, Protocol
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Any
 
 import psycopg
-from sqlalchemy import Connection, Table, text
+from sqlalchemy import Connection, Table, create_engine, text
 from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.pool import NullPool
 from sqlalchemy.schema import AddConstraint, DropConstraint, ForeignKeyConstraint
 
-from graphstore.errors import StoreError
+from graphstore.errors import StoreError, StoreExistsError
 from graphstore.store import schema
-from graphstore.store.backend import UNCHANGED, WAIT, Carry
+from graphstore.store.backend import REPLACE, UNCHANGED, WAIT, Carry
 from graphstore.store.migrating import migrate
-from graphstore.store.postgres.server import MARK
+from graphstore.store.postgres import server
+from graphstore.store.postgres.server import MARK, Address, quoted
 from graphstore.util.signals import held_back
 
-_PATIENCE = "200ms"  # how long those who come next wait behind a build that wants the lock
-
-
-_DRAFT = "graphstore: a draft"
-"""The comment on a draft that others see."""
+_PATIENCE = "200ms"  # that readers wait behind a build that wants the lock
+_DRAFT = "graphstore: a draft"  # the comment on one that was committed
 _NAME = re.compile(r"graphstore_draft_([0-9a-f]{16})_\d+")
 _DRAFTS = text(
     "SELECT nspname FROM pg_catalog.pg_namespace "
     "WHERE pg_catalog.obj_description(oid, 'pg_namespace') = :mark "
     "AND pg_catalog.pg_has_role(nspowner, 'USAGE')"
 )
+_THERE = text(
+    "SELECT pg_catalog.obj_description(oid, 'pg_namespace') AS mark, "
+    "pg_catalog.pg_has_role(nspowner, 'USAGE') AS mine, "
+    "pg_catalog.pg_get_userbyid(nspowner) AS owner, "
+    "pg_catalog.has_schema_privilege(oid, 'USAGE') AS open "
+    "FROM pg_catalog.pg_namespace WHERE nspname = :name"
+)
 _TRY_LOCK = text("SELECT pg_catalog.pg_try_advisory_lock(:number)")
 _UNLOCK = text("SELECT pg_catalog.pg_advisory_unlock(:number)")
 
 
-class Target(Protocol):
-    """What a draft needs to know of the schema that it replaces."""
+class GameSchema:
+    """A schema that has a game, or will have.
 
-    address: str
+    Attributes:
+        address: the address, without a password.
+    """
+
+    def __init__(self, at: Address) -> None:
+        self._at = at
+        self.address = str(at)
+
+    @property
+    def schema(self) -> str:
+        """The name of the schema."""
+        assert self._at.schema is not None, "for_game() and located() say which"
+        return self._at.schema
 
     @property
     def name(self) -> str:
-        """The schema, as SQL names it."""
+        """The schema, as SQL names it where a % must be doubled."""
+        return quoted(self.schema).replace("%", "%%")
 
-    def session(self) -> AbstractContextManager[Connection]:
+    @contextmanager
+    def session(self, *, reads: bool = False) -> Iterator[Connection]:
         """Yield a connection of its own."""
+        engine = create_engine(
+            "postgresql+psycopg://",
+            creator=lambda: server.connect(self._at, reads=reads),
+            poolclass=NullPool,
+            use_native_hstore=False,
+        )
+        with engine.connect() as connection:
+            yield connection
 
     def there(self, connection: Connection) -> Any:
-        """Return the schema of that name, None if there is none."""
-
-    def check_target(self, connection: Connection, *, force: bool) -> None:
-        """Refuse a schema that cannot be replaced, or must not be."""
+        """Return the row of the schema, None where there is none."""
+        return connection.execute(_THERE, {"name": self.schema}).first()
 
     def agents_seen(self, connection: Connection) -> tuple[str, list[str]]:
-        """Return the name of the game and of its agents."""
+        """Return the names of the game and of its agents."""
+        there = self.there(connection)
+        if there is None or there.mark != MARK:
+            return "", []
+        connection.exec_driver_sql("SET LOCAL row_security = off")  # an error, not fewer rows
+        game = connection.exec_driver_sql(f"SELECT name FROM {self.name}.game").scalar()
+        known = text("SELECT pg_catalog.to_regclass(:name) IS NOT NULL")
+        if not connection.scalar(known, {"name": f"{quoted(self.schema)}.agent"}):
+            return str(game), []
+        rows = connection.exec_driver_sql(f"SELECT name FROM {self.name}.agent ORDER BY name")
+        return str(game), list(rows.scalars())
+
+    def check_target(self, connection: Connection, *, force: bool) -> None:
+        """Refuse a schema that must not or cannot be replaced."""
+        there = self.there(connection)
+        right = "SELECT pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE')"
+        if there is not None and there.mark != MARK:
+            raise StoreError(
+                f"{self.address} is a schema that graphstore did not make, and does not replace; "
+                "add ?schema=NAME to the address"
+            )
+        if there is not None and not force:
+            raise StoreExistsError(f"{self.address} exists; {REPLACE}")
+        if there is not None and not there.mine:
+            raise StoreError(f"{self.address} belongs to {there.owner}, who alone can replace it")
+        if not connection.exec_driver_sql(right).scalar():
+            raise StoreError(
+                f"{self.address}: you may make no schema there; its owner can: "
+                "GRANT CREATE ON DATABASE"
+            )
 
 
 class PostgresDraft:
-    """A schema that takes the place of another."""
+    """A schema that will replace `target`, whose lock, a number, its connection holds."""
 
-    def __init__(self, place: Target, connection: Connection, number: int, *, force: bool) -> None:
-        """Begin a draft.
-
-        Args:
-            place: what it will replace.
-            connection: to its database; holds the lock of the place.
-            number: of that lock.
-            force: whether it may replace a game.
-        """
-        self._place = place
+    def __init__(
+        self, target: GameSchema, connection: Connection, number: int, *, force: bool
+    ) -> None:
+        self._target = target
         self._connection = connection
         self._run = connection.exec_driver_sql
         self._number = number
@@ -83,11 +131,10 @@ class PostgresDraft:
         self._seen = False  # by others
 
     def check_space(self, needed: int) -> None:
-        """Do nothing: the server knows its disk, and does not tell."""
+        """Do nothing: the server does not tell how much space it has."""
 
     @contextmanager
     def filling(self, jobs: int) -> Iterator[list[Connection]]:
-        """Lend connections to empty tables without keys and an index."""
         backend = self._run("SELECT pg_catalog.pg_backend_pid()").scalar_one()
         self._name = f"graphstore_draft_{self._number % 2**64:016x}_{backend}"
         self._run(f"CREATE SCHEMA {self._name}")
@@ -103,13 +150,12 @@ class PostgresDraft:
                 self._seen = True
                 self._connection.commit()
             for _ in range(jobs - 1):
-                other = stack.enter_context(self._place.session())
+                other = stack.enter_context(self._target.session())
                 other.exec_driver_sql(f"SET search_path TO {self._name}")
                 self._others.append(other)
             yield [self._connection, *self._others]
 
     def index(self) -> None:
-        """Make the keys and the index, and tell the planner what is there."""
         for other in self._others:
             other.commit()
         for constraint in _constraints():
@@ -118,7 +164,7 @@ class PostgresDraft:
         self._run("ANALYZE state, edge")
 
     def discard(self) -> None:
-        """Drop what others see of the draft, if there is any."""
+        """Drop the draft if it was committed."""
         with held_back(), suppress(DBAPIError, psycopg.Error):  # the next build would drop it
             self._connection.rollback()
             if self._seen:
@@ -126,26 +172,25 @@ class PostgresDraft:
                 self._connection.commit()
 
     def put(self, carry: Carry | None) -> None:
-        """Give the draft the name of the old schema, which is dropped; and commit."""
-        place = self._place
-        place.check_target(self._connection, force=self._force)
-        if place.there(self._connection) is not None:
+        target = self._target
+        target.check_target(self._connection, force=self._force)
+        if target.there(self._connection) is not None:
             self._lock()
-            if carry is not None and place.agents_seen(self._connection)[1]:
-                carry(self._connection, place.name, self._name)
+            if carry is not None and target.agents_seen(self._connection)[1]:
+                carry(self._connection, target.name, self._name)
             self._drop()
-        self._run(f"ALTER SCHEMA {self._name} RENAME TO {place.name}")
-        self._run(f"COMMENT ON SCHEMA {place.name} IS '{MARK}'")
+        self._run(f"ALTER SCHEMA {self._name} RENAME TO {target.name}")
+        self._run(f"COMMENT ON SCHEMA {target.name} IS '{MARK}'")
         self._connection.commit()
 
     def _lock(self) -> None:
-        """Wait until nobody reads or writes the old game; let those who come pass meanwhile."""
+        """Lock the old game when no program reads or writes it; let new readers pass meanwhile."""
         until = time.monotonic() + WAIT
         while True:
             try:
                 with self._connection.begin_nested():
                     self._run(f"SET LOCAL lock_timeout = '{_PATIENCE}'")
-                    self._run(f"LOCK TABLE {self._place.name}.game IN ACCESS EXCLUSIVE MODE")
+                    self._run(f"LOCK TABLE {self._target.name}.game IN ACCESS EXCLUSIVE MODE")
                 break
             except OperationalError as error:
                 late = time.monotonic() > until
@@ -155,8 +200,8 @@ class PostgresDraft:
         self._run(f"SET LOCAL lock_timeout = '{WAIT}s'")
 
     def _drop(self) -> None:
-        """Drop the old game: what this package made, and only if nothing else hangs on it."""
-        old = self._place.name
+        """Drop the old game, unless other objects depend on it."""
+        old = self._target.name
         views = ", ".join(f"{old}.{name}" for name in schema.VIEWS)
         tables = ", ".join(f"{old}.{name}" for name in (*schema.metadata.tables, "alembic_version"))
         try:
@@ -168,14 +213,14 @@ class PostgresDraft:
             if isinstance(reason, psycopg.errors.DependentObjectsStillExist):
                 what = (reason.diag.message_detail or "").splitlines()[:1]
                 raise StoreError(
-                    f"{self._place.address} has what graphstore did not make ({''.join(what)}); "
+                    f"{self._target.address} has what graphstore did not make ({''.join(what)}); "
                     f"drop that first; {UNCHANGED}"
                 ) from error
             raise
 
 
 def _constraints() -> list[Any]:
-    """Return the keys of the tables that are loaded, before what refers to them."""
+    """Return the keys of the loaded tables, then the foreign keys that refer to them."""
     loaded: tuple[Table, ...] = (schema.state, schema.edge)
     keys = [table.primary_key for table in loaded]
     foreign = [
@@ -188,12 +233,12 @@ def _constraints() -> list[Any]:
 
 
 def try_lock(connection: Connection, number: int) -> bool:
-    """Return whether a session now holds the lock of a place, until it ends."""
+    """Try to take the lock of a target until the session ends; return whether it did."""
     return bool(connection.scalar(_TRY_LOCK, {"number": number}))
 
 
 def sweep(connection: Connection) -> None:
-    """Drop the drafts of sessions that were killed, if they are ours to drop."""
+    """Drop the drafts of killed sessions, where the user may."""
     for name in list(connection.scalars(_DRAFTS, {"mark": _DRAFT})):
         found = _NAME.fullmatch(name)
         if found is None:

@@ -8,34 +8,23 @@ import psycopg
 from sqlalchemy import Dialect, create_engine
 
 
-class Selecting:
-    """Reads many rows of a schema, over a connection of its own, in one transaction.
-
-    Attributes:
-        main: how the tables of the game are qualified.
-        chosen: the table of the chosen ids.
-        dialect: of the SQL.
-    """
+class RowReader:
+    """Reads many rows of a schema; see `store.backend`."""
 
     chosen = "pg_temp.graphstore_chosen"
+    dialect: Dialect = create_engine("postgresql+psycopg://", creator=lambda: None).dialect
 
     def __init__(self, driver: psycopg.Connection[Any], main: str) -> None:
         self.main = main
-        self.dialect: Dialect = _DIALECT
         self._driver = driver
 
     @contextmanager
     def cursor(self) -> Iterator[Any]:
-        """Lend a cursor that the server keeps."""
         with self._driver.cursor("graphstore_rows") as cursor:
             yield cursor
 
     def edges(self, rows: int) -> Generator[list[Sequence[int]], None, None]:
-        """Yield the columns of all edges in the order of their key, so many rows at a time."""
         with self.cursor() as cursor:
             cursor.execute("SELECT parent, move, child FROM edge ORDER BY parent, move")
             while page := cursor.fetchmany(rows):
                 yield list(zip(*page, strict=True))
-
-
-_DIALECT = create_engine("postgresql+psycopg://", creator=lambda: None).dialect

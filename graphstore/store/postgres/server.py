@@ -30,17 +30,11 @@ _SECRETS = ("password", "sslpassword", "passfile", "sslkey", "oauth_client_secre
 
 
 class Address(NamedTuple):
-    """Where a database is, and which of its schemas is meant.
+    """Where a database is, and which of its schemas is meant."""
 
-    Attributes:
-        conninfo: what libpq takes; with the password, if there is one.
-        shown: the address without passwords and without the schema.
-        schema: its name; None: the only one, or that of the game.
-    """
-
-    conninfo: str
-    shown: str
-    schema: str | None
+    conninfo: str  # for libpq, with the password
+    shown: str  # the address without passwords and without the schema
+    schema: str | None  # None: the only one, or that of the game
 
     def __str__(self) -> str:
         if self.schema is None:
@@ -49,10 +43,7 @@ class Address(NamedTuple):
 
 
 def read_address(text: str) -> Address:
-    """Return what a ``postgresql://`` address means; ``schema=NAME`` in it is ours, not libpq's.
-
-    Raises:
-        StoreError: libpq cannot read it, or the name of the schema is too long.
+    """Return what a ``postgresql://`` address means; libpq does not know ``schema=NAME`` in it.
 
     >>> str(read_address("postgresql://me:secret@host/games?schema=mnk(4,4,4)"))
     'postgresql://me@host/games?schema=mnk(4,4,4)'
@@ -62,7 +53,7 @@ def read_address(text: str) -> Address:
     names = [unquote(value) for key, _, value in given if key == "schema"]
     rest = [(key, value) for key, _, value in given if key != "schema"]
     open_to_all = [f"{key}={value}" for key, value in rest if unquote(key) not in _SECRETS]
-    # Whatever is wrong with an address, its password is not shown.
+    # The password of a wrong address is not shown either.
     shown = re.sub(r"^(\w+://[^/@:]*):.*@", r"\1@", base) + "?" * bool(open_to_all)
     shown += "&".join(open_to_all)
     whole = base + "?" * bool(rest) + "&".join(f"{key}={value}" for key, value in rest)
@@ -70,7 +61,7 @@ def read_address(text: str) -> Address:
         settings = conninfo_to_dict(whole)
     except (psycopg.Error, UnicodeError) as error:
         what = " ".join(str(error).split())
-        hidden = "it is no address that libpq reads" if "@" in base else what
+        hidden = "it is not an address that libpq reads" if "@" in base else what
         raise StoreError(f"{shown}: {hidden}") from error
     settings = {**_DEFAULTS, **settings}
     return Address(
@@ -79,12 +70,12 @@ def read_address(text: str) -> Address:
 
 
 def check_name(name: str, shown: str) -> str:
-    """Return the name of a schema that PostgreSQL can hold."""
+    """Return the name of a schema; refuse one that PostgreSQL cannot hold."""
     try:
         size = len(name.encode())
     except UnicodeEncodeError:
         size = 0
-    if not 0 < size <= LONGEST or "\0" in name or name == "$user":  # which is whoever asks
+    if not 0 < size <= LONGEST or "\0" in name or name == "$user":  # stands for the role
         raise StoreError(
             f"{shown}: a schema cannot be called {name!r:.100}: names have 1 to {LONGEST} bytes; "
             f"add ?schema=NAME to the address"
@@ -93,12 +84,9 @@ def check_name(name: str, shown: str) -> str:
 
 
 def connect(address: Address, *, reads: bool, autocommit: bool = False) -> psycopg.Connection[Any]:
-    """Return a connection to whose statements the tables of the schema are known by name.
+    """Return a connection that finds the schema's tables by name.
 
-    Args:
-        address: where.
-        reads: whether it reads only: every transaction then sees one state of the database.
-        autocommit: whether every statement is a transaction.
+    With `reads` it is read-only, and a transaction sees one state of the database.
     """
     connection = psycopg.connect(address.conninfo, context=_VALUES, autocommit=True)
     with closed_on_error(connection.close):
@@ -116,10 +104,9 @@ def connect(address: Address, *, reads: bool, autocommit: bool = False) -> psyco
 
 
 def begin(connection: psycopg.Connection[Any]) -> list[str]:
-    """Begin a transaction that reads, and return the digests in the table game: one.
+    """Begin a transaction that reads, and return the one digest in the table game.
 
-    The lock comes first, since waiting for it takes no snapshot: a build that ends meanwhile is
-    seen, whereas the rows of its tables would not be in a snapshot from before.
+    The lock comes first: waiting for it takes no snapshot, so a build that ends meanwhile is seen.
     """
     with connection.cursor() as cursor:
         cursor.execute("LOCK TABLE game IN ACCESS SHARE MODE; SELECT digest FROM game")
@@ -128,7 +115,7 @@ def begin(connection: psycopg.Connection[Any]) -> list[str]:
 
 
 class _Truth(Loader):
-    """A truth as SQLite has it: 1 or 0."""
+    """A boolean as SQLite has it: 1 or 0."""
 
     def load(self, data: Any) -> int:
         return int(bytes(data) == b"t")
@@ -142,7 +129,7 @@ class _BinaryTruth(_Truth):
 
 
 class _Number(Loader):
-    """A sum or a mean as SQLite has it: an integer if it is one, else a double."""
+    """A sum or a mean as SQLite has it: an integer or a double."""
 
     def load(self, data: Any) -> int | float:
         text = bytes(data).decode()
@@ -150,7 +137,7 @@ class _Number(Loader):
 
 
 class _Text(StrDumper):
-    """A text that a database can hold; PostgreSQL's have no zero character."""
+    """A text without a zero character, which PostgreSQL cannot hold."""
 
     def dump(self, obj: str) -> Any:
         at = obj.find("\0")
@@ -160,7 +147,7 @@ class _Text(StrDumper):
 
 
 class _Values(AdaptContext):
-    """How values come out of every database alike: integers, doubles, texts, bytes and None."""
+    """Values as SQLite has them: integers, doubles, texts, bytes and None."""
 
     connection = None
 
@@ -183,17 +170,12 @@ class _Values(AdaptContext):
 
 
 _VALUES = _Values()
-
-_CHANGED = (
-    errors.UndefinedTable,
-    errors.UndefinedColumn,
-    errors.InvalidSchemaName,
-)
+_CHANGED = (errors.UndefinedTable, errors.UndefinedColumn, errors.InvalidSchemaName)
 
 
 @contextmanager
 def explained(address: Address, consequence: str = "") -> Iterator[None]:
-    """Turn errors of the server, and of the way to it, into one line about the address."""
+    """Turn errors of the server and the connection into one line about the address."""
     try:
         yield
     except StoreError:
@@ -201,7 +183,7 @@ def explained(address: Address, consequence: str = "") -> Iterator[None]:
     except (DBAPIError, psycopg.Error, OSError, UnicodeError) as error:
         reason = getattr(error, "orig", None) or error
         if isinstance(reason, errors.QueryCanceled) and "user request" in str(reason):
-            raise KeyboardInterrupt from None  # Ctrl-C, of which the server was told
+            raise KeyboardInterrupt from None
         then = f"{'; ' * bool(consequence)}{consequence}"
         what = said(reason)
         if isinstance(reason, _CHANGED):
@@ -214,13 +196,13 @@ def explained(address: Address, consequence: str = "") -> Iterator[None]:
 
 
 def said(reason: BaseException) -> str:
-    """Return what the driver or the server says, as one line."""
-    told = getattr(getattr(reason, "diag", None), "message_primary", None)
-    if told is None:
-        told = str(reason) or type(reason).__name__
+    """Return the message of the driver or the server, as one line."""
+    message = getattr(getattr(reason, "diag", None), "message_primary", None)
+    if message is None:
+        message = str(reason) or type(reason).__name__
         if isinstance(reason, psycopg.OperationalError) and not reason.sqlstate:
-            told = told.partition("Multiple connection attempts failed")[0]
-    return " ".join(told.split()).rstrip(".:?")
+            message = message.partition("Multiple connection attempts failed")[0]
+    return " ".join(message.split()).rstrip(".:?")
 
 
 def quoted(name: str) -> str:

@@ -1,8 +1,7 @@
 """Run a user's SQL on a PostgreSQL server, read-only.
 
-It is declared as a cursor, which takes one SELECT or VALUES and nothing else, in a read-only
-transaction that has begun to read, which cannot be turned into one that writes, and that is never
-committed.
+A cursor takes one SELECT or VALUES and nothing else; its read-only transaction has begun to read,
+so it cannot be turned into one that writes, and is never committed.
 """
 
 from collections.abc import Collection
@@ -24,15 +23,9 @@ _LONGEST_S = 2_000_000  # seconds: the server takes no more
 def run(
     connection: psycopg.Connection[Any], statement: Statement, functions: Collection[str]
 ) -> Answer:
-    """Return the rows of one reading statement, and close the connection after the last.
+    """Return the rows of a statement, and close the read-only connection after the last.
 
-    Args:
-        connection: in no transaction; the transactions that it begins are read-only.
-        statement: what the user typed.
-        functions: those that only files have.
-
-    Raises:
-        QueryError: the SQL is wrong, or would do more than read.
+    `functions` are the names of those that only files have.
     """
     watch = Watch(statement.seconds)
     cursor = RawServerCursor(connection, "graphstore_asked")
@@ -53,7 +46,7 @@ def run(
             raise QueryError(NOTHING)
         typed, bound = numbered(statement.text, statement.parameters, _DIALECT)
         try:
-            begin(connection)  # from now on nothing makes this transaction one that writes
+            begin(connection)
             limit(connection, watch)
             cursor.execute(typed, bound)
         except (psycopg.Error, UnicodeError) as error:
@@ -65,10 +58,7 @@ def run(
 
 
 def limit(connection: psycopg.Connection[Any], watch: Watch) -> None:
-    """Let the next statement take no longer than there is time left.
-
-    It is said before each, since what was typed can call set_config().
-    """
+    """Limit the time of the next statement: each time, as the user's can call set_config()."""
     left = watch.left()
     if left is not None:
         milliseconds = max(int(min(left, _LONGEST_S) * 1000), 1)
@@ -99,7 +89,7 @@ def wrong(error: Exception, functions: Collection[str], watch: Watch) -> BaseExc
             return QueryError(SEVERAL)
         if getattr(error.diag, "statement_position", None) == _BEGIN:
             return QueryError(
-                f"this statement would do more than read, or is none; only SELECT and the like "
+                f"this would do more than read, or is not a statement; only SELECT and the like "
                 f"run ({what})"
             )
     return QueryError(f"SQL: {what}")

@@ -1,14 +1,10 @@
-"""A place for a game: a SQLite file. See `graphstore.store.backend` for what a place can do.
-
-A build writes a draft beside its target and renames it at the end, so that, killed at any moment,
-it leaves the old file or none.
-"""
+"""A SQLite file as the database of a game."""
 
 import errno
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -23,7 +19,7 @@ from graphstore.store.folder.layout import is_folder
 from graphstore.store.sql import Answer, Function, Statement, run
 from graphstore.store.sqlite.draft import SqliteDraft, agents_seen, check_target
 from graphstore.store.sqlite.opening import application_id, blame, connect, explained, refuse_traps
-from graphstore.store.sqlite.rows import Selecting
+from graphstore.store.sqlite.rows import RowReader
 from graphstore.util.files import locked_file
 from graphstore.util.forks import closed_on_error
 
@@ -32,15 +28,9 @@ _STEPS = 100_000  # of SQLite's virtual machine between two chances to interrupt
 
 
 class SqliteFile:
-    """A file that has a game, or will have.
+    """A file that has a game, or will have; see `store.backend.Backend`.
 
-    Once its revision was asked, it is that file alone that is read, and none that takes its place.
-
-    Attributes:
-        path: where it is.
-        address: the same as text.
-        dialect: of its SQL.
-        product: what manages it, and which version.
+    After `revision` only that file is read, and none that takes its place.
     """
 
     dialect = "sqlite"
@@ -52,33 +42,21 @@ class SqliteFile:
         self._file: os.stat_result | None = None
 
     def for_game(self, name: str) -> "SqliteFile":
-        """Return the place itself: a file may have any name."""
         return self
 
     def located(self) -> "SqliteFile":
-        """Return the place of the file that is there by now: it holds one game."""
         return SqliteFile(self.path)
 
     def exists(self) -> bool:
-        """Return whether something is there."""
         return self.path.exists()
 
-    @contextmanager
-    def explained(self, consequence: str = "") -> Iterator[None]:
-        """Turn errors of the database and the file system into one line about the file."""
-        with explained(self.path, consequence):
-            yield
+    def explained(self, consequence: str = "") -> AbstractContextManager[None]:
+        return explained(self.path, consequence)
 
     def blame(self, error: BaseException) -> None:
-        """Say what is wrong with a damaged file where that can be why an error was raised."""
         blame(self.path, error)
 
     def revision(self) -> str:
-        """Return the schema revision of a file that is ours.
-
-        Raises:
-            StoreMissingError, NotAStoreError: there is none, or it is damaged.
-        """
         path = self.path
         _check_header(path)
         with explained(path):
@@ -107,11 +85,7 @@ class SqliteFile:
         return str(rows[0][0])
 
     def connect(self) -> sqlite3.Connection:
-        """Return a read-only connection of the standard library's driver.
-
-        Raises:
-            StoreReplacedError: another file has taken the place of the one that was opened.
-        """
+        """Return a read-only connection to the file whose revision was read."""
         connection = connect(self.path)
         with closed_on_error(connection.close):
             if self._file is not None and not os.path.samestat(self.path.stat(), self._file):
@@ -121,7 +95,7 @@ class SqliteFile:
         return connection
 
     def engine(self) -> Engine:
-        """Return an engine whose connections only read, and keep in memory what they have read."""
+        """Return an engine of read-only connections with large caches."""
 
         def remembering() -> sqlite3.Connection:
             connection = self.connect()
@@ -143,29 +117,23 @@ class SqliteFile:
         """Do nothing: an open file stays what it was when another takes its name."""
 
     def sql(self, statement: Statement, functions: Mapping[str, Function], digest: str) -> Answer:
-        """Return the rows of a user's statement, which can only read."""
         return run(self.connect(), statement, functions)
 
     @contextmanager
-    def selecting(self, digest: str, chosen: Ints | None) -> Iterator[Selecting]:
-        """Lend what reads many rows; `chosen` are the ids of states to narrow them to."""
+    def reading(self, digest: str, chosen: Ints | None) -> Iterator[RowReader]:
         with explained(self.path):
             connection = self.connect()
         with closing(connection):
             connection.set_progress_handler(lambda: 0, _STEPS)  # where Python sees to signals
             if chosen is not None:
                 connection.execute("PRAGMA temp_store = MEMORY")
-                connection.execute(f"CREATE TABLE {Selecting.chosen} (id INTEGER PRIMARY KEY)")
+                connection.execute(f"CREATE TABLE {RowReader.chosen} (id INTEGER PRIMARY KEY)")
                 ids = ((state,) for state in chosen.tolist())
-                connection.executemany(f"INSERT INTO {Selecting.chosen} VALUES (?)", ids)
-            yield Selecting(connection)
+                connection.executemany(f"INSERT INTO {RowReader.chosen} VALUES (?)", ids)
+            yield RowReader(connection)
 
     @contextmanager
     def writing(self, *, foreign_keys: bool = True) -> Iterator[Connection]:
-        """Yield a connection in a transaction that no other writer is in; commit it at the end.
-
-        A trainer that waited for a build finds another file in its place, and opens it.
-        """
         driver = partial(
             sqlite3.connect,
             f"{self.path.absolute().as_uri()}?mode=rw",
@@ -188,19 +156,16 @@ class SqliteFile:
 
     @contextmanager
     def upgrading(self) -> Iterator[Connection]:
-        """Lend a connection in a transaction in which tables may be changed.
+        """Yield a connection in a transaction that may change tables.
 
-        A write that another program was killed in is rolled back first.
+        SQLite first rolls back what a killed program left half written.
         """
         _check_header(self.path)
         with self.writing(foreign_keys=False) as connection:
             yield connection
 
     def agents_in(self) -> tuple[str, list[str]]:
-        """Return the game and the agents of a file of any version, or of any other file.
-
-        A write that another program was killed in is rolled back first.
-        """
+        """Return the names of the game and its agents, after such a rollback."""
         with self.explained(UNCHANGED):
             if not self.path.exists() or application_id(self.path) is None:
                 return "", []
@@ -208,7 +173,6 @@ class SqliteFile:
                 return agents_seen(connection, self.path)
 
     def integrity(self) -> Iterator[str]:
-        """Yield what the database manager itself finds wrong, a line each."""
         with closing(self.connect()) as connection:
             for (found,) in connection.execute("PRAGMA integrity_check"):
                 for line in found.split("\n"):
@@ -217,7 +181,6 @@ class SqliteFile:
 
     @contextmanager
     def draft(self, *, force: bool) -> Iterator[SqliteDraft]:
-        """Yield a draft that can take the place of the file; if it does not, none is left."""
         with explained(self.path, UNCHANGED):
             check_target(self.path, force=force)
             path = self.path.with_name(f".{self.path.name}.building")

@@ -1,4 +1,7 @@
-"""A SQLite file that is being built beside its target, locked, and renamed at the end."""
+"""A SQLite file that is built beside its target and renamed at the end.
+
+Killed at any moment, a build leaves the old file or none.
+"""
 
 import os
 import shutil
@@ -21,7 +24,7 @@ from graphstore.util.files import WINDOWS, name_new, refuse_existing, sync
 
 
 class SqliteDraft:
-    """A locked file beside the target, which will be renamed."""
+    """A locked file beside the target; see `store.backend.Draft`."""
 
     def __init__(self, target: Path, path: Path, *, force: bool) -> None:
         self._target = target
@@ -30,7 +33,6 @@ class SqliteDraft:
         self._filling: Connection
 
     def check_space(self, needed: int) -> None:
-        """Refuse what the disk has no room for, before it is full."""
         free = shutil.disk_usage(self._path.parent).free
         if needed > free:
             raise StoreError(
@@ -39,7 +41,6 @@ class SqliteDraft:
 
     @contextmanager
     def filling(self, jobs: int) -> Iterator[list[Connection]]:
-        """Lend the one connection that can write; commit at the end."""
         driver = partial(sqlite3.connect, self._path, timeout=1)
         engine = create_engine("sqlite://", creator=driver, poolclass=NullPool)
         with engine.connect() as connection:
@@ -57,18 +58,12 @@ class SqliteDraft:
             connection.commit()
 
     def index(self) -> None:
-        """Make the index, and tell the planner what is there."""
         connection = self._filling
         schema.edge_child.create(connection)
         connection.exec_driver_sql("PRAGMA analysis_limit=1000")
         connection.exec_driver_sql("ANALYZE")
 
     def put(self, carry: Carry | None) -> None:
-        """Put the draft in the place of the file.
-
-        Until then nothing can be written to the old file whose agents are kept: no game that an
-        agent learns from is lost, nor is an agent that is new.
-        """
         target = self._target
         if not self._force:
             refuse_existing(target)
@@ -89,7 +84,7 @@ class SqliteDraft:
         sync(target.absolute().parent)
 
     def _hold(self, stack: ExitStack, carry: Carry | None) -> None:
-        """Keep others from writing to the old file, if it is SQLite's; copy its agents."""
+        """Lock the old file for writing, if it is SQLite's, and copy its agents."""
         with explained(self._target, UNCHANGED):
             if application_id(self._target) is None:
                 return
@@ -115,7 +110,7 @@ class SqliteDraft:
 
 
 def check_target(target: Path, *, force: bool) -> None:
-    """Refuse what no file can be built at, or must not be."""
+    """Refuse a target that cannot or must not be replaced."""
     if target.is_dir():
         raise StoreError(f"{target} is a folder; name a file in it")
     if not target.absolute().parent.is_dir():
@@ -127,14 +122,14 @@ def check_target(target: Path, *, force: bool) -> None:
 
 
 def agents_seen(connection: sqlite3.Connection, path: Path) -> tuple[str, list[str]]:
-    """Return the name of the game and of its agents, as a connection to a file sees them."""
+    """Return the names of the game and of its agents."""
     refuse_traps(connection, path)
     agents, games = _names(connection, "agent"), _names(connection, "game")
     return (games or [""])[0], agents
 
 
 def _names(connection: sqlite3.Connection, table: str) -> list[str]:
-    """Return the names in a table, and none if there is no such table."""
+    """Return the names in a table; none where the table is missing."""
     try:
         rows = connection.execute(f"SELECT name FROM {table} NOT INDEXED").fetchall()
     except sqlite3.OperationalError as error:

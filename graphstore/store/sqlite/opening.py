@@ -1,4 +1,4 @@
-"""SQLite files opened to be read, and what goes wrong with them in one line."""
+"""SQLite files: opening them safely, and their errors in one line."""
 
 import os
 import re
@@ -13,21 +13,26 @@ from typing import Final
 from sqlalchemy.exc import DBAPIError
 
 from graphstore.errors import GraphstoreError, NotAStoreError, StoreError, shown
-from graphstore.store.schema import metadata, state
+from graphstore.store.schema import WINNER, metadata
 from graphstore.util.forks import closed_on_error
 
 
 def connect(path: Path, how: str = "mode=ro", *, timeout: float = 5) -> sqlite3.Connection:
-    """Return a connection of the standard library's driver to a file that exists, read-only."""
+    """Return a connection to an existing file that runs no code in it, read-only by default."""
     uri = f"{path.absolute().as_uri()}?{how}"
-    return careful(sqlite3.connect(uri, timeout=timeout, uri=True, check_same_thread=False))
+    connection = sqlite3.connect(uri, timeout=timeout, uri=True, check_same_thread=False)
+    with closed_on_error(connection.close):
+        connection.execute("PRAGMA trusted_schema = OFF")  # views call harmless functions only
+        connection.execute("PRAGMA cell_size_check = ON")
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
+    return connection
 
 
 def application_id(path: Path) -> int | None:
-    """Return the number that tells whose file it is, or None if it is not SQLite's.
+    """Return the application id in the header of a file, or None if it is not SQLite's.
 
-    SQLite reads it, as a process that closes a descriptor of its own drops all its locks on a file;
-    `immutable` disregards the locks and journals of other programs.
+    SQLite reads it: a process that closes a descriptor of its own drops all its locks on the file.
+    `immutable` ignores locks and journals of other programs.
     """
     with closing(connect(path, "mode=ro&immutable=1")) as connection:
         try:
@@ -67,35 +72,23 @@ LONGEST: Final = 10_000_000
 
 _LIBRARIES: Final = {*sys.stdlib_module_names, "networkx", "numpy", "sqlalchemy"}
 _UNFORESEEN: Final = (TypeError, ValueError, ArithmeticError, LookupError, AssertionError)
-"""What reading cells leads to that are not of their column's kind."""
+"""Errors from reading cells of the wrong type."""
 
 _TABLES: Final = {*metadata.tables, "alembic_version"}
+_WINNER: Final = f"GENERATED ALWAYS AS ({WINNER})"
 _PLAIN: Final = re.compile(r"create table\s(?!.*\bas\b)", re.IGNORECASE | re.DOTALL)
 
 
-def careful(connection: sqlite3.Connection) -> sqlite3.Connection:
-    """Return a connection to which the SQL in its file is no more than data."""
-    with closed_on_error(connection.close):
-        connection.execute("PRAGMA trusted_schema = OFF")  # views call harmless functions only
-        connection.execute("PRAGMA cell_size_check = ON")
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
-    return connection
-
-
 def refuse_traps(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse a file whose tables are no plain tables: reading one would run SQL of others.
-
-    Raises:
-        NotAStoreError: one is a view or a virtual table, computes a column, or has a trigger.
-    """
+    """Refuse a file in which a table is a view, is virtual, computes columns or has a trigger."""
     master = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master")
     for kind, name, table, sql in master:
         fault = ""
         if kind == "trigger" and str(table).lower() in _TABLES:
             fault = f"{shown(str(table))} has a trigger, {shown(str(name))}"
         elif kind in ("table", "view") and str(name).lower() in _TABLES:
-            plain = kind == "table" and _PLAIN.match(_without_winner(str(sql)))
-            fault = "" if plain else f"{shown(str(name))} is no plain table"
+            plain = kind == "table" and _PLAIN.match(str(sql).replace(_WINNER, ""))
+            fault = "" if plain else f"{shown(str(name))} is not a plain table"
         if fault:
             raise NotAStoreError(
                 f"{path} is not as graphstore writes it: {fault}; what reads it would run "
@@ -104,26 +97,17 @@ def refuse_traps(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def damage(path: Path) -> str:
-    """Return what SQLite finds wrong with a file, in one line; nothing where that is nothing.
-
-    It looks at every page and at the kind of every cell, which takes as long as reading the file.
-    """
+    """Return the first fault that SQLite finds in a file, which it reads as a whole; or ""."""
     try:
-        with closing(
-            careful(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True))
-        ) as c:
-            (found,) = c.execute("PRAGMA quick_check(1)").fetchone()
+        with closing(connect(path)) as connection:
+            (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     except sqlite3.Error as error:
         found = error
     return "" if found == "ok" else " ".join(str(found).split())
 
 
 def blame(path: Path, error: BaseException) -> None:
-    """Say what is wrong with a damaged file where that can be why an error was raised.
-
-    Raises:
-        NotAStoreError: the file is damaged, and reading cells can lead to such an error.
-    """
+    """Raise NotAStoreError if the file is damaged and reading cells can cause such an error."""
     if isinstance(error, _UNFORESEEN) and not isinstance(error, GraphstoreError) and _ours(error):
         found = damage(path)
         if found:
@@ -131,22 +115,9 @@ def blame(path: Path, error: BaseException) -> None:
 
 
 def _ours(error: BaseException) -> bool:
-    """Return whether this package has raised an error, by itself or in a library that it called.
-
-    A caller's own code may raise it too: in a `with` block, in rules, in a callback.
-    """
+    """Return whether this package or its libraries raised an error, not the caller's code."""
     raised_in = ""
     for frame, _ in walk_tb(error.__traceback__):
         package = str(frame.f_globals.get("__name__")).partition(".")[0]
         raised_in = raised_in if package in _LIBRARIES else package
     return raised_in == "graphstore"
-
-
-def _without_winner(sql: str) -> str:
-    """Return the SQL of a table without the one computed column that there is."""
-    return sql.replace(f"GENERATED ALWAYS AS ({_WINNER})", "")
-
-
-_computed = state.c.winner.computed
-assert _computed is not None
-_WINNER: Final = str(_computed.sqltext)

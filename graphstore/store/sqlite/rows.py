@@ -17,14 +17,8 @@ FROM (SELECT * FROM edge WHERE (parent, move) > (?, ?) ORDER BY parent, move LIM
 """
 
 
-class Selecting:
-    """Reads many rows of a file, over a connection of its own.
-
-    Attributes:
-        main: how the tables of the game are qualified.
-        chosen: the table of the chosen ids.
-        dialect: of the SQL.
-    """
+class RowReader:
+    """Reads many rows of a file; see `store.backend`."""
 
     main = "main"
     chosen = "temp.graphstore_chosen"
@@ -35,7 +29,6 @@ class Selecting:
 
     @contextmanager
     def cursor(self) -> Iterator[sqlite3.Cursor]:
-        """Lend a cursor in whose long steps Ctrl-C is seen."""
         cursor = self._connection.cursor()
         try:
             yield cursor
@@ -48,10 +41,9 @@ class Selecting:
                 cursor.close()
 
     def edges(self, rows: int) -> Generator[list[Sequence[int]], None, None]:
-        """Yield the columns of all edges in the order of their key, so many rows at a time.
+        """Yield the columns of all edges, read ahead by a thread.
 
-        SQLite makes one text of each, as the driver takes twice as long for that many rows; and a
-        thread of its own fetches the next while the last is made use of.
+        Each is one JSON text of SQLite's: the driver takes twice as long for that many rows.
         """
         with self.cursor() as cursor, ThreadPoolExecutor(max_workers=1) as ahead:
 
