@@ -131,7 +131,8 @@ class Answer:
         self._pages.close()
 
     def __del__(self) -> None:
-        self.close()
+        if hasattr(self, "_pages"):  # else Ctrl-C came before they were there
+            self.close()
 
     def _page(self) -> list[Row]:
         pages = self._pages.value

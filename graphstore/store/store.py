@@ -117,7 +117,8 @@ class Store:
             self.backend.blame(error)
 
     def __del__(self) -> None:
-        self.close()
+        if hasattr(self, "_engine"):  # else Ctrl-C came before it was made
+            self.close()
 
     def __reduce__(self) -> str:
         raise StoreError(

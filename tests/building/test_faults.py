@@ -29,7 +29,7 @@ from graphstore.errors import GraphstoreError
 
 KILLS = 30
 SAVED_OFTEN = "from graphstore import training; training.SAVE_EVERY = 0.0; training.BATCH = 50"
-AGENTS = "from graphstore import agents; agents.WAIT = 0.2"
+AGENTS = "from graphstore.play import agents; agents.WAIT = 0.2"
 
 
 @pytest.fixture(scope="module")

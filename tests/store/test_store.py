@@ -533,7 +533,8 @@ def test_an_older_file_asks_for_an_upgrade_and_is_then_as_if_it_were_built_anew(
 def test_an_upgrade_that_fails_at_its_end_changes_nothing(older, end):
     path, _ = older
     before = path.read_bytes()
-    fail = "import sys\nfrom graphstore import schema, upgrade\ndef fail(connection):\n"
+    fail = "import sys\nfrom graphstore import upgrade\nfrom graphstore.store import schema\n"
+    fail += "def fail(connection):\n"
     fail += "    assert connection.exec_driver_sql('SELECT best_response FROM state').all()\n"
     fail += f"    {end}\nschema.create_views = fail\nupgrade(sys.argv[1])"
     done = subprocess.run([sys.executable, "-c", fail, path], capture_output=True, timeout=60)
