@@ -24,6 +24,7 @@ from graphstore import (
     load,
     prove,
     search,
+    solve,
     train,
     upgrade,
     verify,
@@ -221,3 +222,12 @@ def test_every_public_function_with_such_arguments_is_tried():
     others = {"Game", "GameGraph", "PlainGame", "Solution", "solve"}  # they take no such argument
     functions = {name for name in graphstore.__all__ if not name.endswith("Error")} - others
     assert [name for name in sorted(functions) if f"{name}" not in tried] == []
+
+
+def test_objects_of_another_kind_are_refused(file_store, folder):
+    refused(explore, ("tictactoe", 5, None), "game")
+    refused(lambda value: search(value, "X../.../..."), ("tictactoe", 5, None), "game")
+    refused(solve, ("tictactoe", 5, None), "graph")
+    refused(lambda value: Store.open(file_store.path, rules=value), ("tictactoe", 5), "rules")
+    for source in (file_store, folder):
+        refused(source.sql, (5, None, b"SELECT 1"), "statement")

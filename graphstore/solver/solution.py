@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Codes, Progress, quiet
 from graphstore.solver.columns import NONE, Backward, Solution, Worth
 from graphstore.solver.graph import GameGraph
+from graphstore.util import arguments
 from graphstore.util.arrays import distinct, ragged
 
 
@@ -25,6 +26,7 @@ def solve(graph: GameGraph, *, progress: Progress = quiet) -> Solution:
     >>> solution.value[graph.row(0)], solution.remoteness[graph.row(0)]
     (np.int8(1), np.int32(7))
     """
+    arguments.instance("graph", graph, GameGraph, "a graph, as explore(game) returns it")
     edges, again = graph.edges_by_move, np.flatnonzero(graph.backward.again)
     worth = _upward(graph, progress) or _around(graph, progress)
     progress("solve", len(worth.value), len(worth.value))

@@ -68,6 +68,7 @@ class Store:
                     )
                 self.info: dict[str, Any] = dict(rows[0])
             if rules is not None:
+                arguments.instance("rules", rules, Game, "rules, as find_game(NAME) returns them")
                 one_thread_at_a_time(rules)
                 name, version = self.info["name"], self.info["rules"]
                 warn_of_other_rules(rules, self.address, name, version, hint="; verify tells more")
@@ -312,6 +313,7 @@ class Store:
         """
         limits = arguments.seconds("seconds", seconds), arguments.limit("rows", rows)
         with self.backend.explained():
+            arguments.instance("statement", statement, str, "SQL as a text")
             asked = Statement(statement, parameters, *limits)
             return self.backend.sql(asked, self.functions(), self.info["digest"])
 

@@ -81,6 +81,12 @@ def share(name: str, value: object) -> float:
     return float(value)
 
 
+def instance(name: str, value: object, kind: type, wanted: str) -> None:
+    """Refuse an object of another kind; a protocol is a kind, too."""
+    if not isinstance(value, kind):
+        raise _wrong(name, value, wanted)
+
+
 def path(name: str, value: Any) -> str:
     """Return a path, or the address of a database, as text."""
     text = os.fspath(value) if isinstance(value, str | os.PathLike) else None
