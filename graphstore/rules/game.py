@@ -99,7 +99,7 @@ class Game(Protocol):
         """Return each position as a user would write it; `read` takes it back."""
 
     def read(self, text: str) -> int:
-        """Return the position that was typed, in that orientation; raise a PositionError if none."""
+        """Return the position that was typed, as oriented; raise a PositionError if it is none."""
 
     def read_many(self, texts: Sequence[str]) -> Ints:
         """Return int64[n], `read` of every text; raises what `read` raises."""

@@ -68,7 +68,7 @@ class PlainGame:
 
     @cached_property
     def rules(self) -> str:
-        """A digest of the class's file and the modules beside it that it imports, or ``unknown``."""
+        """A digest of the class's file and the files beside it that it imports, or ``unknown``."""
         return self._digest(sources.digest)
 
     @cached_property
