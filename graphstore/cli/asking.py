@@ -44,9 +44,8 @@ def line(file: str, position: str | None, rules: str | None, as_json: bool) -> N
         game = options.say_if_without_rules(store)
         best = store.line(position)
         if as_json:
-            probes = [probe._asdict() | {"moves": None} for probe in best.probes]
-            for probe in probes:
-                del probe["moves"]
+            columns = [name for name in best.probes[0]._fields if name != "moves"]
+            probes = [{name: getattr(each, name) for name in columns} for each in best.probes]
             console.print_json({"moves": best.moves, "positions": probes, "repeats": best.repeats})
         else:
             console.print_line(game, best, bound=options.is_strategy(store))
@@ -87,11 +86,8 @@ def sql(
 
     if statement == "-":
         statement = sys.stdin.buffer.read().decode(errors="replace")
-    printer = console.print_table
-    if as_json:
-        printer = console.print_json_rows
-    elif as_csv:
-        printer = console.print_csv
+    in_text = console.print_csv if as_csv else console.print_table
+    printer = console.print_json_rows if as_json else in_text
     with (
         own_process(options.say),
         noticed(),

@@ -71,20 +71,16 @@ def print_verdict(verdict: Any, store: Any) -> None:
         print(f"and {verdict.more:,} more problems")
     for what in verdict.skipped:
         print(visible(f"not checked: {what}"))
-    whole = verdict.ok and verdict.sample is None
+    info, whole = store.info, verdict.ok and verdict.sample is None
     if verdict.sample is not None:
         print(verdict.sample)
     if whole:
-        size = f"{store.info['states']:,} states, {store.info['moves']:,} moves"
-        print(f"{store.address} holds: {size}")
+        print(f"{store.address} holds: {info['states']:,} states, {info['moves']:,} moves")
     if verdict.ok:
         print(f"derived again: {', '.join(verdict.checked)}")
     if whole and options.is_strategy(store):
-        player, plies = store.game.players[0], store.info["remoteness"]
-        print(
-            f"a proof: {player} wins {store.info['name']} within {plies} plies, since every reply "
-            "is answered"
-        )
+        claim = f"{store.game.players[0]} wins {info['name']} within {info['remoteness']} plies"
+        print(f"a proof: {claim}, since every reply is answered")
 
 
 @click.command()

@@ -7,10 +7,11 @@ from collections.abc import Awaitable, Callable, Hashable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from copy import copy
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from datasette.database import QueryInterrupted, Results
+from datasette.database import Database, QueryInterrupted, Results
 from datasette.views.base import DatasetteError
 from sqlalchemy.dialects import sqlite
 
@@ -19,7 +20,6 @@ from graphstore.store.schema import VIEWS, written
 from graphstore.store.sql import ERRORS, Watch, guard, weight
 from graphstore.store.sqlite.opening import connect, explained
 from graphstore.store.store import Store
-from graphstore.web.tables.schemas import KnownSchema
 from graphstore.web.tables.statements import WRITTEN, in_thread, limited
 
 T = TypeVar("T")
@@ -44,8 +44,31 @@ _FROM_THE_EDGES: Final = "CREATE TEMP VIEW best_move AS " + written(
 first hundred rows of six million take a millisecond."""
 
 
-class GameFile(KnownSchema):
+def _once(name: str) -> Callable[..., Awaitable[Any]]:
+    """Return a method of Database that caches its answers: a page asks some forty times."""
+    inner = getattr(Database, name)
+
+    async def answered(self: "GameFile", *arguments: Hashable) -> Any:
+        return copy(await self.remembered((name, *arguments), lambda: inner(self, *arguments)))
+
+    return answered
+
+
+class GameFile(Database):  # type: ignore[misc]  # it ships no types
     """The database of `store`; once another file has replaced its file, of that."""
+
+    fts_table = _once("fts_table")
+    foreign_keys_for_table = _once("foreign_keys_for_table")
+    get_all_foreign_keys = _once("get_all_foreign_keys")
+    get_table_definition = _once("get_table_definition")
+    hidden_table_names = _once("hidden_table_names")
+    label_column_for_table = _once("label_column_for_table")
+    primary_keys = _once("primary_keys")
+    table_column_details = _once("table_column_details")
+    table_columns = _once("table_columns")
+    table_exists = _once("table_exists")
+    table_names = _once("table_names")
+    view_names = _once("view_names")
 
     def __init__(self, datasette: Any, store: Store) -> None:
         super().__init__(datasette, path=str(store.path), is_mutable=True)
