@@ -25,8 +25,8 @@ from graphstore.play.agents import load
 from graphstore.play.standings import curve
 from graphstore.rules.game import IN_PLAY
 
-DATA = Path(__file__).parent / "data"
-SCRIPTS = Path(__file__).parents[1] / "scripts"
+DATA = Path(__file__).parents[1] / "data"
+SCRIPTS = Path(__file__).parents[2] / "scripts"
 
 # Wikipedia, "Game complexity" and "Tic-tac-toe"; the tree has 549,945 nodes below the empty board.
 TICTACTOE = {
