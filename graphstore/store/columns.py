@@ -3,14 +3,16 @@
 import platform
 from collections.abc import Iterator
 from importlib.metadata import version
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
 from graphstore.rules.game import IN_PLAY, Game
 from graphstore.solver.columns import NONE, Solution, States
-from graphstore.solver.graph import GameGraph
 from graphstore.store import digests, schema
+
+if TYPE_CHECKING:
+    from graphstore.solver.graph import GameGraph  # and with it networkx
 
 BUILT_WITH: Final = (
     f"graphstore {version('graphstore')}, Python {platform.python_version()}, "
@@ -25,7 +27,7 @@ Chunk: TypeAlias = tuple[int, int, dict[str, Column]]
 """Rows done with this chunk, all rows, and the columns of the chunk by name."""
 
 
-def state_parts(graph: GameGraph, solution: Solution) -> Iterator[Chunk]:
+def state_parts(graph: "GameGraph", solution: Solution) -> Iterator[Chunk]:
     """Yield (states done, all, columns of the next ones)."""
     total = len(graph.states.id)
     for begin in range(0, total, CHUNK):
@@ -55,7 +57,7 @@ def _masked(column: Any, cells: Any) -> Column:
     return np.ma.masked_equal(cells, null_of(column), copy=False)
 
 
-def edge_parts(graph: GameGraph) -> Iterator[Chunk]:
+def edge_parts(graph: "GameGraph") -> Iterator[Chunk]:
     """Yield (edges done, all, columns of the next ones)."""
     ids, edges = graph.states.id, graph.edges_by_move
     parent, total = edges.parent, len(edges.move)
@@ -69,7 +71,7 @@ def edge_parts(graph: GameGraph) -> Iterator[Chunk]:
 class SolvedGraph:
     """A solved graph to write to a database; see `graphstore.building.saving.Content`."""
 
-    def __init__(self, game: Game, graph: GameGraph, extent: str = schema.WHOLE) -> None:
+    def __init__(self, game: Game, graph: "GameGraph", extent: str = schema.WHOLE) -> None:
         assert graph.solution is not None
         self._game = game
         self._graph = graph
