@@ -161,7 +161,8 @@ def shown(value: object) -> str:
     """
     if isinstance(value, int):  # Python writes no number of 5,000 digits in decimal
         value = str(value) if abs(value) < 1 << 1000 else hex(value)
-    return " ".join(_SHORT.repr(value).split())
+    text = _SHORT.repr(value)
+    return text if isinstance(value, str) else " ".join(text.split())  # an array has lines
 
 
 def visible(text: str) -> str:

@@ -1,6 +1,7 @@
 """The ASGI application: Datasette over solved games, which are only read."""
 
 import sqlite3
+import warnings
 from collections.abc import Iterable
 from contextlib import suppress
 from copy import copy
@@ -193,6 +194,12 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
             database.close()
         for store in self.stores.values():
             store.close()
+
+    def _versions(self) -> Any:
+        """Return Datasette's answer for /-/versions."""
+        with warnings.catch_warnings():  # it leaves a connection to the garbage collector
+            warnings.simplefilter("ignore", ResourceWarning)
+            return super()._versions()
 
     def _connected_databases(self) -> list[dict[str, Any]]:
         """Datasette's list for /-/databases, without the folders that the files are in."""
