@@ -1,10 +1,12 @@
 """The ASGI application: Datasette over solved games, which are only read."""
 
+import platform
 import sqlite3
-import warnings
+import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from copy import copy
+from importlib.metadata import version
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, Final
@@ -195,11 +197,14 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
         for store in self.stores.values():
             store.close()
 
-    def _versions(self) -> Any:
-        """Return Datasette's answer for /-/versions."""
-        with warnings.catch_warnings():  # it leaves a connection to the garbage collector
-            warnings.simplefilter("ignore", ResourceWarning)
-            return super()._versions()
+    def _versions(self) -> dict[str, Any]:
+        """Return the answer for /-/versions; Datasette's own leaves a connection open."""
+        return {
+            "graphstore": version("graphstore"),
+            "python": {"version": platform.python_version(), "full": sys.version},
+            "datasette": {"version": version("datasette")},
+            "sqlite": {"version": sqlite3.sqlite_version},
+        }
 
     def _connected_databases(self) -> list[dict[str, Any]]:
         """Datasette's list for /-/databases, without the folders that the files are in."""
