@@ -1,6 +1,7 @@
 """Games in the browser: tables, SQL, questions and JSON; nothing of it writes."""
 
 import asyncio
+import gc
 import html
 import json
 import os
@@ -108,6 +109,13 @@ def links(page):
 def shown_error(page):
     (words,) = re.findall(r'class="message-error"[^>]*>([^<]*)<', page)
     return html.unescape(words).strip()
+
+
+def test_the_versions_are_told_and_no_connection_is_left_open(site):
+    told = site.get("/-/versions.json").json()
+    assert told["sqlite"]["version"] == sqlite3.sqlite_version
+    assert {"graphstore", "python", "datasette"} < told.keys()
+    gc.collect()  # an unclosed connection is an error from Python 3.13 on
 
 
 def test_the_first_page_lists_the_games_and_what_they_are_worth(site):
