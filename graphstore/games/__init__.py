@@ -18,6 +18,7 @@ from graphstore.games import connect, grid, hexapawn, morris, nim, subtraction, 
 from graphstore.games.ultimate import rules as ultimate
 from graphstore.rules import loading, openspiel
 from graphstore.rules.game import Game
+from graphstore.util import arguments
 
 
 class Family(NamedTuple):
@@ -128,7 +129,10 @@ def find_game(name: str) -> Game:
 
 def rules_of(game: Game | str) -> Game:
     """Return the rules that were given, or those of the game whose name was given."""
-    return game if isinstance(game, Game) else find_game(game)
+    if isinstance(game, str):
+        return find_game(game)
+    arguments.rules("game", game)
+    return game
 
 
 def find_builtin(name: str) -> Game | None:

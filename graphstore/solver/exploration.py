@@ -72,7 +72,7 @@ def explore(
     >>> graph.number_of_nodes(), graph.number_of_moves(), graph.number_of_edges()
     (765, 2270, 2096)
     """
-    arguments.instance("game", game, Game, "rules, as find_game(NAME) returns them")
+    arguments.rules("game", game)
     limit = MAX_STATES if max_states is None else arguments.count("max_states", max_states)
     found: list[Wave] = []
     seen, looked = 0, False

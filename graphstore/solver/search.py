@@ -94,7 +94,7 @@ def search(
     >>> search(find_game("ultimate(open)"), "X X . O O . XXOO..... = = 6 X").value
     1
     """
-    arguments.instance("game", game, Game, "rules, as find_game(NAME) returns them")
+    arguments.rules("game", game)
     max_states = arguments.count("max_states", max_states)
     clock = _Clock(arguments.seconds("timeout", timeout), progress)
     at = _read(game, arguments.position("position", position))

@@ -68,7 +68,7 @@ class Store:
                     )
                 self.info: dict[str, Any] = dict(rows[0])
             if rules is not None:
-                arguments.instance("rules", rules, Game, "rules, as find_game(NAME) returns them")
+                arguments.rules("rules", rules)
                 one_thread_at_a_time(rules)
                 name, version = self.info["name"], self.info["rules"]
                 warn_of_other_rules(rules, self.address, name, version, hint="; verify tells more")

@@ -87,6 +87,12 @@ def instance(name: str, value: object, kind: type, wanted: str) -> None:
         raise _wrong(name, value, wanted)
 
 
+def rules(name: str, value: object) -> None:
+    """Refuse what is not a rule set; an object that hands its calls on to one will do."""
+    if not hasattr(value, "start_states"):
+        raise _wrong(name, value, "rules, as find_game(NAME) returns them")
+
+
 def path(name: str, value: Any) -> str:
     """Return a path, or the address of a database, as text."""
     text = os.fspath(value) if isinstance(value, str | os.PathLike) else None
