@@ -184,13 +184,10 @@ def test_what_is_no_time_no_share_and_no_seed_is_refused(store, new):
 
 
 def test_what_is_no_game_is_refused(new):
-    for call in (
-        find_game,
-        lambda value: build(value, "new"),
-        lambda value: build_folder(value, "new"),
-        lambda value: build_out_of_core(value, "new"),
-    ):
-        refused(call, (None, 5, b"tictactoe"), "name of a game")
+    wrong = (None, 5, b"tictactoe")
+    refused(find_game, wrong, "name of a game")
+    for call in (build, build_folder, build_out_of_core):
+        refused(lambda value, call=call: call(value, "new"), wrong, "game is")
 
 
 def test_what_is_asked_of_a_folder_is_checked(folder):
