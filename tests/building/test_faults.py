@@ -28,7 +28,7 @@ from graphstore.checks import verify
 from graphstore.errors import GraphstoreError
 
 KILLS = 30
-SAVED_OFTEN = "from graphstore import training; training.SAVE_EVERY = 0.0; training.BATCH = 50"
+SAVED_OFTEN = "from graphstore.play import training; training.SAVE_EVERY = 0.0; training.BATCH = 50"
 AGENTS = "from graphstore.play import agents; agents.WAIT = 0.2"
 
 
