@@ -11,6 +11,7 @@ from graphstore import (
     Folder,
     GraphstoreError,
     Match,
+    PlainGame,
     Player,
     Store,
     build,
@@ -222,9 +223,15 @@ def test_every_public_function_with_such_arguments_is_tried():
 
 
 def test_objects_of_another_kind_are_refused(file_store, folder):
-    refused(explore, ("tictactoe", 5, None), "game")
+    refused(explore, ("tictactoe", 5, None, PlainGame), "game")
     refused(lambda value: search(value, "X../.../..."), ("tictactoe", 5, None), "game")
     refused(solve, ("tictactoe", 5, None), "graph")
     refused(lambda value: Store.open(file_store.path, rules=value), ("tictactoe", 5), "rules")
     for source in (file_store, folder):
         refused(source.sql, (5, None, b"SELECT 1"), "statement")
+        refused(
+            lambda value, source=source: source.sql("SELECT ?", value), (5, "a", b"a"), "parameters"
+        )
+        for given in ((np.int64(0),), np.array([0]), {"a": np.uint8(0)}):
+            text = "SELECT ply FROM state WHERE id = " + (":a" if isinstance(given, dict) else "?")
+            assert list(source.sql(text, given)) == [(0,)]

@@ -15,6 +15,7 @@ import sys
 import warnings
 from ast import literal_eval
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache, partial
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from importlib.metadata import entry_points
@@ -95,9 +96,11 @@ def _module(name: str) -> ModuleType:
     except GameNameError:
         raise
     except SyntaxError as error:
-        file = Path(error.filename or name).name
+        file = Path(error.filename or name)
+        with suppress(ValueError):  # the working folder goes without saying
+            file = file.relative_to(Path.cwd())
         raise GameNameError(f"{file}, line {error.lineno}: {error.msg}") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise GameNameError(f"{name} cannot be loaded: {type(error).__name__}: {error}") from error
 
 
@@ -210,7 +213,7 @@ def _parameters(reference: str, text: str | None) -> tuple[Any, ...]:
 def _make(value: Any, parameters: tuple[Any, ...], reference: str) -> Game:
     try:
         game = value(*parameters) if callable(value) else value
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         why = f"{type(error).__name__}: {error}"
         raise GameNameError(f"{reference} cannot be made: {why}") from error
     if not isinstance(game, Game):

@@ -314,7 +314,7 @@ class Store:
         limits = arguments.seconds("seconds", seconds), arguments.limit("rows", rows)
         with self.backend.explained():
             arguments.instance("statement", statement, str, "SQL as a text")
-            asked = Statement(statement, parameters, *limits)
+            asked = Statement(statement, arguments.parameters(parameters), *limits)
             return self.backend.sql(asked, self.functions(), self.info["digest"])
 
     def graph(self, *, below: str | int | None = None) -> "GameGraph":

@@ -5,6 +5,7 @@ argument, its value and what is allowed. Integers of numpy are integers; True an
 """
 
 import os
+from collections.abc import Iterable, Mapping
 from numbers import Real
 from operator import index
 from typing import Any
@@ -87,9 +88,18 @@ def instance(name: str, value: object, kind: type, wanted: str) -> None:
         raise _wrong(name, value, wanted)
 
 
+def parameters(value: Any) -> list[Any] | dict[str, Any]:
+    """Return the parameters of a statement, with numpy's scalars as Python's."""
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise _wrong("parameters", value, "a list, or a dict by name")
+    return [_plain(each) for each in value]
+
+
 def rules(name: str, value: object) -> None:
     """Refuse what is not a rule set; an object that hands its calls on to one will do."""
-    if not hasattr(value, "start_states"):
+    if isinstance(value, type) or not hasattr(value, "start_states"):
         raise _wrong(name, value, "rules, as find_game(NAME) returns them")
 
 
@@ -107,6 +117,10 @@ def integer(value: Any) -> int | None:
         return None if isinstance(value, bool) else index(value)
     except TypeError:
         return None
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _listed(value: Any) -> list[Any]:

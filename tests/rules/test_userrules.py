@@ -93,6 +93,9 @@ def test_a_file_that_is_called_like_a_library_does_not_replace_it(rules: Path) -
         ("take.py:Take(heap)", "'take.py:Take(heap)': parameters are Python literals"),
         ("take.py:Take(1, 2)", "take.py:Take(1, 2) cannot be made: TypeError"),
         ("broken.py:X", "broken.py, line 1: "),
+        ("in/broken.py:X", os.path.join("in", "broken.py") + ", line 1: "),
+        ("quits.py:X", "quits.py cannot be loaded: SystemExit: 0"),
+        ("quits_later.py:x", "quits_later.py:x cannot be made: SystemExit: 0"),
         ("raises.py:X", "raises.py cannot be loaded: ZeroDivisionError: division by zero"),
         ("no_such_module:X", "no_such_module cannot be loaded: ModuleNotFoundError"),
         (":", "':' is not of the form"),
@@ -100,7 +103,11 @@ def test_a_file_that_is_called_like_a_library_does_not_replace_it(rules: Path) -
     ],
 )
 def test_what_cannot_be_loaded_is_refused_in_one_line(rules: Path, name: str, message: str) -> None:
-    (rules / "broken.py").write_text("class X(:\n")
+    (rules / "in").mkdir()
+    for broken in ("broken.py", "in/broken.py"):
+        (rules / broken).write_text("class X(:\n")
+    (rules / "quits.py").write_text("import sys\nsys.exit(0)\n")
+    (rules / "quits_later.py").write_text("import sys\nx = lambda: sys.exit(0)\n")
     (rules / "raises.py").write_text("1 / 0\n")
     with pytest.raises(GameNameError) as raised:
         graphstore.find_game(name)

@@ -112,7 +112,7 @@ class Folder:
         limits = arguments.seconds("seconds", seconds), arguments.limit("rows", rows)
         memory = arguments.limit("memory", memory)
         arguments.instance("statement", statement, str, "SQL as a text")
-        asked = Statement(statement, parameters, *limits)
+        asked = Statement(statement, arguments.parameters(parameters), *limits)
         return run(self.path, self.contents, asked, rules=rules, memory=memory)
 
     def files(self, table: str) -> list[Path]:
