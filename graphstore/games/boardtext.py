@@ -146,9 +146,10 @@ class TwoMasks:
 
     def write(self, first: Ints, second: Ints, which: Codes | None = None) -> list[str]:
         """Return the texts of masks with the tails of some numbers."""
-        cells = np.empty((len(first), len(self._cells)), dtype=np.int8)
-        for cell, bit in enumerate(self._cells):
-            cells[:, cell] = ((first & bit) != 0) + 2 * ((second & bit) != 0).view(np.int8)
+        has_first, has_second = (
+            ((mask[:, np.newaxis] & self._bits) != 0).view(np.int8) for mask in (first, second)
+        )
+        cells: Codes = has_first + 2 * has_second
         return write_cells(cells, **self._form, which=which)
 
     def plain(self, texts: Sequence[str]) -> tuple[Ints, Ints, Codes, NDArray[np.bool_]]:
