@@ -1,4 +1,4 @@
-"""Every position of a small game, solved, in a database you can query.
+"""Solve small two-player games completely and store every position in a database.
 
 >>> import graphstore
 >>> graph = graphstore.explore(graphstore.find_game("tictactoe"))
@@ -76,7 +76,7 @@ __all__ = [*_MODULES]
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name from its module when it is first used: ``--help`` needs none of them."""
+    """Import a public name when it is first used, so that ``--help`` stays fast."""
     if name in _MODULES:
         return getattr(import_module(f"graphstore.{_MODULES[name]}"), name)
     raise AttributeError(f"module 'graphstore' has no attribute {name!r}")

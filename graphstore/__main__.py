@@ -12,11 +12,11 @@ from graphstore.util.signals import SIGNALS
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
-SOON = 0.001  # seconds
+SOON = 0.001  # seconds until the repeated Ctrl-C
 
 
 def run() -> None:
-    """Run `cli.main.main`; Ctrl-C is one line, also while it is imported and when it ends."""
+    """Run `cli.main.main`; Ctrl-C prints one line, even during imports and at exit."""
     done = False
 
     def interrupt(*_: Any) -> None:
@@ -24,7 +24,7 @@ def run() -> None:
             raise KeyboardInterrupt
 
     def once_more(lost: "UnraisableHookArgs") -> None:
-        """Repeat a Ctrl-C that came in a callback or a destructor, where Python ignores it."""
+        """Repeat a Ctrl-C that arrived in a callback or a destructor, where Python ignores it."""
         if not issubclass(lost.exc_type, KeyboardInterrupt):
             sys.__unraisablehook__(lost)
         elif hasattr(signal, "setitimer"):
@@ -50,9 +50,8 @@ def run() -> None:
         sys.exit(130)
     finally:
         done = True
-        for (
-            number
-        ) in SIGNALS:  # a signal is too late now, and would interrupt the interpreter's end
+        # A later signal would only interrupt the exit of the interpreter.
+        for number in SIGNALS:
             signal.signal(number, signal.SIG_IGN)
 
 

@@ -14,7 +14,7 @@ class GraphstoreError(Exception):
 
 
 class GameNameError(GraphstoreError, ValueError):
-    """An unknown game, or parameters that it cannot have."""
+    """An unknown game, or invalid parameters for a game."""
 
 
 class PositionError(GraphstoreError, ValueError):
@@ -34,11 +34,11 @@ class UnknownCharacterError(PositionError):
 
 
 class ImpossibleCountsError(PositionError):
-    """Numbers of marks that are impossible when players take turns."""
+    """Numbers of marks that alternating turns cannot produce."""
 
 
 class BothSidesWonError(PositionError):
-    """A line for each side, although the first one ends the game."""
+    """A line for each side, although the first line ends the game."""
 
 
 class PlayAfterWinError(PositionError):
@@ -50,7 +50,7 @@ class ArgumentError(GraphstoreError, ValueError, TypeError):
 
 
 class EncodingError(GraphstoreError, ValueError):
-    """Bits that contradict each other."""
+    """An encoded position whose bits contradict each other."""
 
 
 class MoveError(GraphstoreError, ValueError):
@@ -62,7 +62,7 @@ class GameOverError(GraphstoreError, ValueError):
 
 
 class ResignedError(GraphstoreError):
-    """An agent that resigns, because its box is empty."""
+    """An agent that resigns because its box is empty."""
 
 
 class OpponentError(GraphstoreError, ValueError):
@@ -74,7 +74,7 @@ class AgentMissingError(OpponentError, LookupError):
 
 
 class RulesError(GraphstoreError, ValueError):
-    """A rule set that breaks a law every game must keep."""
+    """A rule set that breaks a law of games."""
 
 
 class MissingExtraError(GraphstoreError, ImportError):
@@ -82,7 +82,7 @@ class MissingExtraError(GraphstoreError, ImportError):
 
 
 class DrawingError(GraphstoreError, RuntimeError):
-    """A picture that Graphviz cannot draw, or not in time."""
+    """A picture that Graphviz cannot draw, or cannot draw in time."""
 
 
 class RulesMissingError(GraphstoreError, LookupError):
@@ -110,7 +110,7 @@ class StoreMissingError(StoreError, FileNotFoundError):
 
 
 class StoreExistsError(StoreError, FileExistsError):
-    """A file that exists and is not to be overwritten."""
+    """A file that exists and must not be overwritten."""
 
 
 class StoreReplacedError(StoreError):
@@ -118,7 +118,7 @@ class StoreReplacedError(StoreError):
 
 
 class NotAStoreError(StoreError):
-    """A file that graphstore did not write, or that is damaged."""
+    """A file that graphstore did not write, or a damaged one."""
 
 
 class NewerStoreError(StoreError):
@@ -134,39 +134,41 @@ class NotInStoreError(GraphstoreError, KeyError):
 
 
 class SettingError(GraphstoreError, ValueError):
-    """A setting that an agent cannot have, or was not made with."""
+    """An invalid setting of an agent or a page, or one that differs from the agent's own."""
 
 
 class AddressError(GraphstoreError, OSError):
-    """An address that a server cannot listen at, or at which no cluster answers."""
+    """An address where a server cannot listen, or where no cluster answers."""
 
 
 class QueryError(GraphstoreError, ValueError):
-    """SQL that is wrong, or that would do more than read."""
+    """SQL that is wrong, or that does more than read."""
 
 
 class SelectionError(GraphstoreError, ValueError):
-    """A part of a database that has no state, or is not fully described."""
+    """A selection of states that is empty, or not fully described."""
 
 
 class FormatError(GraphstoreError, ValueError):
-    """An unknown format, or one that cannot hold what was asked for."""
+    """An unknown format, or one that cannot hold the requested data."""
 
 
 def shown(value: object) -> str:
-    """Return a value as one line, shortened for a message; integers are quoted.
+    """Return a value as one line for a message: shortened, with integers in quotes.
 
     >>> shown("XO."), len(shown("X" * 1000)), shown(77), shown(None)
     ("'XO.'", 60, "'77'", 'None')
     """
-    if isinstance(value, int):  # Python writes no number of 5,000 digits in decimal
+    if isinstance(value, int):  # Python refuses to write 5,000 digits in decimal
         value = str(value) if abs(value) < 1 << 1000 else hex(value)
     text = _SHORT.repr(value)
-    return text if isinstance(value, str) else " ".join(text.split())  # an array has lines
+    return (
+        text if isinstance(value, str) else " ".join(text.split())
+    )  # the repr of an array has several lines
 
 
 def visible(text: str) -> str:
-    r"""Return a text with control characters written as in Python, so that no terminal obeys them.
+    r"""Return a text with its control characters escaped, so that a terminal does not obey them.
 
     >>> print(visible("one\ntwo \x1b[31mred"))
     one

@@ -1,7 +1,7 @@
-"""What a game is, and how its positions look.
+"""Rules of games, and pictures of their positions; nothing here solves or stores.
 
-In come rules: a class, a file, a module, or a game of OpenSpiel. Out goes a `Game`: functions on
-whole int64 arrays of positions (`game`), which `plain` supplies for rules that are written for one
-position at a time. `loading` and `openspiel` find rules; `symmetry` and `board` know boards and
-their images; `svg` and `notebook` show them. Nothing here solves or stores.
+Input: rules as a class, a file, a module or a game of OpenSpiel. Output: a `Game` (`game`), which
+has functions on int64 arrays of positions. `plain` derives these from rules for one position at a
+time. `loading` and `openspiel` load rules, `sources` identifies their files. `symmetry` and `board`
+handle boards and their images; `svg` and `notebook` draw them.
 """

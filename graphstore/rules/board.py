@@ -1,6 +1,6 @@
-"""A position as a board of cells, with its moves on them, its images, and as lines of text.
+"""The cells of a position, the moves on them, the images of a position, and text drawings.
 
-A board is read off the text of a position, so it needs no rules.
+The cells are read from the text of a position, without rules.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from graphstore.errors import GraphstoreError
 from graphstore.rules.game import DRAW, LOSS, WIN, Game, Ints
 
 EMPTY: Final = frozenset("._- ")
-LARGEST = 1024  # cells; more would be no picture of a game
+LARGEST = 1024  # cells; a larger text is not a board
 LETTERS: Final = {WIN: "W", DRAW: "D", LOSS: "L"}
 WORDS: Final = {WIN: "win", DRAW: "draw", LOSS: "loss"}
 
@@ -20,13 +20,15 @@ WORDS: Final = {WIN: "win", DRAW: "draw", LOSS: "loss"}
 class Board(NamedTuple):
     """The cells of a position."""
 
-    rows: tuple[str, ...]  # from the top, of one length, one character a cell
-    beside: str  # what the text says beside the cells, such as whose turn it is
-    block: tuple[int, int]  # (rows, columns) of the fields of the board; of all of it, where none
+    rows: tuple[str, ...]  # from the top, of equal length, one character per cell
+    beside: str  # the text after the cells, such as the side to move
+    block: tuple[
+        int, int
+    ]  # (rows, columns) of a field of the board; of the whole board without fields
 
     @property
     def columns(self) -> int:
-        """How many cells a row has."""
+        """The number of cells in a row."""
         return len(self.rows[0])
 
     @property
@@ -40,11 +42,11 @@ class Choice(NamedTuple):
 
     move: int
     name: str
-    cell: int | None  # where it puts or brings a mark; None if no one cell tells
-    source: int | None  # the cell that it brings the mark from, or None
-    value: int  # for the player who makes it
-    depth: int | None  # moves that the winner needs after it; None in a draw
-    position: str  # what it leads to
+    cell: int | None  # where the mark lands; None if that is not a single cell
+    source: int | None  # the cell that the mark leaves, or None
+    value: int  # for the player who makes the move
+    depth: int | None  # moves of the winner after it; None in a draw
+    position: str  # the position after it
 
     @property
     def label(self) -> str:
@@ -53,12 +55,12 @@ class Choice(NamedTuple):
 
 
 def label_of(value: int, depth: int | None) -> str:
-    """Return what a move is worth to the player who makes it: ``W2``, ``D``, ``L1``."""
+    """Return a label for a move: its value for the player who makes it, and depth, as ``W2``."""
     return LETTERS[value] + ("" if depth is None else str(depth))
 
 
 def board_of(text: str, game: Game | None = None) -> Board | None:
-    """Return the cells of a position's text; None if it shows none.
+    """Return the board of a position's text; None if the text does not show cells.
 
     >>> board_of("XO./.X./... O")
     Board(rows=('XO.', '.X.', '...'), beside='O', block=(3, 3))
@@ -82,7 +84,7 @@ def board_of(text: str, game: Game | None = None) -> Board | None:
 def choices(
     game: Game | None, text: str, moves: Sequence[Any], name: Callable[[int], str] = str
 ) -> list[Choice]:
-    """Return each `graphstore.store.probe.Move` of a position with the cells that it concerns."""
+    """Return the `Choice` of each `graphstore.store.probe.Move` of a position."""
     before = board_of(text, game)
     found = []
     for move in moves:
@@ -95,9 +97,9 @@ def choices(
 
 
 def images(game: Game, text: str) -> dict[str, str]:
-    """Return the images of a position that are of the same state, by their symmetry.
+    """Return the texts of a position's images that belong to the same state, by symmetry.
 
-    First is the position itself, as ``same``. Several may be the same text.
+    The first is the position itself, under ``same``. Several may be the same text.
     """
     found = {"same": text}
     board = board_of(text, game)
@@ -113,15 +115,15 @@ def images(game: Game, text: str) -> dict[str, str]:
 
 
 def text_plain(text: str, *, shown: Sequence[Choice] = ()) -> str:
-    """Return what `text_svg` draws as lines of text."""
+    """Return the content of `text_svg` as lines of text."""
     return "\n".join([text, *(f"{choice.label:3}  {choice.name}" for choice in shown)])
 
 
 def plain(board: Board, *, shown: Sequence[Choice] = ()) -> str:
-    """Return a board as lines of text, the moves on their cells as what they are worth."""
+    """Return a board as lines of text, with the label of each move on its cell."""
     on_cell = on_cells(shown)
     cells = ["." if mark in EMPTY else mark for mark in board.cells]
-    for cell, choice in on_cell.items():  # beside a mark that is there to be taken
+    for cell, choice in on_cell.items():  # after a mark that the move takes
         cells[cell] = choice.label if cells[cell] == "." else f"{cells[cell]}:{choice.label}"
     width = max(map(len, cells))
     down, across = board.block
@@ -139,7 +141,7 @@ def plain(board: Board, *, shown: Sequence[Choice] = ()) -> str:
 
 
 def on_cells(shown: Sequence[Choice]) -> dict[int, Choice]:
-    """Return the first of the moves on each cell."""
+    """Return the first move on each cell."""
     return {choice.cell: choice for choice in reversed(shown) if choice.cell is not None}
 
 
@@ -148,7 +150,7 @@ def _mirrored(rows: Sequence[str]) -> list[str]:
 
 
 def _turned(rows: Sequence[str]) -> list[str]:
-    """A quarter turn clockwise."""
+    """Return the rows after a quarter turn clockwise."""
     return ["".join(column) for column in zip(*reversed(rows), strict=True)]
 
 
@@ -161,7 +163,7 @@ TURNS: Final[dict[str, Callable[[Sequence[str]], list[str]]]] = {
     "mirrored and turned": lambda rows: _turned(_mirrored(rows)),
     "mirrored and turned back": lambda rows: _turned(_turned(_turned(_mirrored(rows)))),
 }
-"""Left to right, top to bottom, a quarter turn clockwise, and what they make together."""
+"""The symmetries of a square other than the identity; ``turned`` is a quarter turn clockwise."""
 
 
 def _are_rows(rows: Sequence[str]) -> bool:
@@ -171,7 +173,7 @@ def _are_rows(rows: Sequence[str]) -> bool:
 
 
 def _drawn(picture: str) -> Board | None:
-    """Read the cells off a board that is drawn with rulers between its fields."""
+    """Return the board of a drawing with rulers between its fields."""
     rows: list[str] = []
     beside: list[str] = []
     height = width = 0
@@ -200,7 +202,7 @@ def _concerned(game: Game | None, before: Board | None, move: Any) -> tuple[int 
     changed = [cell for cell, (was, now) in pairs if was != now and now not in EMPTY]
     emptied = [cell for cell, (was, now) in pairs if was not in EMPTY and now in EMPTY]
     landed = filled if len(filled) == 1 else changed
-    if len(landed) > 1:  # as where a whole field falls to a player
+    if len(landed) > 1:  # such as a whole field that a player wins
         landed = [cell for cell in landed if cell == _cell_by_fields(before, move.move)]
     if len(landed) != 1:
         return None, None
@@ -208,7 +210,7 @@ def _concerned(game: Game | None, before: Board | None, move: Any) -> tuple[int 
 
 
 def _cell_by_fields(board: Board, move: int) -> int:
-    """Return the cell that has a number if cells are counted field by field."""
+    """Return the cell of a number that counts the cells field by field."""
     down, across = board.block
     field, spot = divmod(move, down * across)
     band, stack = divmod(field, board.columns // across)
@@ -217,7 +219,7 @@ def _cell_by_fields(board: Board, move: int) -> int:
 
 
 def _state(game: Game, text: str) -> int | None:
-    """Return the state of a text, None if it is not a position."""
+    """Return the state of a text; None if it is not a position."""
     try:
         position: Ints = np.array([game.read(text)], dtype=np.int64)
         return int(game.canonical(position)[0])

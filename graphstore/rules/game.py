@@ -1,8 +1,8 @@
-"""What the rules of a game must answer: `Game`, in arrays, and `PlainGame`, for one position.
+"""The protocol `Game`, which all rules implement, and the optional `NamesMoves` and `Nimble`.
 
 A *position* is a board as the user sees it; inside the package it is an integer in [0, 2**63).
-Every verb of `Game` takes a whole array of positions, so that a built-in game is explored by
-numpy. `PlainGame` takes rules for one position and supplies the arrays.
+Each method of `Game` (a *verb*) takes an array of positions, so that numpy explores built-in games.
+`PlainGame` derives the verbs from rules for one position.
 """
 
 import inspect
@@ -22,32 +22,35 @@ from graphstore.errors import GraphstoreError, MoveError, RulesError, shown
 Ints: TypeAlias = NDArray[np.int64]
 Codes: TypeAlias = NDArray[np.int8]
 Progress: TypeAlias = Callable[[str, int, int | None], None]
-"""Called as ``progress(phase, done, total)`` while work goes on; total is None if unknown."""
+"""Called as ``progress(phase, done, total)`` during long work; total is None if unknown."""
 
 WIN: Final = 1
 DRAW: Final = 0
 LOSS: Final = -1
 IN_PLAY: Final = 2
-"""The four answers of `Game.outcomes`; the first three are values for the player to move."""
+"""The four results of `Game.outcomes`; the first three are values for the player to move."""
 
 
 def best_first(
     score: float, win_depth: int | None, lose_depth: int | None
 ) -> tuple[float, int, int]:
-    """Return what orders moves best first: score, the fewest moves to a win, the most to a loss."""
+    """Return a sort key that puts the best move first.
+
+    Moves are ordered by score, then by the fewest moves to a win, then by the most to a loss.
+    """
     return -score, win_depth or 0, -(lose_depth or 0)
 
 
 def quiet(phase: str, done: int, total: int | None) -> None:
-    """Report no progress: the default callback."""
+    """Ignore progress: the default callback."""
 
 
 class Moves(NamedTuple):
     """All m legal moves of an array of positions, ascending by parent, then by move."""
 
-    parent: Ints  # int64[m], the index of the position in the array that was expanded
-    move: NDArray[np.int32]  # int32[m], what was played, as the rules number it
-    child: Ints  # int64[m], the position it leads to, in the orientation of its parent
+    parent: Ints  # int64[m], the index of the position in the expanded array
+    move: NDArray[np.int32]  # int32[m], the move, as the rules number it
+    child: Ints  # int64[m], the position after it, in the orientation of its parent
 
 
 @runtime_checkable
@@ -59,7 +62,7 @@ class Game(Protocol):
 
     @property
     def name(self) -> str:
-        """The text that `graphstore.games.find_game` turns back into this very game."""
+        """The name from which `graphstore.games.find_game` rebuilds this game."""
 
     @property
     def rules(self) -> str:
@@ -71,56 +74,56 @@ class Game(Protocol):
 
     @property
     def max_plies(self) -> int | None:
-        """After how many moves a game is over at the latest; None if the rules do not tell."""
+        """The most moves that a game can last; None if the rules do not say."""
 
     @property
     def players(self) -> tuple[str, str]:
-        """What the players 1 and 2 are called."""
+        """The names of the players 1 and 2."""
 
     def start_states(self) -> Ints:
         """Return the positions in which a game may begin, int64[s] with s >= 1."""
 
     def expand(self, positions: Ints) -> Moves:
-        """Return every legal move of positions that are all still in play."""
+        """Return every legal move of positions, all of them in play."""
 
     def outcomes(self, positions: Ints) -> Codes:
         """Return int8[n]: `WIN`, `DRAW`, `LOSS` for the player to move, or `IN_PLAY`."""
 
     def turns(self, positions: Ints) -> Codes:
-        """Return int8[n]: 1 or 2, the player to move; 0 where the rules do not tell."""
+        """Return int8[n]: 1 or 2, the player to move; 0 where the rules do not say."""
 
     def canonical(self, positions: Ints) -> Ints:
-        """Return int64[n]: the state that stands for each position's symmetry class."""
+        """Return int64[n]: the state of each position, one for each symmetry class."""
 
     def orbits(self, positions: Ints) -> Ints:
-        """Return int64[n]: how many positions each one's symmetry class holds."""
+        """Return int64[n]: the number of positions in each position's symmetry class."""
 
     def texts(self, positions: Ints) -> list[str]:
-        """Return each position as a user would write it; `read` takes it back."""
+        """Return the text of each position; `read` returns the position of a text."""
 
     def read(self, text: str) -> int:
-        """Return the position that was typed, in its orientation; raise a PositionError if none."""
+        """Return the position of a text, in its orientation, or raise a PositionError."""
 
     def read_many(self, texts: Sequence[str]) -> Ints:
-        """Return int64[n], `read` of every text; raises what `read` raises."""
+        """Return int64[n]: `read` of every text, with its errors."""
 
     def board(self, position: int) -> str:
-        """Return the position drawn on as many lines as it needs."""
+        """Return a drawing of the position, of one or more lines."""
 
 
 @runtime_checkable
 class NamesMoves(Protocol):
-    """What a game may have beside `Game`: names for its moves."""
+    """Names for moves, which a `Game` may add."""
 
     def write_move(self, move: int) -> str:
-        """Return the name of a move, in one word without commas."""
+        """Return the name of a move: one word without commas."""
 
     def read_move(self, text: str) -> int:
-        """Return the move of a name; raise MoveError if no move has it."""
+        """Return the move of a name, or raise a MoveError."""
 
 
 def move_text(game: Game | None, move: int) -> str:
-    """Return the name that the game has for a move, else its number."""
+    """Return the name of a move in the game, or its number if the game has no names."""
     if not isinstance(game, NamesMoves):
         return str(move)
     try:
@@ -133,7 +136,7 @@ def move_text(game: Game | None, move: int) -> str:
 
 
 def read_move(game: Game | None, text: str) -> int:
-    """Return the move that was typed, by its name in the game or its number, legal or not."""
+    """Return the move of a text, its name in the game or its number; it may be illegal."""
     text = text.strip()
     fault = MoveError(f"{shown(text)} is not a move; write its number")
     if isinstance(game, NamesMoves):
@@ -141,7 +144,7 @@ def read_move(game: Game | None, text: str) -> int:
             return index(game.read_move(text))
         except MoveError as error:
             fault = error
-        except Exception:  # a user's rules may raise whatever int() and the like do
+        except Exception:  # a user's rules may raise any error, such as that of int()
             fault = MoveError(f"{shown(text)} is not a move of {game.name}")
     if re.fullmatch(r"[+-]?[0-9]{1,10}", text):
         return int(text)
@@ -154,16 +157,16 @@ Look: TypeAlias = Callable[[Any, int], bool | list[Any]]
 
 @runtime_checkable
 class Nimble(Protocol):
-    """What a game may have beside `Game`: rules for one position at a time, to search faster."""
+    """Rules for one position at a time, which a `Game` may add for a faster search."""
 
     def search_from(self, position: int) -> tuple[Hashable, Look]:
-        """Return the node of a position that is not over, and how to look at nodes.
+        """Return the node of a position in play, and a function that evaluates or expands nodes.
 
-        A node is any hashable value that tells all that play from it depends on; the more positions
-        share one, the better. ``look(node, goal)`` answers whether the player to move there gets at
-        least `goal`, `WIN` or `DRAW`, if that is seen at once. Else it returns the nodes that the
-        moves lead to, the most promising first. Those by which the goal is surely missed may be
-        left out; if they all are, the answer is False. Nodes that are over are never returned.
+        A node is a hashable value that determines the rest of the game; the more positions share
+        one, the faster the search. ``look(node, goal)`` returns True or False if it sees at once
+        whether the player to move gets at least `goal`, `WIN` or `DRAW`. Else it returns the nodes
+        after the moves, the most promising first. It may leave out moves that certainly miss the
+        goal; if no move is left, it returns False. It never returns nodes of ended games.
         """
 
 
@@ -172,12 +175,12 @@ VERBS: Final = (
     *("read_many", "board", "search_from", "_look", "write_move", "read_move"),
 )
 _LOCKS: Final[dict[type, Any]] = {}
-if hasattr(os, "register_at_fork"):  # a thread that the child lacks may hold one
+if hasattr(os, "register_at_fork"):  # a thread that does not exist in the child may hold one
     os.register_at_fork(after_in_child=_LOCKS.clear)
 
 
 def one_thread_at_a_time(game: Game) -> None:
-    """Let the verbs of a user's rules run in one thread at a time, for each class of rules."""
+    """Lock the verbs of a user's class of rules, so that one thread at a time runs them."""
     kind = type(game)
     if kind in _LOCKS or kind.__module__.startswith("graphstore.games."):
         return
@@ -201,14 +204,14 @@ Position: TypeAlias = Any  # any hashable; Hashable itself would reject `def mov
 
 
 def stuck(game: Game, text: str) -> RulesError:
-    """Return what is wrong with a position in play that has no move."""
+    """Return the error for a position in play without a move."""
     return RulesError(
         f"{game.name}: {text} has no move and no result; "
-        "the rules must say what it is worth, or give a move (a pass is one)"
+        "the rules must give it a result, or a move such as a pass"
     )
 
 
 def _brief(text: str) -> str:
-    """Return a text in one line, and cut where it is too long for a message."""
+    """Return a text as one line, shortened for a message."""
     line = " ".join(text.split())
     return line if len(line) <= 100 else f"{line[:64]} ... {line[-31:]}"

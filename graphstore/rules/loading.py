@@ -1,9 +1,9 @@
-"""Rules that a user wrote: from a file, a module, or an installed package.
+"""Loading of a user's rules from a file, a module or an installed package.
 
-To load rules is to run their code. Nothing here is called because of what a database says.
+Loading rules runs their code; nothing in a database triggers it.
 
-A file of rules imports the modules beside it by their names, as a script does. Each load has its
-own copies of them, in a package of its own, so that files of one name do not mix.
+A file of rules imports the modules in its folder by their names, as a script does. Each load has
+its own copies of them, in a package of its own, so that files of the same name do not mix.
 """
 
 import builtins
@@ -40,10 +40,13 @@ _REFERENCE = re.compile(
 
 
 def load(reference: str) -> Game:
-    """Return the game that ``rules.py:Name`` or ``package.module:Name`` names.
+    """Return the game of a reference such as ``rules.py:Name`` or ``package.module:Name``.
 
-    A file may leave the name out if it defines one game only. Parameters follow the name in
-    parentheses, as Python literals: ``rules.py:Chomp(3, 4)``. GameNameError says what is wrong.
+    The name may be left out if the file defines one game only. Parameters follow the name in
+    parentheses, as Python literals: ``rules.py:Chomp(3, 4)``.
+
+    Raises:
+        GameNameError: the reference is malformed, or the rules cannot be loaded.
     """
     match = _REFERENCE.fullmatch(reference.strip())
     if match is None:
@@ -52,7 +55,7 @@ def load(reference: str) -> Game:
     of, games = match["module"], _games(module)
     defined = ", ".join(games) or "none"
     if match["name"] is None and len(games) != 1:
-        raise GameNameError(f"say which game of {of} you mean, {of}:NAME; it defines {defined}")
+        raise GameNameError(f"name the game: write {of}:NAME; {of} defines {defined}")
     name = match["name"] or games[0]
     if not hasattr(module, name):
         raise GameNameError(f"{of} has no {name}; the games it defines: {defined}")
@@ -72,17 +75,17 @@ def load(reference: str) -> Game:
 
 
 def _reduced(game: PlainGame) -> str | tuple[Any, ...]:
-    """Return what pickle keeps of a game: where its rules are, for another process to load."""
+    """Return the pickle form of a game: its origin, from which another process loads the rules."""
     return (load, (game.origin,)) if game.origin else object.__reduce_ex__(game, 4)
 
 
 def installed() -> dict[str, str]:
-    """Return the games that installed packages list, by name: ``package.module:Name``."""
+    """Return the games of installed packages, {name: ``package.module:Name``}."""
     return {point.name: point.value for point in entry_points(group=GROUP)}
 
 
 def load_installed(name: str, parameters: str | None) -> Game | None:
-    """Return an installed package's game, or None if there is none of that name."""
+    """Return the game of that name of an installed package, or None."""
     reference = installed().get(name)
     if reference is None:
         return None
@@ -97,7 +100,7 @@ def _module(name: str) -> ModuleType:
         raise
     except SyntaxError as error:
         file = Path(error.filename or name)
-        with suppress(ValueError):  # the working folder goes without saying
+        with suppress(ValueError):  # leave the working folder out
             file = file.relative_to(Path.cwd())
         raise GameNameError(f"{file}, line {error.lineno}: {error.msg}") from error
     except (Exception, SystemExit) as error:
@@ -115,22 +118,22 @@ def _module_of_file(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_loader(name, loader)
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
-    importlib.invalidate_caches()  # a module beside may be newer than what is known of the folder
+    importlib.invalidate_caches()  # a new module may not be in the cached listing of the folder
     sys.modules[package.__name__] = package
-    sys.modules[name] = module  # dataclasses and pickle look themselves up there
+    sys.modules[name] = module  # dataclasses and pickle look modules up there
     loader.exec_module(module)
     return module
 
 
 class _Loader(SourceFileLoader):
-    """Runs a file of rules, or a module beside it, so that its imports are looked for beside it."""
+    """A loader of a file of rules, or of a module in its folder, that imports from that folder."""
 
     def get_code(self, fullname: str) -> CodeType:
-        """Return the code of the file as it is now: compiled code that is kept may be older."""
+        """Return the code of the file as it is now; cached bytecode may be older."""
         return self.source_to_code(self.get_data(self.path), self.path)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run a module, with an `__import__` of its own."""
+        """Run a module with its own `__import__`."""
         package = module.__name__.partition(".")[0]
         own = {"__import__": partial(_import, package)}
         vars(module)["__builtins__"] = vars(builtins) | own
@@ -138,13 +141,13 @@ class _Loader(SourceFileLoader):
 
 
 class _Finder:
-    """Finds modules in the packages that are made for files of rules."""
+    """A finder of modules in the packages that are created for files of rules."""
 
     @staticmethod
     def find_spec(
         name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return where a module is, None where it is not of such a package."""
+        """Return the spec of a module, or None if it is not in such a package."""
         if path is None or not name.startswith(_PACKAGE):
             return None
         spec = PathFinder.find_spec(name, path)
@@ -159,12 +162,12 @@ sys.meta_path.insert(0, _Finder)
 def _import(
     package: str,
     name: str,
-    globals: Any = None,  # noqa: A002  # as `__import__` calls them
+    globals: Any = None,  # noqa: A002  # the names of `__import__`
     locals: Any = None,  # noqa: A002
     fromlist: Sequence[str] | None = (),
     level: int = 0,
 ) -> Any:
-    """Import a module as a statement in a file of rules asks for it: first from beside the file."""
+    """Import a module for a file of rules; modules in the file's folder come first."""
     top = name.partition(".")[0]
     if level or not _is_beside(package, top):
         return __import__(name, globals, locals, fromlist or (), level)
@@ -174,20 +177,20 @@ def _import(
 
 @cache
 def _is_beside(package: str, top: str) -> bool:
-    """Return whether a name means a module beside the file for which a package was made."""
-    made = sys.modules[package]
-    spec = PathFinder.find_spec(f"{package}.{top}", made.__path__)
-    if spec is None or top == sources.OURS or Path(made.__path__[0]).name in sources.SHARED:
+    """Return True if a name means a module in the folder of a package's file of rules."""
+    rules = sys.modules[package]
+    spec = PathFinder.find_spec(f"{package}.{top}", rules.__path__)
+    if spec is None or top == sources.OURS or Path(rules.__path__[0]).name in sources.SHARED:
         return False
-    if spec.loader is not None and spec.origin != made.__file__:
+    if spec.loader is not None and spec.origin != rules.__file__:
         return True
-    # The file itself, and a folder that is not a package, come after what is installed.
+    # Installed modules come before the file itself and before folders that are not packages.
     installed = importlib.util.find_spec(top)
     return installed is None or installed.origin == spec.origin
 
 
 def _games(module: ModuleType) -> list[str]:
-    """Return the names of the games that a module defines itself."""
+    """Return the names of the games that a module defines and does not import."""
     return [
         name
         for name, value in vars(module).items()
@@ -202,7 +205,7 @@ def _parameters(reference: str, text: str | None) -> tuple[Any, ...]:
         return ()
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the compiler: the error says what is wrong
+            warnings.simplefilter("ignore")  # from the compiler: the error says what is wrong
             return tuple(literal_eval(f"({text},)"))
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
         raise GameNameError(
@@ -215,7 +218,7 @@ def _make(value: Any, parameters: tuple[Any, ...], reference: str) -> Game:
         game = value(*parameters) if callable(value) else value
     except (Exception, SystemExit) as error:
         why = f"{type(error).__name__}: {error}"
-        raise GameNameError(f"{reference} cannot be made: {why}") from error
+        raise GameNameError(f"{reference} cannot be created: {why}") from error
     if not isinstance(game, Game):
         raise GameNameError(f"{reference} is not a game; subclass graphstore.PlainGame")
     return game

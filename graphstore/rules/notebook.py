@@ -1,4 +1,4 @@
-"""How things show themselves in a notebook: tables, and pictures that may fail."""
+"""HTML tables and SVG pictures for notebooks."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
@@ -12,13 +12,13 @@ T = TypeVar("T")
 
 
 def or_none(show: Callable[[T], str | None]) -> Callable[[T], str | None]:
-    """Return `show` as a function that returns None where it fails, as a notebook asks for."""
+    """Return `show` with errors turned into None: a notebook then shows the plain repr."""
 
     @wraps(show)
     def shown(thing: T) -> str | None:
         try:
             return show(thing)
-        except Exception:  # the rules may be the user's
+        except Exception:  # a user's rules may raise any error
             return None
 
     return shown
@@ -32,7 +32,7 @@ def picture(
     last: int | None = None,
     pixels: int = 48,
 ) -> str:
-    """Return a position as SVG: a board if its text shows one, else the text."""
+    """Return a position as SVG: its board if the text shows one, else the text."""
     board = board_of(text, game)
     if board is None:
         return text_svg(text, shown=shown)

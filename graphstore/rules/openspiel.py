@@ -1,7 +1,7 @@
 """Games of OpenSpiel, through its Python package: ``openspiel:breakthrough(rows=4,columns=3)``.
 
-Two-player, deterministic, sequential, zero-sum games of perfect information. Where a player moves
-twice in turn, a forced pass of the other (move -1) is put in between. What a game is worth is the
+Two-player, deterministic, sequential, zero-sum games of perfect information. If a player moves
+twice in a row, a forced pass of the other player (move -1) is inserted. The result of a game is the
 sign of its returns. States with the same text and the same player to move are one position.
 """
 
@@ -18,7 +18,7 @@ PASS = -1
 
 @dataclass(frozen=True)
 class _Place:
-    """A state with the player whose turn it is here, who may have to pass."""
+    """A state of OpenSpiel: `player` moves there, `mover` here; if they differ, `mover` passes."""
 
     mover: int
     player: int
@@ -27,7 +27,7 @@ class _Place:
 
 
 class OpenSpielGame(PlainGame):
-    """A game of OpenSpiel as rules for one position."""
+    """Rules of a game of OpenSpiel, for one position at a time."""
 
     def __init__(self, name: str) -> None:
         try:
@@ -72,12 +72,12 @@ class OpenSpielGame(PlainGame):
         return position.mover
 
     def text(self, position: _Place) -> str:
-        """Return the player to move and OpenSpiel's text, lines parted by ``/``."""
+        """Return the player to move and OpenSpiel's text, its lines joined by ``/``."""
         forced = "" if position.player == position.mover else " passes"
         return f"{position.mover}{forced}: {position.text}"
 
     def parse(self, text: str) -> _Place:
-        """Return the position of a text; OpenSpiel reads none, so play is followed to it."""
+        """Return the position of a text, found by play: OpenSpiel does not read texts."""
         if self._queue is None:
             self._queue = deque([self.start()])
             self._by_text = {self.text(self._queue[0]): self._queue[0]}
@@ -89,7 +89,7 @@ class OpenSpielGame(PlainGame):
                     if self._by_text.setdefault(self.text(child), child) is child:
                         self._queue.append(child)
         if text not in self._by_text:
-            raise PositionError(f"{shown(text)} is not a position that play of {self.name} reaches")
+            raise PositionError(f"{shown(text)} is not a position that {self.name} can reach")
         return self._by_text[text]
 
     def _place(self, state: Any, mover: int) -> _Place:
@@ -107,4 +107,4 @@ class OpenSpielGame(PlainGame):
         }
         for what, wrong in faults.items():
             if wrong:
-                raise GameNameError(f"{self.name} cannot be solved here: {what}")
+                raise GameNameError(f"{self.name} cannot be solved: {what}")

@@ -1,4 +1,4 @@
-"""`PlainGame`: rules written for one position at a time, which it offers as arrays."""
+"""`PlainGame`, which turns rules for one position at a time into a `Game` on arrays."""
 
 import ast
 import inspect
@@ -32,15 +32,15 @@ from graphstore.rules.game import (
 
 
 class PlainGame:
-    """Rules for one position at a time; subclass it and you have a `Game`.
+    """The base class of a user's rules: a subclass is a `Game`.
 
-    Write `start` (or `starts`), `moves`, `play` and `outcome`. Where they help, add
-    `symmetries` (fewer states), `to_move` (who wins, not only whether), `text` and `parse`, and
-    the `write_move` and `read_move` of `NamesMoves`.
-    A position is any hashable Python value. If it is an int in [0, 2**63) it is its own id;
-    any other gets a 63-bit hash of its text, and two positions under one id are refused.
+    Write `start` (or `starts`), `moves`, `play` and `outcome` for one position at a time. Optional:
+    `symmetries` (fewer states), `to_move` (which player wins), `text` and `parse`, and the
+    `write_move` and `read_move` of `NamesMoves`.
+    A position is any hashable Python value. An int in [0, 2**63) is its own id; the id of another
+    value is a 63-bit hash of its text. Two positions with the same id are refused.
 
-    >>> class Countdown(PlainGame):  # take one or two from a heap; who takes the last wins
+    >>> class Countdown(PlainGame):  # take one or two from a heap; taking the last wins
     ...     def start(self):
     ...         return 7
     ...     def moves(self, heap):
@@ -54,26 +54,26 @@ class PlainGame:
     """
 
     reference: str = ""
-    """Where the rules were loaded from, as ``FILE.py:NAME``."""
+    """The source of the rules, as ``FILE.py:NAME``; empty if they were not loaded."""
     origin: str = ""
-    """The same with the whole path of the file, by which another process finds them."""
+    """The reference with the whole path of the file, for other processes."""
     shape: tuple[int, int] | None = None
     players: tuple[str, str] = ("player 1", "player 2")
     max_plies: int | None = None
 
     @property
     def name(self) -> str:
-        """Where the rules were loaded from, else the class's name."""
+        """The reference of the rules, or the name of the class."""
         return self.reference or type(self).__name__
 
     @cached_property
     def rules(self) -> str:
-        """A digest of the class's file and of what it imports beside it, or ``unknown``."""
+        """A digest of the class's file and of its imports from the same folder, or ``unknown``."""
         return self._digest(sources.digest)
 
     @cached_property
     def rules_alone(self) -> str:
-        """The digest of that file alone, which databases of earlier versions hold."""
+        """The digest of the class's file alone, as databases of earlier versions hold it."""
         return self._digest(sources.digest_alone)
 
     def _digest(self, of: Callable[[Path], str]) -> str:
@@ -99,7 +99,7 @@ class PlainGame:
         raise RulesError(f"{self.name} has no moves: write moves(self, position)")
 
     def play(self, position: Position, move: int) -> Position:
-        """Return the position after a legal move; the argument must not change."""
+        """Return the position after a legal move, without changing the argument."""
         raise RulesError(f"{self.name} cannot play: write play(self, position, move)")
 
     def outcome(self, position: Position) -> int | None:
@@ -107,22 +107,22 @@ class PlainGame:
         raise RulesError(f"{self.name} has no outcome: write outcome(self, position)")
 
     def to_move(self, position: Position) -> int | None:
-        """Return 1 or 2, the player to move, or None if a position does not tell."""
+        """Return 1 or 2, the player to move, or None if the position does not show it."""
         return None
 
     def symmetries(self, position: Position) -> Iterable[Position]:
-        """Return the images of a position under the symmetries; itself may be left out."""
+        """Return the images of a position under the symmetries, with or without the position."""
         return ()
 
     def text(self, position: Position) -> str:
-        """Return the position as a user would write it; different positions must differ."""
+        """Return the text of a position; different positions must have different texts."""
         return plain_text(position)
 
     def parse(self, text: str) -> Position:
-        """Return the position that a text means: by default the Python literal it spells."""
+        """Return the position of a text; by default the text is a Python literal."""
         return plain_value(text, like=next(iter(self.starts())))
 
-    # The arrays, from the rules. Each position met is kept under its id.
+    # The verbs of `Game`. Each position that was seen is kept under its id.
 
     _met = cached_property[dict[int, Position]](lambda _: {})
     _ids = cached_property[dict[Position, int]](lambda _: {})
@@ -150,7 +150,7 @@ class PlainGame:
                 raise self._fault("moves() or play()", error, position) from error
             twice = len({*legal}) != len(legal)
             if twice or (legal and not -(2**31) <= legal[0] <= legal[-1] < 2**31):
-                fault = "lists a move twice" if twice else "must be integers of 32 bits"
+                fault = "lists a move twice" if twice else "must be 32-bit integers"
                 where = self._text(position)
                 raise RulesError(f"{self.name}: moves() of {where} {fault}: {_brief(str(legal))}")
             children += map(self._id, played)
@@ -173,7 +173,7 @@ class PlainGame:
         return self._codes("to_move", (1, 2, None), 0, positions)
 
     def canonical(self, positions: Ints) -> Ints:
-        """See `Game.canonical`: the image that is the smallest int, or has the smallest text."""
+        """See `Game.canonical`: the image with the smallest int, or with the smallest text."""
         if type(self).symmetries is PlainGame.symmetries:
             return positions
         return np.array([self._class(key)[0] for key in positions.tolist()], dtype=np.int64)
@@ -207,19 +207,23 @@ class PlainGame:
         return np.array([self.read(text) for text in texts], dtype=np.int64)
 
     def board(self, position: int) -> str:
-        """See `Game.board`: the text, a line for each of the rows that ``/`` parts."""
+        """See `Game.board`: the text, with a new line at each ``/``."""
         return self.texts(np.array([position]))[0].replace("/", "\n")
 
     def search_from(self, position: int) -> tuple[Hashable, Look]:
-        """See `Nimble`: a node is a position, the least of its images."""
+        """See `Nimble`: a node is the smallest image of a position."""
         return self._least(self._position(position))[0], self._look
 
     def hashed(self, positions: Ints) -> NDArray[np.bool_]:
-        """Return bool[n]: whether an id is the hash of a position's text, and not the position."""
+        """Return bool[n]: True if an id is the hash of a position's text."""
         return np.array([not _is_id(self._position(key)) for key in positions.tolist()], np.bool_)
 
     def spelled(self, positions: Ints) -> list[str]:
-        """Return `texts`; refuse those that `parse` does not give the position back from."""
+        """Return `texts`, checked: `parse` must return the position of each.
+
+        Raises:
+            RulesError: `parse` fails, or returns another position.
+        """
         texts = []
         for key in positions.tolist():
             position = self._position(key)
@@ -231,14 +235,14 @@ class PlainGame:
             if same != position:
                 raise RulesError(
                     f"{self.name}: parse() of {shown(text)} is {_brief(repr(same))}, and that is "
-                    f"the text() of {_brief(repr(position))}; out of core it must give the same "
-                    "position back"
+                    f"the text() of {_brief(repr(position))}; a build out of core needs parse() to "
+                    "return the same position"
                 )
             texts.append(text)
         return texts
 
     def afresh(self) -> Self:
-        """Return the same rules, which have met no position yet."""
+        """Return a copy of the rules that has seen no positions."""
         other = object.__new__(type(self))
         vars(other).update(vars(self))
         for kept in ("_met", "_ids", "_classes"):
@@ -251,7 +255,7 @@ class PlainGame:
         except TypeError as error:
             raise RulesError(
                 f"{self.name}: {_brief(repr(position))} cannot be a position: {error}; "
-                "make it of tuples and frozensets"
+                "build it from tuples and frozensets"
             ) from error
         if key is None:
             position = int(position) if isinstance(position, np.integer) else position
@@ -266,19 +270,20 @@ class PlainGame:
         return key
 
     def _position(self, key: int) -> Position:
-        """Return the position of an id: one that was met, or the int that it is."""
+        """Return the position of an id: one that was seen, or the id itself."""
         if key not in self._met:
-            self.start_states()  # meets them
+            self.start_states()  # adds them
             if key not in self._met:
                 if not _is_id(key) or not all(map(_is_id, self.starts())):
                     raise PositionError(
-                        f"{self.name} has met no position with the id {key}; read its text first"
+                        f"{self.name} has not seen a position with the id {key}; "
+                        "read its text first"
                     )
                 self._id(key)
         return self._met[key]
 
     def _known(self, text: str) -> int | None:
-        """Return the id of a position that was met and has this text."""
+        """Return the id of a position that was seen and has this text, or None."""
         self.start_states()
         key = position_id(None, text)
         return key if key in self._met and self._text(self._met[key]) == text else None
@@ -312,7 +317,7 @@ class PlainGame:
         return list(dict.fromkeys(self._least(child)[0] for child in found)) or False
 
     def _least(self, position: Position) -> tuple[Position, int]:
-        """Return the image that stands for all images of a position, and how many they are."""
+        """Return the smallest image of a position, and the number of its images."""
         if type(self).symmetries is PlainGame.symmetries:
             return position, 1
         try:
@@ -331,24 +336,24 @@ class PlainGame:
             if known[0] != key and self._class(known[0]) != known:
                 raise RulesError(
                     f"{self.name}: symmetries() of {self._text(position)} and of its image "
-                    f"{self._text(least)} differ; all images must have the same images"
+                    f"{self._text(least)} differ; it must return the same set for every image"
                 )
             self._classes[key] = known
         return known
 
     def _rank(self, position: Position) -> tuple[int, int, str]:
-        """Return what the images of a position are ordered by: ids as they are come first."""
+        """Return the sort key of an image: positions that are their own ids come first."""
         return (0, int(position), "") if _is_id(position) else (1, 0, self._text(position))
 
     def _codes(
         self, verb: str, allowed: tuple[int | None, ...], none: int, positions: Ints
     ) -> Codes:
-        """Return the answers of a verb, each checked, with a code for None."""
+        """Return the checked results of a rule as codes; `none` is the code of None."""
         answers = (self._answer(verb, allowed, self._position(key)) for key in positions.tolist())
         return np.array([none if code is None else code for code in answers], dtype=np.int8)
 
     def _answer(self, verb: str, allowed: tuple[int | None, ...], position: Position) -> int | None:
-        """Return the answer of a verb, checked."""
+        """Return the checked result of a rule."""
         try:
             code: int | None = getattr(self, verb)(position)
             right = code in allowed and not isinstance(code, bool)
@@ -363,7 +368,7 @@ class PlainGame:
         return code
 
     def _fault(self, verb: str, error: Exception, *where: Position) -> GraphstoreError:
-        """Return whatever a user's rules raised as one line that names the position."""
+        """Return an error of a user's rules as a RulesError of one line that names the position."""
         if isinstance(error, GraphstoreError):
             return error
         at = f" at {_brief(repr(where[0]))}" if where else ""
@@ -372,7 +377,7 @@ class PlainGame:
 
 
 def position_id(position: Hashable, text: str) -> int:
-    """Return a position's id: the int that it is, or a 63-bit BLAKE2b hash of its text.
+    """Return a position's id: the position if it is one, else a 63-bit BLAKE2b hash of its text.
 
     >>> position_id(5, "5"), position_id("a", "a")
     (5, 2340832890917691671)
@@ -383,7 +388,7 @@ def position_id(position: Hashable, text: str) -> int:
 
 
 def plain_text(position: Hashable) -> str:
-    """Return a text for a position whose game defines none: stable between runs.
+    """Return the default text of a position; it is the same in every run.
 
     >>> plain_text((3, frozenset("ba"))), plain_text("XO.")
     ("(3, {'a', 'b'})", 'XO.')
@@ -392,12 +397,16 @@ def plain_text(position: Hashable) -> str:
 
 
 def plain_value(text: str, *, like: Hashable) -> Position:
-    """Return the value that a text of `plain_text` spells; a str game reads it as it is."""
+    """Return the value of a text of `plain_text`, of the type of `like`; a str stays as it is.
+
+    Raises:
+        ValueError: the text is not a Python literal of such a value.
+    """
     if isinstance(like, str):
         return text
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the compiler: the error says what is wrong
+            warnings.simplefilter("ignore")  # from the compiler: the error says what is wrong
             value = _frozen(ast.literal_eval(text))
         if isinstance(like, tuple) and isinstance(value, tuple):
             return getattr(type(like), "_make", type(like))(value)  # a NamedTuple again
@@ -406,7 +415,7 @@ def plain_value(text: str, *, like: Hashable) -> Position:
         return value
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
         raise ValueError(
-            f"write it as Python would, like {plain_text(like)}, or give the game a parse(text)"
+            f"write a Python value such as {plain_text(like)}, or define parse(self, text)"
         ) from error
 
 
@@ -416,11 +425,11 @@ def _is_id(position: object) -> TypeGuard[int]:
     return 0 <= int(position) < 2**63
 
 
-_FREQUENT = frozenset((int, str, type(None)))  # only to be quick
+_FREQUENT = frozenset((int, str, type(None)))  # types with a fast path
 
 
 def _literal(value: object) -> str:
-    """Return a repr that does not depend on the order of hashes or on addresses."""
+    """Return a repr that does not depend on hash order or on addresses."""
     if type(value) in _FREQUENT:
         return repr(value)
     if isinstance(value, tuple):
@@ -433,7 +442,7 @@ def _literal(value: object) -> str:
     if isinstance(value, np.generic):
         return repr(value.item())
     if type(value).__repr__ is object.__repr__:
-        raise TypeError(f"a {type(value).__name__} has no text; give the game a text(position)")
+        raise TypeError(f"a {type(value).__name__} has no text; define text(self, position)")
     return repr(value)
 
 

@@ -1,4 +1,4 @@
-"""Which files the rules of a user consist of, and one digest of them."""
+"""The files that make up a user's rules, and a digest of them."""
 
 import ast
 import warnings
@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Final
 
 OURS: Final = "graphstore"
-"""The one name that a module beside a file of rules cannot take."""
+"""The only name that a module in the folder of a file of rules cannot have."""
 SHARED: Final = ("site-packages", "dist-packages")
-"""Folders of installed packages: these are not parts of each other."""
+"""Folders of installed packages, which are not parts of each other."""
 
 
 def digest(file: Path) -> str:
@@ -24,12 +24,12 @@ def digest(file: Path) -> str:
 
 
 def digest_alone(file: Path) -> str:
-    """Return a digest of a file of rules without what it imports: what older databases hold."""
+    """Return a digest of a file of rules without its imports, as older databases hold it."""
     return blake2b(file.read_bytes(), digest_size=8).hexdigest()
 
 
 def _imported(file: Path) -> set[Path]:
-    """Return a file, and the modules in its folder that it imports anywhere, directly or not."""
+    """Return a file and the modules of its folder that it imports, directly or indirectly."""
     folder = root = file.parent
     while (root / "__init__.py").is_file():
         root = root.parent
@@ -47,10 +47,10 @@ def _imported(file: Path) -> set[Path]:
 
 
 def _names(file: Path, roots: tuple[Path, ...]) -> Iterator[tuple[Path, str]]:
-    """Yield (folder, name from there) of all that a file may import."""
+    """Yield (folder, module name) for everything that a file may import."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the compiler has said it already
+            warnings.simplefilter("ignore")  # the compiler has printed them already
             tree = ast.parse(file.read_bytes())
     except (SyntaxError, ValueError):
         return
@@ -70,7 +70,7 @@ def _names(file: Path, roots: tuple[Path, ...]) -> Iterator[tuple[Path, str]]:
 
 
 def _files(base: Path, name: str) -> Iterator[Path]:
-    """Yield the files of the packages that a dotted name goes through, and of its module."""
+    """Yield the files of a dotted name: of each package on its path, and of the module."""
     for part in name.split("."):
         base /= part
         for file in (base / "__init__.py", base.with_name(f"{part}.py")):

@@ -1,4 +1,4 @@
-"""A board as a picture in SVG; a position that shows no cells, as its text."""
+"""SVG pictures of boards, and of positions without cells as text."""
 
 from collections.abc import Sequence
 from html import escape
@@ -9,7 +9,7 @@ from graphstore.rules.game import DRAW, LOSS, WIN
 
 CELL: Final = 60  # units of the picture
 COLOURS: Final = {WIN: "#009e73", DRAW: "#e69f00", LOSS: "#d55e00"}
-"""For the player to move. Okabe and Ito's colours, told apart by the colour blind too."""
+"""Colours of values, for the player to move; Okabe and Ito's, safe for the colour-blind."""
 
 
 def svg(
@@ -21,16 +21,16 @@ def svg(
     pixels: int = 48,
     style: bool = True,
 ) -> str:
-    """Return a board as SVG, with moves on their cells, and the cell that was played last.
+    """Return a board as SVG, with the moves on their cells; the cell `last` is highlighted.
 
-    `pixels` is the width of a cell, `style` whether the picture brings its colours, `STYLE`.
+    `pixels` is the width of a cell. With ``style=False`` the SVG leaves out its colours, `STYLE`.
     """
     on_cell = on_cells(shown)
     cells = []
     for cell, mark in enumerate(board.cells):
         drawn, marked = mark_svg(mark), mark not in EMPTY
         if cell in on_cell:
-            if marked:  # both must be seen
+            if marked:  # both must be visible
                 drawn = aside(drawn)
             drawn += _shown(on_cell[cell], marked=marked)
         cells.append(drawn)
@@ -47,7 +47,7 @@ def framed(
     style: bool = True,
     role: str = "img",
 ) -> str:
-    """Return a board as SVG around what is drawn in each cell, a square of `CELL`; see `svg`.
+    """Return a board as SVG from a drawing for each cell, a square of `CELL`; see `svg`.
 
     `role` is ``img``, or ``group`` where the cells have labels for a screen reader.
     """
@@ -74,7 +74,7 @@ def framed(
 def text_svg(
     text: str, *, shown: Sequence[Choice] = (), pixels: int = 18, style: bool = True
 ) -> str:
-    """Return a position without cells as lines of text in SVG, its moves in lines below it."""
+    """Return a position without cells as text in SVG, with a line below it for each move."""
     lines = text.split("\n")
     widest = max(map(len, [*lines, *(f"{each.label:3}  {each.name}" for each in shown)]))
     letter, step = pixels * 0.62, pixels * 1.3
@@ -106,7 +106,7 @@ def text_svg(
 
 
 def marked_up(text: str) -> str:
-    """Return a text escaped for XML and HTML, in attributes too.
+    """Return a text escaped for XML and HTML, including attributes.
 
     >>> marked_up('<"&' + chr(7))
     '&lt;&quot;&amp;\ufffd'
@@ -119,12 +119,12 @@ def _is_shown(each: str) -> bool:
 
 
 def aside(mark: str) -> str:
-    """Return a mark drawn smaller, so that there is room for a badge above it."""
+    """Return a mark drawn smaller, to leave room for a badge above it."""
     return f'<g transform="translate(0 18) scale(0.7)">{mark}</g>'
 
 
 def mark_svg(mark: str) -> str:
-    """Return what stands on a cell of `CELL` by `CELL`; nothing for an empty one."""
+    """Return the drawing of a mark in a cell of `CELL` by `CELL`; empty for an empty cell."""
     if mark in EMPTY:
         return ""
     if mark == "X":
@@ -149,11 +149,11 @@ STYLE: Final = (
     + ".gs-value{text-anchor:middle;font-size:20px;font-weight:600;fill:#000}"
     ".gs-small{font-size:16px}.gs-worth{fill:#000}"
 )
-"""The colours of all boards; dark where the reader's system is."""
+"""The style sheet of all boards, with a dark variant for dark systems."""
 
 
 def _shown(choice: Choice, *, marked: bool) -> str:
-    """Return a move on its cell: all of it where that is empty, a badge beside a mark."""
+    """Return a move in its cell: it fills an empty cell, and is a badge next to a mark."""
     x, y, width, height = (28, 2, 30, 22) if marked else (4, 4, CELL - 8, CELL - 8)
     small = " gs-small" if marked else ""
     return (

@@ -1,7 +1,7 @@
 """The symmetries of a rectangular board, as lookup tables on packed masks.
 
-A mask holds one bit a cell, cell 0 the most significant. A packed position is two masks, the first
-player's above the second's. Its canonical state is the image with the smallest integer.
+A mask holds one bit per cell, cell 0 the most significant. A packed position is two masks, the
+first player's above the second's. Its canonical state is the image with the smallest integer.
 """
 
 from functools import cached_property
@@ -15,9 +15,9 @@ CHUNK_BITS = 16  # a table of 2**16 int32 entries stays in a processor's second-
 
 
 class BoardSymmetry:
-    """The symmetry group of a board of `rows` by `columns` cells, at most 31 in all.
+    """The symmetry group of a board of `rows` by `columns` cells, at most 31 cells.
 
-    All symmetries, or those of `permutations`: cell -> its image, the identity first.
+    `permutations` (cell -> its image, the identity first) restricts it to some symmetries.
 
     >>> BoardSymmetry(rows=3, columns=3).canonical(np.array([0b100000000_000000000]))
     array([512])
@@ -51,7 +51,7 @@ class BoardSymmetry:
         return canonical
 
     def orbits(self, positions: Ints) -> Ints:
-        """Return int64[n]: how many different images every packed position has."""
+        """Return int64[n]: the number of different images of every packed position."""
         orbits = np.full(len(positions), self.order, dtype=np.int64)
         _, _, tied = self._least(self.split(positions)[0])
         several = np.flatnonzero(tied)
@@ -65,7 +65,7 @@ class BoardSymmetry:
         return positions >> self.cells, positions & (2**self.cells - 1)
 
     def _image(self, which: NDArray[np.intp] | slice, masks: Ints) -> Ints:
-        """Return each mask under the symmetry whose number stands beside it, or under all."""
+        """Return the image of each mask under the symmetry `which`, one for each mask, or all."""
         low = masks & (2**self._width - 1)
         image: Ints = self._tables[0][which, low].astype(np.int64)
         if len(self._tables) == 2:
@@ -73,7 +73,7 @@ class BoardSymmetry:
         return image
 
     def _least(self, masks: Ints) -> tuple[Ints, NDArray[np.intp], NDArray[np.bool_]]:
-        """Return each mask's smallest image, a symmetry that gives it, and whether two do."""
+        """Return each mask's smallest image, a symmetry that gives it, and True if several do."""
         if self.cells <= CHUNK_BITS:
             least, which, tied = self._least_table
             return least[masks], which[masks], tied[masks]
@@ -81,7 +81,7 @@ class BoardSymmetry:
 
     @cached_property
     def _tables(self) -> list[NDArray[np.int32]]:
-        """One table for each chunk of a mask, the low one first: int32[order, 2**width]."""
+        """The images of each chunk of a mask, the low chunk first: int32[order, 2**width]."""
         tables = []
         for shift in range(0, self.cells, self._width):
             width = min(self._width, self.cells - shift)

@@ -1,7 +1,7 @@
-"""What Python and numpy lack for arguments, arrays, files, signals and forks; knows no game.
+"""Helpers for arguments, arrays, files, signals and processes; nothing here depends on games.
 
-In come arguments, arrays, paths and callbacks; out go checked values, arrays and whole files.
-`arguments`: checks of what users pass. `arrays`: distinct values, ragged rows, membership. `files`:
-locked drafts, atomic renames. `signals`: Ctrl-C and SIGTERM delayed during steps that must not stop
-half-way. `forks`: the process of a connection. `own_process`: limits and end of a DuckDB process.
+Input: arguments, arrays, paths, callbacks. Output: checked values, arrays, complete files.
+`arguments`: checks of arguments of public functions. `arrays`: distinct values, ragged rows,
+membership. `files`: locked drafts, atomic renames. `signals`: delay of Ctrl-C and SIGTERM. `forks`:
+connections that a forked child must not use. `own_process`: memory limit and exit of a command.
 """

@@ -1,7 +1,7 @@
 """Checks of the arguments of public functions.
 
-Each returns the argument as a plain Python value, or raises an error of one line that names the
-argument, its value and what is allowed. Integers of numpy are integers; True and False are not.
+Each check returns the argument as a plain Python value, or raises a one-line error that names the
+argument, its value and the allowed values. NumPy integers are accepted; True and False are not.
 """
 
 import os
@@ -46,7 +46,7 @@ def position_ids(name: str, value: Any) -> NDArray[np.int64]:
 
 
 def count(name: str, value: object, *, least: int = 0) -> int:
-    """Return a whole number that is not less than `least`."""
+    """Return a whole number of at least `least`."""
     number = integer(value)
     if number is None or number < least:
         raise _wrong(name, value, f"a whole number, {least} or more")
@@ -54,12 +54,12 @@ def count(name: str, value: object, *, least: int = 0) -> int:
 
 
 def limit(name: str, value: object, *, least: int = 0) -> int | None:
-    """Return a whole number that is not less than `least`, or None for no limit."""
+    """Return a whole number of at least `least`, or None for no limit."""
     return None if value is None else count(name, value, least=least)
 
 
 def seed(value: object) -> int | None:
-    """Return the seed of a generator, or None."""
+    """Return the seed of a random number generator, or None."""
     number = integer(value)
     if number is None and value is not None:
         raise _wrong("seed", value, "a whole number")
@@ -83,13 +83,13 @@ def share(name: str, value: object) -> float:
 
 
 def instance(name: str, value: object, kind: type, wanted: str) -> None:
-    """Refuse an object of another kind; a protocol is a kind, too."""
+    """Refuse an object that is not an instance of `kind`, a class or a protocol."""
     if not isinstance(value, kind):
         raise _wrong(name, value, wanted)
 
 
 def parameters(value: Any) -> list[Any] | dict[str, Any]:
-    """Return the parameters of a statement, with numpy's scalars as Python's."""
+    """Return the parameters of a SQL statement, with numpy scalars as Python values."""
     if isinstance(value, Mapping):
         return {name: _plain(each) for name, each in value.items()}
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
@@ -98,7 +98,7 @@ def parameters(value: Any) -> list[Any] | dict[str, Any]:
 
 
 def rules(name: str, value: object) -> None:
-    """Refuse what is not a rule set; an object that hands its calls on to one will do."""
+    """Refuse an object that is not a rule set; a proxy of a rule set is accepted."""
     if isinstance(value, type) or not hasattr(value, "start_states"):
         raise _wrong(name, value, "rules, as find_game(NAME) returns them")
 
@@ -124,7 +124,7 @@ def _plain(value: Any) -> Any:
 
 
 def _listed(value: Any) -> list[Any]:
-    """Return the elements of a list; nothing for one text or number."""
+    """Return the elements of an iterable; an empty list for a text or a number."""
     try:
         return [] if isinstance(value, str | bytes) else list(value)
     except TypeError:
@@ -134,5 +134,5 @@ def _listed(value: Any) -> list[Any]:
 def _wrong(
     name: str, value: object, wanted: str, kind: type[GraphstoreError] = ArgumentError
 ) -> GraphstoreError:
-    told = shown(value).strip("'") if isinstance(value, int) else shown(value)
-    return kind(f"{name} is {told}; it must be {wanted}")
+    given = shown(value).strip("'") if isinstance(value, int) else shown(value)
+    return kind(f"{name} is {given}; it must be {wanted}")

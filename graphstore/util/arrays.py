@@ -1,4 +1,4 @@
-"""Functions on whole arrays that numpy lacks, or has in a slower form."""
+"""Array functions that numpy lacks, or has in a slower form."""
 
 from typing import Any, TypeVar
 
@@ -11,14 +11,14 @@ Number = TypeVar("Number", np.int32, np.int64)
 def distinct(values: NDArray[Number]) -> NDArray[Number]:
     """Return the distinct values, ascending.
 
-    Sorting takes a hundredth of the time of `numpy.unique`, which hashes (numpy 2.4, 2 M int64).
+    Sorting is 100 times faster than `numpy.unique`, which hashes (numpy 2.4, 2 M int64).
     """
     ordered = np.sort(values)
     return ordered[first_of_runs(ordered)]
 
 
 def numbered(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return the distinct values, ascending, and int32[n], the index of each value among them.
+    """Return the distinct values, ascending, and the index of each value in them, int32[n].
 
     >>> numbered(np.array([30, 10, 30]))
     (array([10, 30]), array([1, 0, 1], dtype=int32))
@@ -32,14 +32,14 @@ def numbered(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.i
 
 
 def first_of_runs(ordered: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return bool[n], whether a run of equal values begins at each place."""
+    """Return bool[n]: True where a run of equal values begins."""
     first = np.ones(len(ordered), dtype=np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
     return first
 
 
 def offsets(counts: NDArray[Any]) -> NDArray[np.int64]:
-    """Return where consecutive runs of these lengths begin, and where the last one ends.
+    """Return the begins of consecutive runs of these lengths, and the end of the last run.
 
     >>> offsets(np.array([2, 0, 3])).tolist()
     [0, 2, 2, 5]
@@ -48,7 +48,7 @@ def offsets(counts: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def ragged(offset: NDArray[np.int64], rows: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the indices of all entries of some rows; row r is ``offset[r]:offset[r + 1]``.
+    """Return the indices of all entries of the given rows; row r is ``offset[r]:offset[r + 1]``.
 
     >>> ragged(np.array([0, 2, 2, 5]), np.array([2, 0])).tolist()
     [2, 3, 4, 0, 1]
@@ -59,9 +59,9 @@ def ragged(offset: NDArray[np.int64], rows: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def places(values: NDArray[Number], known: NDArray[Number]) -> NDArray[np.int64]:
-    """Return the index of each value, in any order, among known ones, which ascend.
+    """Return the index of each value in `known`, which is ascending and has them all.
 
-    To sort first takes a third of the time of `numpy.searchsorted` alone (2 M int64).
+    Sorting the values first is three times faster than `numpy.searchsorted` alone (2 M int64).
 
     >>> places(np.array([30, 10, 20]), np.array([10, 20, 30])).tolist()
     [2, 0, 1]
@@ -73,7 +73,7 @@ def places(values: NDArray[Number], known: NDArray[Number]) -> NDArray[np.int64]
 
 
 def member(values: NDArray[Number], known: NDArray[Number]) -> NDArray[np.bool_]:
-    """Return whether each value is among known ones, which ascend and are not empty."""
+    """Return bool[n]: True if a value is in `known`, which is ascending and not empty."""
     at = np.searchsorted(known, values)
     at[at == len(known)] = 0
     return np.asarray(known[at] == values)

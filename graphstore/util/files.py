@@ -1,7 +1,7 @@
 """Files that appear complete or not at all: lock a draft, write it, sync it, rename it.
 
-A draft is a hidden file or folder beside its target. A killed process leaves its draft unlocked;
-the next process that writes the same target takes it over.
+A draft is a hidden file or folder in the folder of its target. A killed process leaves its draft
+unlocked; the next process that writes the same target takes it over.
 """
 
 import errno
@@ -21,8 +21,8 @@ LOCK: Final = "lock"  # the file in a draft folder that is locked
 
 @contextmanager
 def locked_file(draft: Path) -> Iterator[None]:
-    """Lock an empty draft that is a file; remove it at the end unless it was renamed."""
-    # On Windows a locked file cannot be written, nor an open one renamed.
+    """Create and lock an empty draft file; remove it at the end unless it was renamed."""
+    # On Windows a locked file cannot be written, and an open file cannot be renamed.
     lock = draft.with_name(f"{draft.name}.lock") if WINDOWS else draft
     with _locked(lock, f"another build is writing {draft}; wait for it, or name another file"):
         draft.write_bytes(b"")
@@ -35,7 +35,7 @@ def locked_file(draft: Path) -> Iterator[None]:
 
 @contextmanager
 def locked_folder(draft: Path, busy: str) -> Iterator[None]:
-    """Make and lock a draft that is a folder; remove it at the end if it is empty."""
+    """Create and lock a draft folder; remove it at the end if it is empty."""
     if draft.is_symlink():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
     try:
@@ -48,7 +48,11 @@ def locked_folder(draft: Path, busy: str) -> Iterator[None]:
 
 @contextmanager
 def _locked(path: Path, busy: str) -> Iterator[None]:
-    """Lock a file, or raise `busy` as a StoreError; at the end remove it unless it was renamed."""
+    """Lock a file and remove it at the end unless it was renamed.
+
+    Raises:
+        StoreError: another process holds the lock; `busy` is the message.
+    """
     file = None
     try:
         with held_back():
@@ -59,12 +63,12 @@ def _locked(path: Path, busy: str) -> Iterator[None]:
             with file, suppress(OSError):
                 if _has_name(file, path):
                     if WINDOWS:
-                        file.close()  # an open file cannot be removed there
+                        file.close()  # Windows cannot remove an open file
                     path.unlink()
 
 
 def _lock(path: Path, busy: str) -> BinaryIO:
-    from filelock import lock_descriptor  # takes 50 ms, and most commands lock nothing
+    from filelock import lock_descriptor  # the import takes 50 ms; most commands lock nothing
 
     while True:
         try:
@@ -79,11 +83,11 @@ def _lock(path: Path, busy: str) -> BinaryIO:
             stack.callback(file.close)
             if not lock_descriptor(file.fileno(), blocking=False):
                 raise StoreError(busy)
-            if _has_name(file, path):  # else its owner has just renamed or removed it
+            if _has_name(file, path):  # else its owner has just renamed or removed it; try again
                 if os.fstat(file.fileno()).st_nlink == 1:
                     stack.pop_all()
                     return file
-                path.unlink()  # its owner was killed within `name_new`, and it is the target, too
+                path.unlink()  # its owner was killed in `name_new`: the file is the target, too
 
 
 def _has_name(file: BinaryIO, path: Path) -> bool:
@@ -93,7 +97,7 @@ def _has_name(file: BinaryIO, path: Path) -> bool:
 
 
 def clear(draft: Path) -> None:
-    """Remove what is in a locked folder, except its lock."""
+    """Remove the contents of a locked folder, except its lock."""
     with suppress(OSError):
         for path in list(draft.iterdir()):
             if path.is_dir() and not path.is_symlink():
@@ -103,24 +107,27 @@ def clear(draft: Path) -> None:
 
 
 def refuse_existing(path: Path) -> None:
-    """Raise a StoreExistsError if a name is taken, even by a dangling link."""
+    """Raise a StoreExistsError if the path exists, even as a dangling link."""
     if os.path.lexists(path):
         raise StoreExistsError(f"{path}: {os.strerror(errno.EEXIST)}")
 
 
 def name_new(draft: Path, target: Path) -> None:
-    """Rename a draft unless the name is taken; the caller removes what is left of the draft."""
+    """Rename a draft to its target, or raise a StoreExistsError if the target exists.
+
+    The draft may keep its own name, too; the caller removes it.
+    """
     refuse_existing(target)  # a rename would replace an empty folder
-    if not WINDOWS and not draft.is_dir():  # else a rename replaces nothing
+    if not WINDOWS and not draft.is_dir():  # a rename would replace an existing file
         try:
             os.link(draft, target)
-        except OSError:  # there may be no hard links on this file system
+        except OSError:  # this file system may lack hard links
             refuse_existing(target)
-    draft.rename(target)  # does nothing where both are names of one file
+    draft.rename(target)  # does nothing if both names are hard links of one file
 
 
 def sync(path: Path) -> None:
-    """Write a file, or the names in a folder, through to the disk."""
+    """Flush a file, or the names in a folder, to the disk."""
     is_folder = path.is_dir()
     with suppress(OSError) if is_folder else nullcontext():  # not every system syncs folders
         descriptor = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)
@@ -132,9 +139,9 @@ def sync(path: Path) -> None:
 
 @contextmanager
 def new_file(name: str, *, keep: bool = True) -> Iterator[TextIO]:
-    """Yield a new file to write to, which gets its name at the end unless there was an error.
+    """Yield a new file to write to; it gets its name at the end if the block raised no error.
 
-    Without `keep` it gets none: the block shows whether the file could be made.
+    With ``keep=False`` the file is removed: the block only tests that it can be created.
     """
     path = Path(name)
     refuse_existing(path)
@@ -146,9 +153,9 @@ def new_file(name: str, *, keep: bool = True) -> Iterator[TextIO]:
 
 
 def put(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Make or replace a file by what a function writes; of two at once the later one stays.
+    """Create or replace a file with the output of `write`; of two writers the later one wins.
 
-    It makes at most two folders, so that no step restores a build that was removed.
+    Only the two innermost folders are created: a removed build must not come back.
     """
     with _beside(path) as draft:
         for folder in (path.parent.parent, path.parent):
@@ -160,7 +167,7 @@ def put(path: Path, write: Callable[[BinaryIO], object]) -> None:
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Turn an error of the file system into one line about a path."""
+    """Raise an OSError of the block as a StoreError of one line that names the path."""
     try:
         yield
     except StoreError:
@@ -171,7 +178,7 @@ def explained(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _beside(path: Path) -> Iterator[Path]:
-    """Yield a new name for a draft; remove the draft at the end, and explain errors."""
+    """Yield a new draft path; remove the draft at the end, and explain errors."""
     draft = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
     with explained(path):
         try:

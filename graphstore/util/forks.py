@@ -1,4 +1,4 @@
-"""A connection belongs to the process that opened it; a forked child does not close it."""
+"""Connections that only the process that opened them may use or close."""
 
 import ctypes
 import os
@@ -22,7 +22,7 @@ def closed_on_error(close: Callable[[], object]) -> Iterator[None]:
 
 
 class Owned(Generic[T]):
-    """A connection of this process; a forked child that asks for it gets the `refusal`."""
+    """A connection of this process; `value` raises `refusal` in a forked child."""
 
     def __init__(self, value: T, close: Callable[[], object], refusal: GraphstoreError) -> None:
         self._value = value
@@ -32,19 +32,19 @@ class Owned(Generic[T]):
 
     @property
     def ours(self) -> bool:
-        """Whether this process made it."""
+        """True if this process opened the connection."""
         return self._process == os.getpid()
 
     @property
     def value(self) -> T:
-        """The connection."""
+        """The connection; raises the refusal in a forked child."""
         if not self.ours:
             raise self._refusal
         return self._value
 
     def close(self) -> None:
-        """Close the connection, in the process that made it."""
+        """Close the connection in the process that opened it; do nothing in a forked child."""
         if self.ours:
             self._close()
-        else:  # never collect it, or Python closes the parent's socket or releases its locks
+        else:  # keep it alive: collecting it would close the parent's socket or release its locks
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._value))

@@ -1,6 +1,6 @@
-"""Limit the memory of a command's process, and end it while a thread runs.
+"""A memory limit for the process of a command, and its exit while a DuckDB thread still runs.
 
-DuckDB does not stop within one function, and does not count the memory that a function takes.
+DuckDB cannot be interrupted inside one SQL function, nor does it count the memory of functions.
 """
 
 import os
@@ -20,15 +20,15 @@ try:
 except ImportError:  # on Windows
     resource = None  # type: ignore[assignment]
 
-PATIENCE_S: Final = 2.0  # that a command waits for a thread that was told to stop
-MARGIN: Final = 1 << 30  # bytes beyond what DuckDB counts: files, threads, small objects
+PATIENCE_S: Final = 2.0  # that a command waits for an interrupted thread to stop
+MARGIN: Final = 1 << 30  # bytes that DuckDB does not count: files, threads, small objects
 
 _say: Callable[[str], None] | None = None
 
 
 @contextmanager
 def own_process(say: Callable[[str], None]) -> Iterator[None]:
-    """Enable `bound_memory` and `end` in this block; `say` prints one line about an error."""
+    """Enable `bound_memory` and `end` in this block; `say` prints a one-line error."""
     global _say
     before = resource.getrlimit(resource.RLIMIT_DATA) if resource else None
     _say = say
@@ -41,7 +41,7 @@ def own_process(say: Callable[[str], None]) -> Iterator[None]:
 
 
 def bound_memory(memory: int) -> None:
-    """Limit a command's process to so many more bytes and `MARGIN`, where the system can."""
+    """Limit the process of a command to `memory` + `MARGIN` more bytes, if the system can."""
     status = Path("/proc/self/status")
     if _say and resource and status.exists():
         (taken,) = re.findall(r"VmData:\s*(\d+) kB", status.read_text())
@@ -51,7 +51,10 @@ def bound_memory(memory: int) -> None:
 
 
 def end(error: BaseException, folder: str) -> None:
-    """Remove a folder and end a command's process as `cli.main` would, without cleaning up."""
+    """Remove a folder, print the error and exit the process of a command at once.
+
+    The exit code is that of `cli.main`: 130 for Ctrl-C, else 1. Outside a command, do nothing.
+    """
     if _say is None:
         return
     for number in SIGNALS:

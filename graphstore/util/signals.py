@@ -1,4 +1,4 @@
-"""Delay Ctrl-C and SIGTERM during steps that must not stop half-way, or note that they came."""
+"""Delay Ctrl-C and SIGTERM during steps that must not stop half-way, or record them."""
 
 import signal
 import threading
@@ -11,7 +11,7 @@ SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 @contextmanager
 def held_back() -> Iterator[None]:
-    """Delay signals for which Python raises an error until the block has ended.
+    """Delay signals that raise an error in Python until the block has ended.
 
     >>> try:
     ...     with held_back():
@@ -23,7 +23,7 @@ def held_back() -> Iterator[None]:
     then that
     """
     came: list[int] = []
-    if threading.current_thread() is not threading.main_thread():  # which alone is interrupted
+    if threading.current_thread() is not threading.main_thread():  # only it receives signals
         yield
         return
     ours = {each: handler for each in SIGNALS if callable(handler := signal.getsignal(each))}
@@ -43,7 +43,7 @@ _came: bool | None = None
 
 @contextmanager
 def noticed() -> Iterator[None]:
-    """Note in this block whether a signal came for which Python raises an error; see `came`."""
+    """Record signals that raise an error in Python during this block; `came` returns the record."""
     global _came
     ours = {each: handler for each in SIGNALS if callable(handler := signal.getsignal(each))}
 
@@ -64,5 +64,5 @@ def noticed() -> Iterator[None]:
 
 
 def came() -> bool | None:
-    """Return whether a signal came since the block of `noticed` began; None outside of one."""
+    """Return True if a signal came since the `noticed` block began; None outside such a block."""
     return _came

@@ -224,8 +224,8 @@ def test_an_int_needs_no_start_to_be_met_but_a_hash_must_have_been():
     assert Countdown().texts(np.array([123])) == ["123"]
     with pytest.raises(PositionError) as caught:
         Strip().outcomes(np.array([123]))
-    assert str(caught.value) == "Strip has met no position with the id 123; read its text first"
-    with pytest.raises(PositionError, match="has met no position with the id -1;"):
+    assert str(caught.value) == "Strip has not seen a position with the id 123; read its text first"
+    with pytest.raises(PositionError, match="has not seen a position with the id -1;"):
         Countdown().expand(np.array([-1]))
 
 
@@ -280,12 +280,12 @@ BROKEN = {
     "start is a list": (
         {"start": returning([7])},
         "Changed: [7] cannot be a position: unhashable type: 'list'; "
-        "make it of tuples and frozensets",
+        "build it from tuples and frozensets",
     ),
     "start holds a list": (
         {"start": returning((7, [1]))},
         "Changed: (7, [1]) cannot be a position: unhashable type: 'list'; "
-        "make it of tuples and frozensets",
+        "build it from tuples and frozensets",
     ),
     "moves raises": (
         {"moves": failing(ZeroDivisionError("division by zero"))},
@@ -312,7 +312,7 @@ BROKEN = {
     ),
     "a move is too large": (
         {"moves": returning([1, 2**31])},
-        "Changed: moves() of 7 must be integers of 32 bits: [1, 2147483648]",
+        "Changed: moves() of 7 must be 32-bit integers: [1, 2147483648]",
     ),
     "a move comes twice": (
         {"moves": returning([2, 1, 2])},
@@ -325,7 +325,7 @@ BROKEN = {
     "play returns a list": (
         {"play": returning([5])},
         "Changed: [5] cannot be a position: unhashable type: 'list'; "
-        "make it of tuples and frozensets",
+        "build it from tuples and frozensets",
     ),
     "outcome raises": (
         {"outcome": failing(IndexError("string index out of range"))},
@@ -467,19 +467,19 @@ def test_a_long_position_and_a_long_complaint_are_cut():
 @for_all(
     ("make", "text", "reason"),
     [
-        (Countdown, "seven", "write it as Python would, like 7, or give the game a parse(text)"),
-        (Countdown, "", "write it as Python would, like 7, or give the game a parse(text)"),
-        (Countdown, "'7'", "write it as Python would, like 7, or give the game a parse(text)"),
-        (Countdown, "7.0", "write it as Python would, like 7, or give the game a parse(text)"),
-        (Countdown, "True", "write it as Python would, like 7, or give the game a parse(text)"),
-        (Countdown, "7 7", "write it as Python would, like 7, or give the game a parse(text)"),
-        (Countdown, "9" * 5000, "write it as Python would, like 7, or give the game a parse(text)"),
-        (Countdown, "(" * 500, "write it as Python would, like 7, or give the game a parse(text)"),
-        (Countdown, "\0", "write it as Python would, like 7, or give the game a parse(text)"),
+        (Countdown, "seven", "write a Python value such as 7, or define parse(self, text)"),
+        (Countdown, "", "write a Python value such as 7, or define parse(self, text)"),
+        (Countdown, "'7'", "write a Python value such as 7, or define parse(self, text)"),
+        (Countdown, "7.0", "write a Python value such as 7, or define parse(self, text)"),
+        (Countdown, "True", "write a Python value such as 7, or define parse(self, text)"),
+        (Countdown, "7 7", "write a Python value such as 7, or define parse(self, text)"),
+        (Countdown, "9" * 5000, "write a Python value such as 7, or define parse(self, text)"),
+        (Countdown, "(" * 500, "write a Python value such as 7, or define parse(self, text)"),
+        (Countdown, "\0", "write a Python value such as 7, or define parse(self, text)"),
         (Countdown, "{1: 2}", "{1: 2} cannot be a position: unhashable type: 'dict'"),
-        (Nim, "((1, 2)", "write it as Python would, like (1, 2, 3), or give the game a parse"),
+        (Nim, "((1, 2)", "write a Python value such as (1, 2, 3), or define parse"),
         (Walking, "(1,)", ""),
-        (Taking, "Stones()", "write it as Python would, like Stones(table="),
+        (Taking, "Stones()", "write a Python value such as Stones(table="),
         (TakingWithText, "3/red", "'3'"),
     ],
 )
