@@ -165,7 +165,7 @@ TICTACTOE_WRONG_COUNTS = [
     ("XOO/.../...", 1, 2),
 ]
 X_BEGINS = "X begins and turns alternate, so X has as many as O or one more"
-TWO_LINES = "has lines without a common cell, so play went on after the first"
+TWO_LINES = "has lines without a common cell, so play continued after the first line"
 ULTIMATE_REFUSED = [
     ("", TurnMissingError, "'' does not end in the active field, 0 to 8 or any, and whose turn…"),
     (". . . . . . . . . any", TurnMissingError, "…does not end in the active field…"),
@@ -174,12 +174,12 @@ ULTIMATE_REFUSED = [
     (".......... . . . . . . . . any X", WrongSizeError, "field 0 is '..........'; write its…"),
     ("XO . . . . . . . . any X", WrongSizeError, "field 0 is 'XO'; write its nine spots…"),
     ("." * 81 + " any X", WrongSizeError, "…has 1 field; write nine…"),
-    ("/".join(EMPTY_ROWS) + " any X", WrongSizeError, "…a / may part rows or fields…"),
+    ("/".join(EMPTY_ROWS) + " any X", WrongSizeError, "…a / may separate rows or fields…"),
     ("\n".join(EMPTY_ROWS[:8]) + "\nany X", WrongSizeError, "…has 8 rows of spots; there…"),
     ("\n".join([*EMPTY_ROWS[:8], "....", "any X"]), WrongSizeError, "…has 4 spots in row 9…"),
     ("Z........ . . . . . . . . any X", UnknownCharacterError, "'Z' is not a spot of ultimate(…"),
     (". . . . . . . . . 9 X", ActiveFieldError, "there is no field 9; the active field is 0 to…"),
-    (". . . . . . . . . 4 X", ActiveFieldError, "the first move is free, so at the start the…"),
+    (". . . . . . . . . 4 X", ActiveFieldError, "the first move is free, so the active…"),
     ("X........ . . . . . . . . any O", ActiveFieldError, "every field can be played in, so…"),
     (
         "X........ . . . . . . . . 4 O",
@@ -191,7 +191,7 @@ ULTIMATE_REFUSED = [
     (
         "\n".join(["..X......", *EMPTY_ROWS[:7], "......O..", "any field, X to move"]),
         ActiveFieldError,
-        "every field can be played in, so the last move must have led to one: say which",
+        "every field can be played in, so the last move led to one of them: name it",
     ),
     ("XX....... . . . . . . . . 0 O", ImpossibleCountsError, "X has 2 more marks than O,…"),
     ("= . . . . . . . . any X", ImpossibleCountsError, "X has -1 or 1 more marks than O…"),
@@ -238,12 +238,20 @@ REFUSED = {
         ("BBB/W../WWW B", ImpossibleCountsError, "4 white and 3 black pawns cannot be: each side…"),
         ("BB./WBB/.WW W", ImpossibleCountsError, "3 white and 4 black pawns cannot be: each side…"),
         ("B.W/.../WB. W", BothSidesWonError, "both sides have reached the far side; the first…"),
-        ("W.B/B../.W. W", PlayAfterWinError, "white had reached the far side, yet play went on"),
-        ("W.W/B../... B", PlayAfterWinError, "white had reached the far side, yet play went on"),
-        ("B../.W./B.. B", PlayAfterWinError, "black had reached the far side, yet play went on"),
-        ("B../.../B.B W", PlayAfterWinError, "black had reached the far side, yet play went on"),
-        ("BBB/.../WWW B", UnreachableError, "these pawns have not made moves in turn such that…"),
-        ("B.B/.B./WWW B", UnreachableError, "these pawns have not made moves in turn such that…"),
+        ("W.B/B../.W. W", PlayAfterWinError, "white had reached the far side, yet play continued"),
+        ("W.W/B../... B", PlayAfterWinError, "white had reached the far side, yet play continued"),
+        ("B../.W./B.. B", PlayAfterWinError, "black had reached the far side, yet play continued"),
+        ("B../.../B.B W", PlayAfterWinError, "black had reached the far side, yet play continued"),
+        (
+            "BBB/.../WWW B",
+            UnreachableError,
+            "black cannot be to move: alternating turns do not lead…",
+        ),
+        (
+            "B.B/.B./WWW B",
+            UnreachableError,
+            "black cannot be to move: alternating turns do not lead…",
+        ),
     ],
     "morris(diagonals)": [
         ("", WrongSizeError, "'' has no cells; morris(diagonals) has 9 cells, 3 rows of 3…"),
@@ -261,7 +269,7 @@ REFUSED = {
         ("XXX/OOO/... X", BothSidesWonError, "X and O both have a line; the first one ends…"),
         ("XXX/OO./..O X", PlayAfterWinError, "X has a line, yet O played on after it"),
         ("OOO/XX./..X O", PlayAfterWinError, "O has a line, yet X played on after it"),
-        ("XOX\nO O\nX X", WrongSizeError, "…may end in a man or in whose turn it is; write a dot…"),
+        ("XOX\nO O\nX X", WrongSizeError, "…may end in a man or in the side to move; write a dot…"),
         ("x" * 20_000, WrongSizeError, "'xxxxxx…"),
     ],
     "connect(4,4)": [
@@ -289,9 +297,9 @@ REFUSED = {
         ("." * 20_000, WrongSizeError, "…is 20,000 characters long…"),
         ("XO./.X./...", UnknownCharacterError, "'X' is not a cell of vanishing; write A, B, C, D…"),
         ("AbC/dEf/g..", UnknownCharacterError, "'g' is not a cell of vanishing; write A, B, C, D…"),
-        ("Ab./.b./...", MarkOrderError, "the marks A B B do not tell their order: each must have…"),
-        ("Ab./.D./...", MarkOrderError, "the marks A B D do not tell their order: each must have…"),
-        ("b../.../...", MarkOrderError, "the marks B do not tell their order: each must have a…"),
+        ("Ab./.b./...", MarkOrderError, "the marks A B B are not an order: use each letter once…"),
+        ("Ab./.D./...", MarkOrderError, "the marks A B D are not an order: use each letter once…"),
+        ("b../.../...", MarkOrderError, "the marks B are not an order: use each letter once…"),
         ("ACE/bdf/...", BothSidesWonError, "both players have a line; the first one ends the game"),
         ("ACE/b../d.f", PlayAfterWinError, "A C E are a line, yet F was played after it"),
     ],

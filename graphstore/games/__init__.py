@@ -1,8 +1,8 @@
-"""The built-in games: one file of rules a family, listed here once.
+"""The built-in games: one module of rules for each family, listed in `FAMILIES`.
 
-In comes a name such as ``mnk(4,4,4)``; out comes a `Game`. `find_game` also finds rules in files,
-modules and OpenSpiel. `boardtext` and `heaps` read what users type; `encodings` and
-`ultimate.record` are formats of other programs. A new game is a new file and a line in `FAMILIES`.
+Input: a name such as ``mnk(4,4,4)``. Output: a `Game`. `find_game` also loads rules from files,
+modules and OpenSpiel. `boardtext` and `heaps` read texts of positions; `encodings` and
+`ultimate.record` are formats of other programs. A new game is a new module and a line in the list.
 
 >>> find_game("mnk(4,4,4)").name
 'mnk(4,4,4)'
@@ -26,9 +26,9 @@ class Family(NamedTuple):
 
     usage: str  # the name with its parameters, as help shows it
     about: str
-    examples: tuple[str, ...]  # names that build in seconds
+    examples: tuple[str, ...]  # names of games that build in seconds
     make: Callable[..., Game]  # raises GameNameError, or TypeError for a wrong number of parameters
-    large: tuple[str, ...] = ()  # names too large to build, except from a late position
+    large: tuple[str, ...] = ()  # names of games that build only from a late position
 
     @property
     def name(self) -> str:
@@ -38,25 +38,25 @@ class Family(NamedTuple):
 FAMILIES = (
     Family(
         "tictactoe",
-        "three in a row on a board of three by three: mnk(3,3,3)",
+        "three in a row on a board of 3 by 3; the same as mnk(3,3,3)",
         ("tictactoe",),
         grid.tictactoe,
     ),
     Family(
         "mnk(m,n,k[,misere])",
-        "k in a row on m columns by n rows, at most 31 cells; misere: making a line loses",
+        "k in a row on m columns by n rows, at most 31 cells; misere: a line loses",
         ("mnk(4,3,3)", "mnk(4,4,4)", "mnk(3,3,3,misere)"),
         grid.mnk,
     ),
     Family(
         "connect(w,h[,k])",
-        "stones fall down w columns of h cells, k in a row win, by default 4; w * (h + 1) <= 63",
+        "stones fall down w columns of h cells; k in a row win, by default 4; w * (h + 1) <= 63",
         ("connect(4,4)", "connect(5,3,3)", "connect(6,2)"),
         connect.connect,
     ),
     Family(
         "vanishing",
-        "three in a row on three by three with three marks each: a fourth makes the oldest vanish",
+        "three in a row on a board of 3 by 3; a player's fourth mark removes his oldest one",
         ("vanishing",),
         vanishing.Vanishing,
     ),
@@ -69,27 +69,27 @@ FAMILIES = (
     ),
     Family(
         "nim(heap,...[,misere])",
-        "take any number from one heap; who takes the last wins; misere: loses",
+        "take any number from one heap; taking the last one wins; misere: it loses",
         ("nim(3,4,5)", "nim(1,3,5,7,misere)", "nim(2,2,12)"),
         nim.nim,
     ),
     Family(
         "subtraction(n,take,...[,misere])",
-        "take one of the given numbers from a heap of n; who cannot loses; misere: wins",
+        "take one of the given numbers from a heap of n; a player who cannot loses; misere: wins",
         ("subtraction(21,1,2,3)", "subtraction(30,2,5,6,misere)"),
         subtraction.subtraction,
     ),
     Family(
         "hexapawn(w,h)",
-        "pawns on w columns by h rows, at most 31 cells; who reaches the far side or leaves the "
-        "opponent without a move wins",
+        "pawns on w columns by h rows, at most 31 cells; a player wins by reaching the far side or "
+        "leaving the opponent without a move",
         ("hexapawn(3,3)", "hexapawn(4,4)"),
         hexapawn.hexapawn,
     ),
     Family(
         "ultimate(rules[,count])",
-        "nine fields of tic-tac-toe, the spot played is the field to go to; rules: open or closed, "
-        "with count most fields decide; too large to build from the start",
+        "nine fields of tic-tac-toe; the spot played is the field of the next move; rules: open or "
+        "closed; count: most fields decide; too large to build from the start",
         (),
         ultimate.ultimate,
         ("ultimate(open)", "ultimate(closed)", "ultimate(closed,count)"),
@@ -107,10 +107,10 @@ def find_game(name: str) -> Game:
     matter; ``find_game(name).name`` is the name without them.
 
     Raises:
-        GameNameError: no such game, or parameters that it cannot have.
+        GameNameError: the game is unknown, or its parameters are invalid.
     """
     if not isinstance(name, str):
-        raise GameNameError(f"{shown(name)} is not the name of a game, which is a text")
+        raise GameNameError(f"{shown(name)} is not the name of a game: a name is a str")
     if name.startswith(openspiel.PREFIX):
         return openspiel.OpenSpielGame(name.removeprefix(openspiel.PREFIX))
     if ":" in name or name.strip().endswith(".py"):
@@ -122,13 +122,14 @@ def find_game(name: str) -> Game:
     if game is None:
         known = ", ".join([*(family.usage for family in FAMILIES), *loading.installed()])
         raise GameNameError(
-            f"there is no game {shown(name)}; the games are {known}; your own is FILE.py:NAME"
+            f"there is no game {shown(name)}; the games are {known}; "
+            "for your own rules write FILE.py:NAME"
         )
     return game
 
 
 def rules_of(game: Game | str) -> Game:
-    """Return the rules that were given, or those of the game whose name was given."""
+    """Return the rules of a game: the argument itself, or the game of a name."""
     if isinstance(game, str):
         return find_game(game)
     arguments.rules("game", game)
@@ -136,7 +137,7 @@ def rules_of(game: Game | str) -> Game:
 
 
 def find_builtin(name: str) -> Game | None:
-    """Return the built-in game of a name, or None; this runs no code but the package's own."""
+    """Return the built-in game of a name, or None; this never runs a user's code."""
     match = _NAME.fullmatch(name)
     families = {family.name: family for family in FAMILIES}
     if match is None or match["family"].lower() not in families:
@@ -154,15 +155,15 @@ def find_builtin(name: str) -> Game | None:
 
 
 def are_those_of(rules: Game, name: str, version: str) -> bool:
-    """Return whether rules are those that a game of this name and version was built by."""
-    # A digest of files tells their rules, wherever they lie; a built-in version needs the name.
+    """Return True if a game of this name and version was built by these rules."""
+    # A digest of files identifies rules in any folder; the version of a built-in game does not.
     if find_builtin(rules.name) is not None:
         return (rules.name, rules.rules) == (name, version)
     return version in (rules.rules, getattr(rules, "rules_alone", rules.rules))
 
 
 def warn_of_other_rules(rules: Game, where: str, name: str, version: str, hint: str = "") -> None:
-    """Warn where rules are not those that a game of this name and version was built by."""
+    """Warn if a game of this name and version was built by other rules."""
     if not are_those_of(rules, name, version):
         warnings.warn(
             f"{where} was built by other rules, or another version of them: "
@@ -173,7 +174,7 @@ def warn_of_other_rules(rules: Game, where: str, name: str, version: str, hint: 
 
 
 def given_or_builtin(name: str, rules: Game | None) -> Game:
-    """Return the rules of a game: those given, else the built-in ones."""
+    """Return the given rules, else those of the built-in game, or raise a RulesMissingError."""
     found = rules or find_builtin(name)
     if found is None:
         raise RulesMissingError(f"{name} is not built in; add --rules FILE.py:NAME (rules=)")
@@ -188,4 +189,4 @@ def _parameter(text: str, family: Family) -> int | str:
         raise GameNameError(f"{shown(text)} is too large a number for {family.usage}")
     if re.fullmatch(r"[a-z_]{1,32}", text):
         return text
-    raise GameNameError(f"{shown(text)} is not a parameter that {family.usage} can have")
+    raise GameNameError(f"{shown(text)} is not a parameter of {family.usage}")

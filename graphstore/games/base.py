@@ -1,4 +1,4 @@
-"""What the families share: verbs that most answer alike, and errors that several raise."""
+"""Base classes of the built-in families, and checks that several families share."""
 
 import re
 from collections.abc import Sequence
@@ -22,8 +22,8 @@ from graphstore.rules.symmetry import BoardSymmetry
 class ArrayGame(Game):
     """A built-in game. `graphstore.rules.game.Game` says what each verb returns.
 
-    Unless a family says otherwise, a game begins at position 0, whose turn it is is not told, and
-    each position is a class of its own.
+    By default, a game begins at position 0, the player to move is unknown, and each position is a
+    symmetry class of its own.
     """
 
     name: str = ""
@@ -50,11 +50,11 @@ class ArrayGame(Game):
     def read_many(self, texts: Sequence[str]) -> Ints:
         positions, right = self._plain(texts)
         for row in np.flatnonzero(~right).tolist():
-            positions[row] = self.read(texts[row])  # another spelling, or not a position
+            positions[row] = self.read(texts[row])  # another form, or not a position
         return positions
 
     def _plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]]:
-        """Return the position of each text, and whether it is written as `texts` does."""
+        """Return the positions of texts, and bool[n]: True where one is in standard form."""
         return np.zeros(len(texts), dtype=np.int64), np.zeros(len(texts), dtype=np.bool_)
 
     def board(self, position: int) -> str:
@@ -62,7 +62,7 @@ class ArrayGame(Game):
 
 
 class SymmetricGame(ArrayGame):
-    """A game whose positions are packed masks of a board."""
+    """A built-in game whose positions are packed masks of a board."""
 
     symmetry: BoardSymmetry
 
@@ -74,7 +74,7 @@ class SymmetricGame(ArrayGame):
 
 
 def check_whole(family: str, /, *, least: int = 1, **parameters: object) -> None:
-    """Refuse parameters of a family that are not whole numbers, or too small."""
+    """Refuse parameters of a family that are not whole numbers of at least `least`."""
     for name, value in parameters.items():
         if not isinstance(value, int) or value < least:
             raise GameNameError(
@@ -83,7 +83,7 @@ def check_whole(family: str, /, *, least: int = 1, **parameters: object) -> None
 
 
 def check_counts(x: int, o: int) -> None:
-    """Refuse masks that do not have as many X as O, or one more."""
+    """Refuse masks unless there are as many X as O, or one more X."""
     n_x, n_o = x.bit_count(), o.bit_count()
     if n_x - n_o not in (0, 1):
         raise ImpossibleCountsError(
@@ -95,7 +95,7 @@ def check_counts(x: int, o: int) -> None:
 def line_fault(other: str, *, lasts: bool) -> PositionError:
     """Return the error for a board on which `other`, who did not move last, has a line.
 
-    `lasts` is whether the player who moved last has a line, too.
+    `lasts` is True if the player who moved last has a line, too.
     """
     if lasts:
         return BothSidesWonError("X and O both have a line; the first one ends the game")
@@ -104,7 +104,7 @@ def line_fault(other: str, *, lasts: bool) -> PositionError:
 
 
 def read_pair(text: str, *, how: str, cells: int = 10**9) -> tuple[int, int]:
-    """Return the two numbers, of cells if `cells` is given, of a move with a hyphen between them.
+    """Return the two numbers of a move such as ``1-5``, each below `cells`.
 
     >>> read_pair("1-5", how="write FROM-TO, such as 0-4")
     (1, 5)

@@ -1,15 +1,15 @@
-"""Boards as users type them: read into one character a cell, written row by row.
+"""Reading and writing of boards as text.
 
-The text form is rows from the top with ``/`` between them. Also read are
+The standard form is the rows from the top with ``/`` between them. These are read, too:
 
-- a line for each row, or one run of all cells;
-- the same with spaces between cells or rows, where an empty cell is not itself a space;
-- a space after each cell, an empty one being a space too;
-- lines whose spaces at the end an editor took away, where a space is an empty cell;
+- a line for each row, or all cells in one run;
+- the same with spaces between cells or rows, if an empty cell is not itself a space;
+- a space after each cell, if an empty cell is a space, too;
+- lines without their trailing spaces, which editors remove, if an empty cell is a space;
 - a picture: cells between ``|``, with or without rulers such as ``---+---`` and a frame, in ASCII
-  or box drawing characters, each row one line high, or more with the marks on the middle one.
+  or box drawing characters. A row has one line, or several with the marks on the middle one.
 
-A text that could as well be another board is refused, not guessed.
+An ambiguous text is refused.
 """
 
 from collections.abc import Sequence
@@ -22,25 +22,27 @@ from numpy.typing import NDArray
 from graphstore.errors import UnknownCharacterError, WrongSizeError, shown
 from graphstore.rules.game import Codes, Ints
 
-SIGNS = "._-"  # of an empty cell, besides a space
-LONGEST = 10_000  # characters: the largest picture of a board here takes a fifth
+SIGNS = "._-"  # an empty cell, like a space
+LONGEST = 10_000  # characters; the largest picture of a board has a fifth of that
 _RULER = frozenset(" -=+|_")
 _BOX = (
-    {chr(code): "+" for code in range(0x2500, 0x2571)}  # Unicode's box drawing, but its diagonals
+    {
+        chr(code): "+" for code in range(0x2500, 0x2571)
+    }  # box drawing characters without the diagonals
     | dict.fromkeys("─━┄┅┈┉╌╍═╴╶╸╺╼╾\u2013\u2014\u2212", "-")  # en dash, em dash, minus
     | dict.fromkeys("│┃┆┇┊┋╎╏║╵╷╹╻╽╿", "|")
 )
 
 
 def read_cells(text: str, *, rows: int, columns: int, marks: str, game: str) -> str:
-    r"""Return the board's cells, row by row, as characters of `marks` (upper case) and ``.``.
+    r"""Return the cells of a text, row by row, as characters of `marks` (upper case) and ``.``.
 
     >>> read_cells("x|o|\n-+-+-\n|x|\n-+-+-\n||", rows=3, columns=3, marks="XO", game="this")
     'XO..X....'
 
     Raises:
-        UnknownCharacterError: a character is neither a mark, nor empty, nor part of a frame.
-        WrongSizeError: the cells do not make a board of `rows` by `columns`.
+        UnknownCharacterError: a character is not a mark, an empty cell or part of a frame.
+        WrongSizeError: the cells do not form a board of `rows` by `columns`.
     """
     plainest = text.split("/")
     if len(plainest) == rows and _fit(plainest, rows, columns) and not text.strip(marks + "./"):
@@ -81,9 +83,9 @@ def write_cells(
     tails: Sequence[str] = ("",),
     which: Codes | None = None,
 ) -> list[str]:
-    """Return the text of every board, from int8[n, rows * columns] of indices into `marks`.
+    """Return the texts of n boards; `cells` are int8[n, rows * columns], indices into `marks`.
 
-    `tails` are texts of one length that may stand after a board, `which` the number of each's.
+    `tails` are texts of equal length; each board is followed by the tail of its index in `which`.
     """
     letters = np.frombuffer(marks.encode(), dtype=np.uint8)
     board = np.full((len(cells), rows, columns + 1), ord("/"), dtype=np.uint8)
@@ -99,7 +101,10 @@ def write_cells(
 def plain_cells(
     texts: Sequence[str], *, rows: int, columns: int, marks: str, tails: Sequence[str] = ("",)
 ) -> tuple[Codes, Codes, NDArray[np.bool_]]:
-    """Return cells and tails, as `write_cells` takes them, and which texts it would write so."""
+    """Return the `cells` and `which` of `write_cells` for texts, and bool[n].
+
+    True is a text in standard form: one that `write_cells` can write.
+    """
     width = rows * (columns + 1) - 1
     joined = "".join(texts)
     if not joined.isascii() or {*map(len, texts)} != {width + len(tails[0])}:
@@ -119,7 +124,10 @@ def plain_cells(
 
 
 class TwoMasks:
-    """The text of a board of two masks, one a player; `bits` are those of the cells in a mask."""
+    """The text form of boards of two masks, one for each player.
+
+    `bits` are the bits of the cells in a mask, int64[rows * columns].
+    """
 
     def __init__(
         self,
@@ -136,7 +144,7 @@ class TwoMasks:
         self._form: dict[str, Any] = self._size | {"marks": f".{marks}", "tails": tails}
 
     def read(self, text: str, *, game: str) -> tuple[int, int]:
-        """Return the masks of a board that was typed; see `read_cells`."""
+        """Return the two masks of a text; see `read_cells`."""
         cells = read_cells(text, **self._size, marks=self._marks, game=game)
         first, second = (
             sum([bit for cell, bit in zip(cells, self._cells, strict=True) if cell == mark])
@@ -145,7 +153,7 @@ class TwoMasks:
         return first, second
 
     def write(self, first: Ints, second: Ints, which: Codes | None = None) -> list[str]:
-        """Return the texts of masks with the tails of some numbers."""
+        """Return the texts of boards, from arrays of masks and of indices of tails."""
         has_first, has_second = (
             ((mask[:, np.newaxis] & self._bits) != 0).view(np.int8) for mask in (first, second)
         )
@@ -153,7 +161,7 @@ class TwoMasks:
         return write_cells(cells, **self._form, which=which)
 
     def plain(self, texts: Sequence[str]) -> tuple[Ints, Ints, Codes, NDArray[np.bool_]]:
-        """Return the masks, the tails, and which texts are plain; see `plain_cells`."""
+        """Return arrays of masks, of tails, and True where a text is in standard form."""
         cells, which, right = plain_cells(texts, **self._form)
         first, second = ((cells == number) @ self._bits for number in (1, 2))
         return first, second, which, right
@@ -169,13 +177,13 @@ _DOTS = str.maketrans(dict.fromkeys(" " + SIGNS, "."))
 
 @cache
 def _spelling(marks: str) -> dict[int, str]:
-    """Return what a character is read as, where that is another one."""
+    """Return a translation table of alternative characters to the standard ones."""
     lower = dict(zip(marks.lower(), marks, strict=True))
     return str.maketrans(_BOX | lower | {"\r": "\n", "\t": " ", "\xa0": " ", "\ufeff": ""})
 
 
 def _rows(lines: Sequence[str], rows: int, columns: int) -> str | None:
-    """Read cells that fill their lines, or have spaces between them."""
+    """Read cells that fill their lines, or are separated by spaces."""
     text = "".join(lines)
     if not {*"+="}.isdisjoint(text):
         return None
@@ -191,16 +199,16 @@ def _rows(lines: Sequence[str], rows: int, columns: int) -> str | None:
 
 
 def _filled(lines: Sequence[str], rows: int, columns: int) -> str | None:
-    """Read lines that lost the spaces at their end, where others show that a space is a cell."""
+    """Read lines without trailing spaces, where other lines show that a space is a cell."""
     text = "".join(lines)
-    apart = all(not line[1::2].strip() for line in lines)  # then spaces may part the cells
+    apart = all(not line[1::2].strip() for line in lines)  # then spaces may separate the cells
     if " " not in text or apart or not {*SIGNS, *"+="}.isdisjoint(text) or len(lines) != rows:
         return None
     return _rows([line.ljust(columns) for line in lines], rows, columns)
 
 
 def _picture(lines: Sequence[str], rows: int, columns: int) -> str | None:
-    """Read cells between bars, or rows between two bars."""
+    """Read a picture: cells between bars, or rows between two bars."""
     groups: list[list[str]] = [[]]
     for line in lines:
         if _is_ruler(line):
@@ -215,7 +223,7 @@ def _picture(lines: Sequence[str], rows: int, columns: int) -> str | None:
 
 
 def _framed(groups: Sequence[Sequence[str]], rows: int, columns: int) -> str | None:
-    """Read rows with a bar at either end and none between the cells."""
+    """Read rows with a bar at each end and no bars between the cells."""
     lines = [line.strip() for group in groups for line in group]
     if any(line.count("|") != 2 or line[0] + line[-1] != "||" for line in lines):
         return None
@@ -227,7 +235,7 @@ def _framed(groups: Sequence[Sequence[str]], rows: int, columns: int) -> str | N
 
 
 def _barred(groups: Sequence[list[str]], rows: int, columns: int) -> str | None:
-    """Read cells with bars between them, the lines grouped by the rulers."""
+    """Read cells with bars between them; the rulers have split the lines into groups."""
     if len(groups) != rows:
         lines = [line for group in groups for line in group]
         if len(lines) == 2 * rows - 1 and not "".join(lines[1::2]).strip(" |_-"):
@@ -247,10 +255,10 @@ def _barred(groups: Sequence[list[str]], rows: int, columns: int) -> str | None:
 
 
 def _between_bars(line: str, columns: int) -> str | None:
-    """Return a line's cells, an empty one as a space unless it has a sign of its own."""
+    """Return the cells of a line between bars; an empty one is a space unless it has a sign."""
     cells = [cell.strip(" _") for cell in line.split("|")]
     if len(cells) == columns + 2 and not cells[0] and not cells[-1]:
-        cells = cells[1:-1]  # the frame's own sides
+        cells = cells[1:-1]  # the sides of the frame
     if len(cells) != columns or any(len(cell) > 1 for cell in cells):
         return None
     return "".join(cell or " " for cell in cells)
@@ -265,7 +273,7 @@ def _fit(lines: Sequence[str], rows: int, columns: int) -> bool:
 
 
 def _misfit(lines: Sequence[str], rows: int, columns: int) -> str:
-    """Return what is wrong with the size of a board."""
+    """Return the fault in the size of a board, for a message."""
     text = "".join(lines)
     if "|" in text:
         widths = [

@@ -1,8 +1,8 @@
-"""Connect Four and its kin: stones fall to the lowest free cell of a column, k in a row wins.
+"""Connect Four and variants: stones fall to the lowest free cell of a column, k in a row wins.
 
-docs/games.md has the packing. A stone falls by one addition: the marker above the top stone itself
-for O, twice that for X. A mask of stones has the same fields as a position, and as no stone is on
-a field's top bit, no line that shifts find runs over an edge of the board.
+docs/games.md has the packing. A move is one addition: O adds the marker above the top stone of the
+column, X adds twice that. A mask of stones has the same fields as a position. The top bit of each
+field is never a stone, so lines found by shifts do not cross an edge of the board.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ from graphstore.games.base import ArrayGame, check_counts, check_whole, line_fau
 from graphstore.games.boardtext import TwoMasks
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, Codes, Ints, Moves
 
-MAX_BITS = 63  # of a position: a signed 64-bit integer that is not negative
+MAX_BITS = 63  # of a position, a non-negative int64
 BLOCK = 1 << 14  # positions whose temporary arrays stay in a processor's second-level cache
 ArrayT = TypeVar("ArrayT", Ints, Codes)
 MaskT = TypeVar("MaskT", int, Ints)
@@ -28,7 +28,7 @@ class FloatingStoneError(PositionError):
 
 
 def in_blocks(verb: Callable[[Any, Ints], ArrayT]) -> Callable[[Any, Ints], ArrayT]:
-    """Return a verb that goes through its positions a block at a time."""
+    """Return a verb that processes its positions in blocks of `BLOCK`."""
 
     @wraps(verb)
     def blockwise(game: Any, positions: Ints) -> ArrayT:
@@ -41,7 +41,7 @@ def in_blocks(verb: Callable[[Any, Ints], ArrayT]) -> Callable[[Any, Ints], Arra
 
 
 class Connect(ArrayGame):
-    """A game of stones that fall; a move is a column. Make one with `connect`."""
+    """A game of falling stones; a move is a column. Create one with `connect`."""
 
     players = ("X", "O")
 
@@ -59,7 +59,7 @@ class Connect(ArrayGame):
         row, column = np.divmod(np.arange(rows * columns), columns)
         cells: Ints = 1 << (self.bits * (columns - 1 - column) + rows - 1 - row)
         self._text = TwoMasks(rows=rows, columns=columns, bits=cells)
-        up, across = in_a_row <= rows, in_a_row <= columns  # whether a line fits
+        up, across = in_a_row <= rows, in_a_row <= columns  # True if a line fits
         along = [1] * up + [self.bits] * across
         diagonal = [self.bits + 1, self.bits - 1] * (up and across)
         self.steps = list(dict.fromkeys(along + diagonal))  # from a cell of a line to the next
@@ -127,14 +127,17 @@ class Connect(ArrayGame):
         return x | (filled + self.bottom), right
 
     def board(self, position: int) -> str:
-        """Draw the board; the last line numbers the columns."""
+        """Return a drawing of the board; the last line numbers the columns."""
         numbers = "".join(str(column % 10) for column in range(self.columns))
         return f"{super().board(position)}\n{numbers}"
 
     @cached_property
     def _swaps(self) -> list[tuple[int, int, int]]:
-        """What reverses the columns: swap the halves of the board, then the halves of those."""
-        swaps, groups, size = [], [0], self.columns  # of neighbours: where each group begins
+        """The steps that reverse the columns: swap the halves of the board, then halves of halves.
+
+        A step is (mask of the right halves, shift, mask of the bits that stay).
+        """
+        swaps, groups, size = [], [0], self.columns  # groups: the first column of each
         while size > 1:
             half, far = size // 2, size - size // 2
             halves = sum((2 ** (half * self.bits) - 1) << (group * self.bits) for group in groups)
@@ -144,11 +147,11 @@ class Connect(ArrayGame):
         return swaps
 
     def _filled(self, positions: Ints) -> Ints:
-        """Return the mask of all stones, the bits below the markers."""
+        """Return the masks of all stones: the bits below the markers."""
         filled = positions & ~self.bottom
         filled >>= 1
         done = 1
-        while done < self.rows:  # every marker has filled so many cells below it
+        while done < self.rows:  # the number of cells already filled below each marker
             more = min(done, self.rows - done)
             below = filled >> more
             below &= self.bottom * (2 ** (self.rows - more) - 1)
@@ -157,7 +160,7 @@ class Connect(ArrayGame):
         return filled
 
     def _runs(self, masks: MaskT) -> MaskT:
-        """Return a number that is not 0 where a mask holds k in a row."""
+        """Return a number for each mask that is not 0 if the mask has k in a row."""
         runs = masks & 0
         for step in self.steps:
             run, length = masks, 1
@@ -169,7 +172,7 @@ class Connect(ArrayGame):
         return runs
 
     def _has_last(self, stones: MaskT, filled: MaskT) -> Any:
-        """Return whether one of some stones is on top of a column, and in all of their lines."""
+        """Return True where one of the stones is on top of a column and in all of their lines."""
         tops = ((filled + self.bottom) >> 1) & stones
         found: Any = False
         for field in self._fields:
@@ -178,10 +181,10 @@ class Connect(ArrayGame):
         return found
 
     def read(self, text: str) -> int:
-        """Return the position of a text; the board must look as if it came about by play.
+        """Return the position of a text; the board must look like one from a game.
 
-        The order in which stones fell is not checked, so a board can be read that play does not
-        reach: of connect(3,3,3) 724 are read and 694 reached.
+        The order of the stones is not checked, so some unreachable boards are accepted: 724 boards
+        of connect(3,3,3) are read, and 694 can be reached.
         """
         x, o = self._text.read(text, game=self.name)
         check_counts(x, o)
@@ -198,8 +201,8 @@ class Connect(ArrayGame):
         if filled and not self._has_last(last, filled):
             if self._runs(last):
                 raise PlayAfterWinError(
-                    f"{mover} has a line, but no stone on top of a column that is in all of its "
-                    "lines, so play went on after the first"
+                    f"{mover} has a line, but no {mover} on top of a column is in all of its "
+                    "lines, so play continued after the first line"
                 )
             raise ImpossibleCountsError(
                 f"{n_x} X and {n_o} O say that {mover} moved last, "
@@ -209,7 +212,7 @@ class Connect(ArrayGame):
 
 
 def _odd(masks: Ints) -> Ints:
-    """Return 1 where the number of bits is odd, else 0."""
+    """Return int64[n]: 1 where the number of bits is odd, else 0."""
     return (np.bitwise_count(masks) & 1).astype(np.int64)
 
 
@@ -222,8 +225,8 @@ def connect(w: int, h: int, k: int = 4) -> Connect:
     check_whole("connect", w=w, h=h, k=k)
     if w * (h + 1) > MAX_BITS:
         raise GameNameError(
-            f"connect: {w} columns by {h} rows are too many; a position packs a bit a cell and one "
-            f"a column, {w * (h + 1)} in all, into {MAX_BITS}"
+            f"connect: {w} columns by {h} rows are too many; a position needs a bit for each cell "
+            f"and each column, {w * (h + 1)} in all, and has {MAX_BITS}"
         )
     name = f"connect({w},{h})" if k == 4 else f"connect({w},{h},{k})"
     return Connect(name, columns=w, rows=h, in_a_row=k)

@@ -1,15 +1,15 @@
-"""Tic-tac-toe as the programs that graphstore grew from wrote it: two masks, and 32 bits.
+"""Encodings of tic-tac-toe by earlier programs: two masks, and a 32-bit state.
 
 A position of this package is X's mask of 9 bits above O's, and the *two masks* are its halves.
 Bit 8 of a mask is the top-left cell, then row by row. The fields of the *32-bit state* are
 
-- bit 31, C: the game goes on; bit 30, T: it is a tie;
+- bit 31, C: the game is in play; bit 30, T: it is a tie;
 - bits 29 and 28, W and L: 0 and 1 where X has won, 1 and 0 where O has, otherwise both 0;
-- bit 27, turn: 0 X, 1 O, changing sides after the last move too;
+- bit 27, turn: 0 X, 1 O; it also changes after the last move;
 - bits 26..18, X's mask; bits 17..9, O's mask; bits 8..0, vacancy, the mask of the empty cells.
 
-All functions take an integer or an array of any shape, and return int64 of that shape: as int32 a
-state that goes on would be negative. They raise EncodingError, which says what is wrong.
+All functions take an integer or an array of any shape, and return int64 of that shape: as int32, a
+state in play would be negative. They raise an EncodingError for invalid values.
 """
 
 from functools import cache
@@ -85,13 +85,15 @@ def unpack32(states: ArrayLike) -> Ints:
 
 
 def _pack(positions: Ints) -> Ints:
-    """Return the states of positions that are known to be reachable."""
+    """Return the 32-bit states of reachable positions."""
     x, o = _GAME.symmetry.split(positions)
     outcome = _GAME.outcomes(positions)
     turn = (_GAME.turns(positions) == 2).astype(np.int64)
-    won = ((outcome != IN_PLAY) & (outcome != DRAW)).astype(np.int64)  # by who does not move
-    goes_on, tie = (outcome == IN_PLAY).astype(np.int64), (outcome == DRAW).astype(np.int64)
-    flags = goes_on << 4 | tie << 3 | won << 2 - turn | turn
+    won = ((outcome != IN_PLAY) & (outcome != DRAW)).astype(
+        np.int64
+    )  # by the player who is not to move
+    in_play, tie = (outcome == IN_PLAY).astype(np.int64), (outcome == DRAW).astype(np.int64)
+    flags = in_play << 4 | tie << 3 | won << 2 - turn | turn
     vacancy = _GAME.full & ~(x | o)
     return np.asarray(flags << 27 | x << 18 | o << 9 | vacancy)
 
@@ -102,7 +104,7 @@ def _fields(state: BitT) -> tuple[BitT, BitT, BitT]:
 
 
 def _contradiction(state: int) -> str:
-    """Return the first reason why a state is wrong."""
+    """Return the first contradiction in a state."""
     x, o, vacancy = _fields(state)
     fields = ("X (bits 26..18)", x), ("O (bits 17..9)", o), ("vacancy (bits 8..0)", vacancy)
     for (name, mask), (other_name, other) in combinations(fields, 2):
@@ -128,7 +130,7 @@ def _contradiction(state: int) -> str:
 
 
 def _fault(position: int) -> str:
-    """Return why no play leads to a position."""
+    """Return the reason why a position cannot be reached."""
     x, o = position >> _GAME.cells, position & _GAME.full
     if x & o:
         return f"X and O both hold cell {_first_cell(x & o)}"

@@ -1,7 +1,7 @@
 """The m,n,k games: m columns by n rows, k in a row wins (tic-tac-toe is 3,3,3).
 
-A position packs two masks of one bit a cell, cell 0 (top left, then row by row) the most
-significant, X's mask above O's. X moves first, so the numbers of marks tell whose turn it is.
+A position packs two masks of one bit per cell, cell 0 (top left, then row by row) the most
+significant, X's mask above O's. X moves first, so the numbers of marks give the player to move.
 """
 
 from collections.abc import Sequence
@@ -18,11 +18,11 @@ from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Codes, Ints, Moves
 from graphstore.rules.symmetry import BoardSymmetry
 
 MAX_CELLS = 31  # two masks must fit into a signed 64-bit integer
-FEW = 64  # masks for which one comparison with all lines is faster than a loop over the lines
+FEW = 64  # masks; up to so many, one comparison with all lines is faster than a loop over lines
 
 
 class Grid(SymmetricGame):
-    """An m,n,k game; a `graphstore.rules.game.Game`. Make one with `mnk` or `tictactoe`."""
+    """An m,n,k game; a `graphstore.rules.game.Game`. Create one with `mnk` or `tictactoe`."""
 
     players = ("X", "O")
 
@@ -42,7 +42,7 @@ class Grid(SymmetricGame):
 
     @cached_property
     def lines(self) -> tuple[int, ...]:
-        """Every k cells in a row, as masks."""
+        """All lines of k cells, as masks."""
         k = self.in_a_row
         lines = set()
         for row, column in np.ndindex(self.rows, self.columns):
@@ -86,7 +86,7 @@ class Grid(SymmetricGame):
         return x << self.cells | o, right
 
     def has_line(self, masks: Ints) -> NDArray[np.bool_]:
-        """Return whether each mask holds k cells in a row."""
+        """Return bool[...]: True where a mask has k cells in a row."""
         if masks.size <= FEW:
             lines = self._lines
             return np.asarray(((masks[..., np.newaxis] & lines) == lines).any(axis=-1))
@@ -96,7 +96,7 @@ class Grid(SymmetricGame):
         return held
 
     def _common_cell(self, masks: Ints) -> NDArray[np.bool_]:
-        """Return whether all lines that a mask holds share a cell, so that one move made them."""
+        """Return bool[n]: True where all lines of a mask share a cell: one move completed them."""
         common = np.full(masks.shape, self.full, dtype=np.int64)
         for line in self.lines:
             common &= np.where((masks & line) == line, line, self.full)
@@ -107,13 +107,13 @@ class Grid(SymmetricGame):
         x, o = self._text.read(text, game=self.name)
         check_counts(x, o)
         x_last = x.bit_count() > o.bit_count()
-        last, other, made, made_before = ("X", "O", x, o) if x_last else ("O", "X", o, x)
-        lines = [line for line in self.lines if line & made == line]
-        if any(line & made_before == line for line in self.lines):
+        last, other, of_last, of_other = ("X", "O", x, o) if x_last else ("O", "X", o, x)
+        lines = [line for line in self.lines if line & of_last == line]
+        if any(line & of_other == line for line in self.lines):
             raise line_fault(other, lasts=bool(lines))
         if reduce(and_, lines, self.full) == 0:
             raise PlayAfterWinError(
-                f"{last} has lines without a common cell, so play went on after the first"
+                f"{last} has lines without a common cell, so play continued after the first line"
             )
         return x << self.cells | o
 

@@ -1,4 +1,4 @@
-"""Heaps as users type them: ``3,4,5``, ``3 4 5``, ``(3, 4, 5)`` or ``[3, 4, 5]``."""
+"""Reading of heaps as text: ``3,4,5``, ``3 4 5``, ``(3, 4, 5)`` or ``[3, 4, 5]``."""
 
 import re
 from collections.abc import Sequence
@@ -7,11 +7,11 @@ from graphstore.errors import PositionError, UnknownCharacterError, WrongSizeErr
 
 
 class HeapTooHighError(PositionError):
-    """A heap with more in it than it started with."""
+    """A heap that is higher than at the start."""
 
 
 def read_heaps(text: str, *, starts: Sequence[int], game: str) -> list[int]:
-    """Return what is left in every heap.
+    """Return the size of every heap.
 
     >>> read_heaps("(1, 0, 5)", starts=(3, 4, 5), game="this")
     [1, 0, 5]
@@ -33,7 +33,7 @@ def read_heaps(text: str, *, starts: Sequence[int], game: str) -> list[int]:
             f"write each, 0 if it is empty, like {example}"
         )
     digits = [field.lstrip("0") or "0" for field in fields]
-    heaps = [int(field) if len(field) < 10 else 10**10 for field in digits]  # which is too high
+    heaps = [int(field) if len(field) < 10 else 10**10 for field in digits]  # any too high number
     for number, (heap, start) in enumerate(zip(heaps, starts, strict=True), 1):
         if heap > start:
             fits = all(a <= b for a, b in zip(sorted(heaps), sorted(starts), strict=True))

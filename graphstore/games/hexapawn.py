@@ -1,6 +1,6 @@
 """Hexapawn: pawns of chess on w columns by h rows; the first to reach the far side wins.
 
-A position is a `graphstore.games.sided.SidedBoard`'s. White begins, moving up.
+A position is packed by `graphstore.games.sided.SidedBoard`. White begins and moves up.
 """
 
 from collections.abc import Sequence
@@ -23,11 +23,11 @@ from graphstore.games.sided import (
 )
 from graphstore.rules.game import IN_PLAY, LOSS, Codes, Ints, Moves
 
-_COUNTS, _BOTH, _AFTER, _MOVES = 1, 2, 3, 4  # why a position is none
+_COUNTS, _BOTH, _AFTER, _MOVES = 1, 2, 3, 4  # faults of a position
 
 
 class Hexapawn(SidedGame):
-    """Hexapawn. Make one with `hexapawn`.
+    """Hexapawn. Create one with `hexapawn`.
 
     Move m takes the pawn on cell ``m // cells`` to cell ``m % cells``, cells numbered from the top
     left, row by row.
@@ -39,7 +39,9 @@ class Hexapawn(SidedGame):
         self.name = name
         self.columns = columns
         self.rows = rows
-        self.max_plies = 2 * columns * (rows - 2) + 1  # every pawn before the last row, one on it
+        self.max_plies = (
+            2 * columns * (rows - 2) + 1
+        )  # until each pawn is before the last row, and one on it
         cells = np.arange(rows * columns).reshape(rows, columns)
         both = dict.fromkeys(tuple(view.ravel().tolist()) for view in (cells, cells[:, ::-1]))
         self.symmetry = SidedBoard(
@@ -74,8 +76,9 @@ class Hexapawn(SidedGame):
     def read(self, text: str) -> int:
         """Return the position of a text.
 
-        The numbers of pawns and of their moves and the rows they reached are checked. So a board
-        can be read that play does not reach: of hexapawn(3,3) 2,531 are, 135 of them reached.
+        Only the numbers of pawns, their numbers of moves and their rows are checked, so some
+        unreachable boards are accepted: 2,531 boards of hexapawn(3,3) are read, and 135 can be
+        reached.
         """
         white, black, turn = self.symmetry.read(text, game=self.name)
         if not turn:
@@ -97,11 +100,11 @@ class Hexapawn(SidedGame):
         if fault == _AFTER:
             at_end = white & self._homes[1] if turn == 1 else black & self._homes[0]
             raise PlayAfterWinError(
-                f"{mover if at_end else last} had reached the far side, yet play went on"
+                f"{mover if at_end else last} had reached the far side, yet play continued"
             )
         if fault == _MOVES:
             raise UnreachableError(
-                f"these pawns have not made moves in turn such that {mover} would be to move"
+                f"{mover} cannot be to move: alternating turns do not lead to these pawns"
             )
         return int(position[0])
 
@@ -117,23 +120,25 @@ class Hexapawn(SidedGame):
         return cells * begin + end
 
     def _ends(self, own: Ints, other: Ints, turn: int) -> Ints:
-        """Return int64[3, n]: where pawns can take leftwards, go ahead, and take rightwards."""
+        """Return int64[3, n]: masks of cells where pawns can take left, go ahead, take right."""
         ahead = own << self.columns if turn == 1 else own >> self.columns
         free = self.symmetry.full & ~(own | other)
         left, right = (ahead & ~self._left) << 1, (ahead & ~self._right) >> 1
         return np.stack((left & other, ahead & free, right & other))
 
     def _moves(self, rows: Ints, positions: Ints, turn: int) -> Moves:
-        """Return the moves of the positions in some rows, all with one player to move."""
+        """Return the moves of the positions at `rows`, all with the same player to move."""
         own, other = self.symmetry.sides(positions[rows])
         up, cells = -self.columns if turn == 1 else self.columns, self.symmetry.cells
-        steps = np.arange(3 * cells)  # by where they begin, then by where they end
+        steps = np.arange(3 * cells)  # ordered by origin, then by target
         begin, direction = steps // 3, steps % 3
         end = begin + up + direction - 1
         on = (end >= 0) & (end < cells)
         begin, end, direction = begin[on], end[on], direction[on]
         bits = self.symmetry.bits
-        legal = (self._ends(own, other, turn).T[:, direction] & bits[end]) != 0  # `begin` is own
+        legal = (
+            self._ends(own, other, turn).T[:, direction] & bits[end]
+        ) != 0  # then `begin` is an own pawn
         row, step = np.nonzero(legal)
         begin, end = begin[step], end[step]
         child = self.symmetry.after(
@@ -144,13 +149,13 @@ class Hexapawn(SidedGame):
         return Moves(rows[row], (cells * begin + end).astype(np.int32), child)
 
     def faults(self, positions: Ints) -> Codes:
-        """Return int8[n]: why each position cannot be, or 0."""
+        """Return int8[n]: the fault of each position, or 0."""
         white, black = self.symmetry.split(positions)
         turns = self.turns(positions)
         n_white, far_white, made_white = _tally(white, self._rows[::-1])
         n_black, far_black, made_black = _tally(black, self._rows)
         lost_white, lost_black = self.columns - n_white, self.columns - n_black
-        # Each side made as many moves as its pawns went ahead by rows, lost pawns included.
+        # A side has moved as many times as its pawns went ahead by rows, lost pawns included.
         least_white = np.maximum(made_white, lost_black)
         least_black = np.maximum(made_black, lost_white) + (turns == 2)
         most_white = made_white + lost_white * (self.rows - 2)
@@ -166,7 +171,7 @@ class Hexapawn(SidedGame):
 
 
 def _tally(pawns: Ints, rows: Sequence[int]) -> tuple[Ints, Ints, Ints]:
-    """Return the number of pawns, of those on the last row, and by how many rows they went."""
+    """Return the numbers of pawns, of pawns on the last row, and of rows that they advanced."""
     by_row = [np.bitwise_count(pawns & row).astype(np.int64) for row in rows]
     ahead = [gone * count for gone, count in enumerate(by_row)]
     return np.sum(by_row, axis=0), by_row[-1], np.sum(ahead, axis=0)

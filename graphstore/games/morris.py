@@ -1,7 +1,7 @@
 """Three men's morris: place three men each, then move them; a line of three wins at any time.
 
-A position is a `graphstore.games.sided.SidedBoard`'s; men in hand are those not on the board. With
-diagonal lines nobody is ever stuck: all reachable positions were looked at.
+A position is packed by `graphstore.games.sided.SidedBoard`; men that are not on the board are in
+hand. With diagonal lines a player is never stuck: all reachable positions were checked.
 """
 
 import numpy as np
@@ -17,13 +17,13 @@ PASS = CELLS + CELLS * CELLS
 VARIANTS = ("orthogonal", "diagonals", "king", "flying")
 STUCK = ("loss", "draw", "pass")
 STRAIGHT = "straight"
-_COUNTS, _BOTH, _AFTER, _ORIGIN = 1, 2, 3, 4  # why a position is none
+_COUNTS, _BOTH, _AFTER, _ORIGIN = 1, 2, 3, 4  # faults of a position
 
 
 class Morris(SidedGame):
-    """Three men's morris. Make one with `morris`.
+    """Three men's morris. Create one with `morris`.
 
-    Move c places a man on cell c, 9 + 9 * a + b moves one from cell a to cell b, 90 passes.
+    Move c places a man on cell c; 9 + 9 * a + b moves a man from cell a to cell b; 90 is a pass.
     """
 
     players = ("X", "O")
@@ -67,7 +67,7 @@ class Morris(SidedGame):
     def read(self, text: str) -> int:
         """Return the position of a text; it must be reachable from the empty board.
 
-        The side to move may be left out while men are still placed.
+        The side to move may be left out until all men are placed.
         """
         x, o, turn = self.symmetry.read(text, game=self.name)
         n_x, n_o = x.bit_count(), o.bit_count()
@@ -90,12 +90,12 @@ class Morris(SidedGame):
             raise line_fault(mover, lasts=fault == _BOTH)
         if fault == _ORIGIN:
             raise UnreachableError(
-                f"{last} cannot have moved last: no man of {last} can have come from anywhere"
+                f"{last} cannot have moved last: no man of {last} has a cell that it came from"
             )
         return int(position[0])
 
     def write_move(self, move: int) -> str:
-        """Return ``4`` where a man is placed, ``1-5`` where one is moved, or ``pass``."""
+        """Return ``4`` for placing a man, ``1-5`` for moving one, or ``pass``."""
         if move < CELLS or move >= PASS:
             return "pass" if move == PASS else str(move)
         begin, end = divmod(move - CELLS, CELLS)
@@ -109,7 +109,7 @@ class Morris(SidedGame):
         return CELLS + CELLS * begin + end
 
     def _legal(self, own: Ints, other: Ints) -> NDArray[np.bool_]:
-        """Return bool[n, actions]: which of all moves are legal, not counting the pass."""
+        """Return bool[n, actions]: True where a move is legal; the pass never is here."""
         own, other = own[:, np.newaxis], other[:, np.newaxis]
         legal: NDArray[np.bool_] = (own & self._from) == self._from
         legal &= ((own | other) & self._to) == 0
@@ -118,11 +118,11 @@ class Morris(SidedGame):
         return legal
 
     def faults(self, positions: Ints) -> Codes:
-        """Return int8[n]: why no play leads to each position, or 0."""
+        """Return int8[n]: the fault of each position, or 0 if it can be reached."""
         x, o = self.symmetry.split(positions)
         n_x, n_o, turns = np.bitwise_count(x), np.bitwise_count(o), self.turns(positions)
         own, last = self.symmetry.sides(positions)
-        back = self._legal(last, own)  # a man goes back by the same step that it came by
+        back = self._legal(last, own)  # moves taken back: every step is legal both ways
         stuck = ~back.any(axis=1)
         back &= ~self._has_line[last[:, np.newaxis] ^ self._from ^ self._to]
         came = back.any(axis=1) | (stuck & (self.stuck == "pass")) | (turns == 1) | (n_o < MEN)
@@ -138,9 +138,10 @@ class Morris(SidedGame):
 def morris(variant: str, *options: str) -> Morris:
     """Return three men's morris.
 
-    A man moves one step along a row or column if `variant` is ``orthogonal``; ``diagonals``: also
-    along the two diagonals; ``king``: to any neighbour; ``flying``: anywhere. Options are what a
-    player who is stuck has, ``loss``, ``draw`` or ``pass``, and ``straight``: diagonals do not win.
+    `variant` says how a man moves: ``orthogonal``, one step along a row or column; ``diagonals``,
+    also along the two diagonals; ``king``, to any neighbour; ``flying``, to any cell. Options: the
+    result of a player who is stuck, ``loss`` (default), ``draw`` or ``pass``; and ``straight``, if
+    diagonal lines do not win.
 
     >>> morris("diagonals", "loss").name
     'morris(diagonals)'
@@ -160,7 +161,7 @@ def morris(variant: str, *options: str) -> Morris:
 
 
 def _near(a: int, b: int, variant: str) -> bool:
-    """Return whether a man may move between two cells."""
+    """Return True if a man may move between two cells."""
     (down, across) = sorted((abs(a // 3 - b // 3), abs(a % 3 - b % 3)))
     if variant == "flying":
         return a != b

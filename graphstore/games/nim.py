@@ -1,8 +1,7 @@
-"""Nim: take any number from one heap; who takes the last has won, or has lost in misère.
+"""Nim: take any number from one heap; taking the last one wins, or loses in misère.
 
-A position packs a field of bits a heap, wide enough for what the heap starts with, heap 1 the
-most significant. The heaps of a game stand in ascending order of their starts, those of a state in
-ascending order.
+A position packs one bit field per heap, wide enough for the start of the heap; heap 1 is the most
+significant. The heaps of a game are ordered by their start, the heaps of a state by their size.
 """
 
 from collections.abc import Sequence
@@ -20,7 +19,7 @@ MAX_HEAP = 999_999  # so that a move fits into 32 bits
 
 
 class Nim(ArrayGame):
-    """A game of nim. Make one with `nim`. Move 203 takes 3 from heap 2 in nim(3,4,15)."""
+    """A game of nim. Create one with `nim`. Move 203 takes 3 from heap 2 in nim(3,4,15)."""
 
     def __init__(self, name: str, *, heaps: Sequence[int], misere: bool) -> None:
         self.name = name
@@ -51,16 +50,16 @@ class Nim(ArrayGame):
         return self._pack(np.sort(self._unpack(positions), axis=1))
 
     def orbits(self, positions: Ints) -> Ints:
-        """Count the arrangements with no heap higher than it started."""
+        """Return int64[n]: the number of arrangements in which no heap exceeds its start."""
         falling = np.sort(self._unpack(positions), axis=1)[:, ::-1]
         orbits, of_run, run = np.ones((3, len(positions)), dtype=np.int64)
-        for rank in range(len(self.heaps)):  # a heap takes any free place that is high enough
+        for rank in range(len(self.heaps)):  # a heap fits any free place that is high enough
             size = falling[:, rank]
             first = size != (falling[:, rank - 1] if rank else -1)
             orbits = np.where(first, orbits * of_run, orbits)
             of_run, run = np.where(first, 1, of_run), np.where(first, 1, run + 1)
             places = len(self.heaps) - np.searchsorted(self.heaps, size) - rank
-            whole, rest = np.divmod(of_run, run)  # equal heaps are chosen places for in any order
+            whole, rest = np.divmod(of_run, run)  # the order of equal heaps does not count
             of_run = whole * places + rest * places // run
         return orbits * of_run
 
@@ -86,7 +85,7 @@ class Nim(ArrayGame):
         return positions, same & (sizes <= self.heaps).all(axis=1)
 
     def board(self, position: int) -> str:
-        """Draw a line for each heap, a stroke for each thing in it."""
+        """Return a drawing: a line for each heap, with a stroke for each unit."""
         sizes = self._unpack(np.array([position]))[0].tolist()
         return "\n".join(f"{size:>{self._digits}} {'|' * min(size, 60)}".rstrip() for size in sizes)
 
@@ -111,7 +110,7 @@ class Nim(ArrayGame):
 
 
 def nim(heap: int | str, *more: int | str) -> Nim:
-    """Return nim with the given heaps in any order; ``misere`` at the end: the last taker loses.
+    """Return nim with the given heaps; with ``misere`` as last argument, taking the last one loses.
 
     >>> nim(5, 3, 4, "misere").name
     'nim(3,4,5,misere)'
@@ -128,7 +127,7 @@ def nim(heap: int | str, *more: int | str) -> Nim:
     if bits > MAX_BITS:
         raise GameNameError(
             f"nim: {len(heaps)} heaps need {bits} bits, too many; a position packs at most "
-            f"{MAX_BITS}: 4 a heap of 15, 3 a heap of 7, 2 a heap of 3"
+            f"{MAX_BITS}: a heap of 15 needs 4, a heap of 7 needs 3, a heap of 3 needs 2"
         )
     heaps.sort()
     name = f"nim({','.join(map(str, heaps))}{',misere' * misere})"

@@ -1,6 +1,7 @@
-"""Boards of two colours that do not show whose turn it is: it is packed and written beside them.
+"""Boards of two colours with the side to move packed and written together with the board.
 
-A position packs the side to move (0 for player 1) above player 1's mask, and that above player 2's.
+From the highest bits, a position packs the side to move (0 for player 1), the mask of player 1 and
+the mask of player 2.
 """
 
 import re
@@ -16,21 +17,21 @@ from graphstore.rules.game import Codes, Ints
 from graphstore.rules.symmetry import BoardSymmetry
 
 MAX_CELLS = 31  # two masks and the side to move must fit into 63 bits
-LONGEST_TURN = 60  # characters: more than a comma, a player's name and "to move" need
+LONGEST_TURN = 60  # characters of a comma, a player's name and "to move", at most
 
 
 class TurnMissingError(PositionError):
-    """A board that does not show whose turn it is, without a word on it."""
+    """A text that does not give the side to move, for a board that does not show it."""
 
 
 class UnreachableError(PositionError):
-    """A board that no play leads to."""
+    """A board that cannot be reached."""
 
 
 class SidedBoard(BoardSymmetry):
     """Positions of a board with the side to move, at most 31 cells: packing, images and text.
 
-    The first letters of the players are their men.
+    The letter of a man is the first letter of the player's name.
     """
 
     def __init__(
@@ -63,18 +64,18 @@ class SidedBoard(BoardSymmetry):
         return ((positions >> 2 * self.cells) + 1).astype(np.int8)
 
     def sides(self, positions: Ints) -> tuple[Ints, Ints]:
-        """Return the mask of the player to move and that of the other one."""
+        """Return the masks of the player to move, and those of the other player."""
         first, second = self.split(positions)
         begins = self.turns(positions) == 1
         return np.where(begins, first, second), np.where(begins, second, first)
 
     def join(self, first: Ints, second: Ints, turns: Codes) -> Ints:
-        """Return the positions of two masks and of the player to move."""
+        """Return the positions of both players' masks and of the player to move, 1 or 2."""
         above = (turns.astype(np.int64) - 1) << self.cells
         return ((above | first) << self.cells) | second
 
     def after(self, own: Ints, other: Ints, turns: Codes) -> Ints:
-        """Return the positions in which the player of that turn has just moved to `own`."""
+        """Return the positions after a move by the player `turns` to the mask `own`."""
         begins = turns == 1
         first, second = np.where(begins, own, other), np.where(begins, other, own)
         return self.join(first, second, (3 - turns).astype(np.int8))
@@ -89,9 +90,9 @@ class SidedBoard(BoardSymmetry):
         return self._text.write(*self.split(positions), self.turns(positions) - 1)
 
     def read(self, text: str, *, game: str) -> tuple[int, int, int]:
-        """Return the masks, and the player to move: 0 where the text does not say.
+        """Return the masks of a text, and the player to move; 0 if the text does not say.
 
-        After the board may stand a player's letter or name, ``, O`` and ``O to move`` included.
+        The board may be followed by a player's letter or name, also as ``, O`` or ``O to move``.
         """
         end = text.rstrip()[-LONGEST_TURN:]
         said = self._said.search(end)
@@ -100,21 +101,21 @@ class SidedBoard(BoardSymmetry):
         before = text.rstrip()[: said.start() - len(end)]
         only_space = said["comma"] == " " and " " not in before
         plainly = said["words"] or said["comma"].strip() or only_space
-        told = self._attempt(before, game)
+        board = self._attempt(before, game)
         whole = None if plainly else self._attempt(text, game)  # the letter may be a man
-        if isinstance(whole, tuple) and isinstance(told, tuple):
+        if isinstance(whole, tuple) and isinstance(board, tuple):
             raise WrongSizeError(
-                f"{shown(text)} may end in a man or in whose turn it is; write a dot for every "
-                f"empty cell, and a comma before the {said['side']} if it is the turn"
+                f"{shown(text)} may end in a man or in the side to move; write a dot for every "
+                f"empty cell, and a comma before the {said['side']} if it is the side to move"
             )
         if isinstance(whole, tuple):
             return *whole, 0
-        if isinstance(told, PositionError):
-            raise told
-        return *told, 1 + self.marks.index(said["side"][0].upper())
+        if isinstance(board, PositionError):
+            raise board
+        return *board, 1 + self.marks.index(said["side"][0].upper())
 
     def plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]]:
-        """Return positions, and which texts are written as `texts` does; see `TwoMasks.plain`."""
+        """Return the positions of texts, and bool[n]: True where one is in standard form."""
         first, second, side, right = self._text.plain(texts)
         return self.join(first, second, side + np.int8(1)), right
 
@@ -126,12 +127,12 @@ class SidedBoard(BoardSymmetry):
 
 
 class SidedGame(SymmetricGame):
-    """The verbs that games on a `SidedBoard` share."""
+    """A built-in game on a `SidedBoard`."""
 
     symmetry: SidedBoard
 
     def faults(self, positions: Ints) -> Codes:
-        """Return int8[n]: why each position cannot be, or 0 where `read` takes it."""
+        """Return int8[n]: the fault of each position, or 0 if `read` accepts it."""
         raise NotImplementedError
 
     def turns(self, positions: Ints) -> Codes:

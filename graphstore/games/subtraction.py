@@ -1,6 +1,6 @@
-"""Subtraction games: one heap, from which one of the given numbers is taken in turn.
+"""Subtraction games: one heap, from which each move takes one of the given numbers.
 
-Who cannot take any has lost, or has won in misère. A position is what is left.
+A player who cannot move has lost, or has won in misère. A position is the size of the heap.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ MOST = 999_999_999  # so that a move fits into 32 bits
 
 
 class Subtraction(ArrayGame):
-    """A subtraction game. A move is the number taken. Make one with `subtraction`."""
+    """A subtraction game. A move is the number taken. Create one with `subtraction`."""
 
     def __init__(self, name: str, *, start: int, takes: Sequence[int], misere: bool) -> None:
         self.name = name
@@ -41,7 +41,7 @@ class Subtraction(ArrayGame):
         return list(map(str, positions.tolist()))
 
     def read(self, text: str) -> int:
-        """Return the position of a text: any number up to the start."""
+        """Return the position of a text, a number up to the start."""
         return read_heaps(text, starts=(self.start,), game=self.name)[0]
 
     def board(self, position: int) -> str:
@@ -51,7 +51,7 @@ class Subtraction(ArrayGame):
 def subtraction(n: int, take: int, *more: int | str) -> Subtraction:
     """Return the game on a heap of n from which the given numbers may be taken.
 
-    With ``misere`` at the end, who cannot take has won.
+    With ``misere`` as last argument, a player who cannot move has won.
 
     >>> subtraction(21, 3, 2, 1).name
     'subtraction(21,1,2,3)'
@@ -61,7 +61,7 @@ def subtraction(n: int, take: int, *more: int | str) -> Subtraction:
         check_whole("subtraction", **{"a parameter": value})  # type: ignore[arg-type]
     takes = sorted({take, *(value for value in more if isinstance(value, int))})
     if max(n, *takes) > MOST:
-        raise GameNameError(f"subtraction: {max(n, *takes)} is too large; {MOST:,} fits")
+        raise GameNameError(f"subtraction: {max(n, *takes)} is too large; the limit is {MOST:,}")
     if takes[0] > n:
         raise GameNameError(
             f"subtraction: none of the takes can be taken from {n}; make one smaller"

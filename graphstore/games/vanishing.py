@@ -1,8 +1,8 @@
-"""Vanishing tic-tac-toe, also called infinite: three marks each, a fourth makes the oldest go.
+"""Vanishing (infinite) tic-tac-toe: a player's fourth mark removes his oldest one.
 
-A position packs the last six moves, the newest lowest, four bits each: the cell and 1 more, or 0
-where there were fewer. As turns alternate these are all marks with their ages. The newest is of
-the player who just moved; if they are six, the oldest is of the player to move.
+A position packs the last six moves in four bits each, the newest lowest: the cell plus 1, or 0 for
+no move. Turns alternate, so these moves are all the marks and their ages. The newest belongs to the
+player who just moved; the oldest of six belongs to the player to move.
 """
 
 from collections.abc import Sequence
@@ -20,15 +20,15 @@ from graphstore.rules.symmetry import board_permutations
 
 ROWS, COLUMNS = 3, 3
 CELLS = ROWS * COLUMNS
-KEPT = 6  # moves whose marks are on the board, three of each player
-SHIFTS = np.arange(0, 4 * KEPT, 4)  # of the moves in a position, the newest first
-MARKS = "AbCdEf"  # by age, the oldest A; of one player all are capital, of the other all small
-LETTERS = MARKS.upper()  # as they are read, in either case
+KEPT = 6  # the number of moves in a position, three of each player
+SHIFTS = np.arange(0, 4 * KEPT, 4)  # the shifts of the moves in a position, the newest first
+MARKS = "AbCdEf"  # by age, A the oldest; one player has the capitals, the other the small letters
+LETTERS = MARKS.upper()  # as read, in either case
 BOARD = tictactoe()
 
 
 class MarkOrderError(PositionError):
-    """Marks whose letters do not tell in which order they were placed."""
+    """Marks whose letters are not an order."""
 
 
 class Vanishing(ArrayGame):
@@ -39,7 +39,7 @@ class Vanishing(ArrayGame):
 
     def expand(self, positions: Ints) -> Moves:
         """Move m marks cell m."""
-        taken = np.bitwise_or.reduce(1 << _moves(positions), axis=1)  # bit 0 stands for no cell
+        taken = np.bitwise_or.reduce(1 << _moves(positions), axis=1)  # bit 0 is no cell
         parent, cell = np.nonzero((taken[:, np.newaxis] >> np.arange(1, CELLS + 1)) & 1 == 0)
         child = ((positions[parent] << 4) & (2 ** (4 * KEPT) - 1)) | (cell + 1)
         return Moves(parent, cell.astype(np.int32), child)
@@ -63,7 +63,7 @@ class Vanishing(ArrayGame):
         return np.asarray(len(images) // (images == positions).sum(axis=0))
 
     def texts(self, positions: Ints) -> list[str]:
-        """Return rows from the top, in which a mark's letter is its rank by age.
+        """Return the rows from the top; the letter of a mark is its rank by age.
 
         >>> game = Vanishing()
         >>> position = np.array([game.read("Ab./.C./...")])
@@ -77,13 +77,13 @@ class Vanishing(ArrayGame):
         return write_cells(cells[:, 1 : CELLS + 1], rows=ROWS, columns=COLUMNS, marks="." + MARKS)
 
     def read(self, text: str) -> int:
-        """Return the position of a text: of exactly those that play can reach."""
+        """Return the position of a text; it must be reachable."""
         cells = read_cells(text, rows=ROWS, columns=COLUMNS, marks=LETTERS, game=self.name)
         marks = "".join(sorted(cells.replace(".", "")))
         if marks != LETTERS[: len(marks)]:
             raise MarkOrderError(
-                f"the marks {' '.join(marks)} do not tell their order: each must have a letter of "
-                f"its own, from A, the oldest, without a gap, at most to {LETTERS[-1]}"
+                f"the marks {' '.join(marks)} are not an order: use each letter once, from A (the "
+                f"oldest) without a gap, at most to {LETTERS[-1]}"
             )
         moves = [cells.index(mark) + 1 for mark in reversed(marks)]
         slots = np.array(moves + [0] * (KEPT - len(moves)))
@@ -98,7 +98,7 @@ class Vanishing(ArrayGame):
     def _plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]]:
         cells, _, _ = plain_cells(texts, rows=ROWS, columns=COLUMNS, marks="." + MARKS)
         age = cells.astype(np.int64)
-        since = np.count_nonzero(age, axis=1)[:, np.newaxis] - age  # moves that came after it
+        since = np.count_nonzero(age, axis=1)[:, np.newaxis] - age  # moves after it
         moves = np.where(age > 0, np.arange(1, CELLS + 1) << 4 * np.maximum(since, 0), 0)
         positions: Ints = np.bitwise_or.reduce(moves, axis=1)
         right = np.array(self.texts(positions)) == np.array(texts)
@@ -106,7 +106,7 @@ class Vanishing(ArrayGame):
 
     @cached_property
     def _images(self) -> Ints:
-        """Three packed moves under every symmetry: int64[8, 2**12]."""
+        """The images of all triples of packed moves: int64[8, 2**12]."""
         image = np.zeros((8, 16), dtype=np.int64)
         image[:, 1 : CELLS + 1] = 1 + np.array(board_permutations(rows=ROWS, columns=COLUMNS))
         three = np.arange(2**12)
@@ -115,11 +115,11 @@ class Vanishing(ArrayGame):
 
 
 def _moves(positions: Ints) -> Ints:
-    """Return int64[n, 6]: the moves, the newest first, each the cell and 1 more, or 0."""
+    """Return int64[n, 6]: the moves, the newest first, each its cell plus 1, or 0."""
     return (positions[:, np.newaxis] >> SHIFTS) & 15
 
 
 def _has_line(moves: Ints) -> NDArray[np.bool_]:
-    """Return whether each player's moves, three to a row, are three in a row on the board."""
+    """Return bool[n]: True where three moves, a row of int64[n, 3], form a line on the board."""
     masks: Ints = ((1 << CELLS) >> moves & (2**CELLS - 1)).sum(axis=1)
     return BOARD.has_line(masks)

@@ -91,5 +91,5 @@ def test_without_a_one_some_heaps_are_not_reached():
 
 
 def test_numbers_that_moves_cannot_hold_are_refused():
-    with pytest.raises(GameNameError, match="1000000000 is too large; 999,999,999 fits"):
+    with pytest.raises(GameNameError, match="1000000000 is too large; the limit is 999,999,999"):
         subtraction(10, 1, 10**9)

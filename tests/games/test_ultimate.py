@@ -161,7 +161,7 @@ def test_a_board_with_all_its_marks_is_the_position_that_play_leads_to(drawn):
     both = [f for f in fields if _has_line(f, "X") and _has_line(f, "O")]
     if both:
         assert rules == "open"
-        with pytest.raises(BothSidesWonError, match="as those of the player who was first"):
+        with pytest.raises(BothSidesWonError, match="as those of the first player with a line"):
             game.read(typed)
     else:
         assert game.read(typed) == game.after(move for move, _ in plies)
@@ -215,7 +215,9 @@ def test_two_positions_under_one_id_are_refused():
 
 
 def test_a_position_that_was_not_met_is_refused():
-    with pytest.raises(PositionError, match=r"has met no position with the id 5; read its text"):
+    with pytest.raises(
+        PositionError, match=r"has not seen a position with the id 5; read its text"
+    ):
         find_game("ultimate(open)").texts(np.array([5]))
 
 

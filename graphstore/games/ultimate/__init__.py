@@ -1,1 +1,1 @@
-"""Ultimate tic-tac-toe: rules, texts, records and a search."""
+"""Ultimate tic-tac-toe: its rules, texts and records, and rules for a fast search."""

@@ -1,4 +1,4 @@
-"""Positions of ultimate tic-tac-toe as 25-byte records, and back."""
+"""Conversion between positions of ultimate tic-tac-toe and 25-byte records."""
 
 import numpy as np
 
@@ -12,14 +12,14 @@ from graphstore.rules.game import IN_PLAY
 def record_of(
     game: Ultimate, position: int, value: int | None = None, best_move: int | None = None
 ) -> bytes:
-    """Return the record of a position that the game has met.
+    """Return the record of a position that the game has seen.
 
     `value` is +1, 0 or -1 for the player to move, None if unknown; `best_move` is 9 * field + spot,
-    None if there is none or it is unknown.
+    None if there is none or if it is unknown.
 
     Raises:
-        EncodingError: the move is not legal, or the value is not that of a game that is over.
-        PositionError: the game has met no such position.
+        EncodingError: the move is illegal, or the value contradicts the result of an ended game.
+        PositionError: the game has not seen the position.
     """
     board = game.merged(position)
     over = game.outcomes(np.array([position]))[0]
@@ -40,7 +40,7 @@ def record_of(
 
 
 def position_of(game: Ultimate, data: bytes) -> int:
-    """Return the position of a record; raise EncodingError if it is not one of the game."""
+    """Return the position of a record, or raise an EncodingError if it is invalid in the game."""
     if len(data) != LENGTH:
         raise EncodingError(f"a record has {LENGTH} bytes, not {len(data)}")
     try:
@@ -50,9 +50,12 @@ def position_of(game: Ultimate, data: bytes) -> int:
 
 
 def _completed(board: Board, *, dead: bool) -> list[tuple[int, ...]]:
-    """Return marks for every field, so that X's are as many as O's, or one more when O moves."""
+    """Return the cells of every field, with numbers of marks that fit the side to move.
+
+    There are as many X as O, or one more X if O is to move.
+    """
     options = [fillings(field, dead=dead) for field in board.fields]
-    sums = [{0}]  # what the last fields can add up to
+    sums = [{0}]  # the sums that the last fields can have
     for option in reversed(options):
         sums.append({one + other for one in sums[-1] for other in option})
     left, cells = board.turn - 1, []

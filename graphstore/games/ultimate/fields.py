@@ -1,10 +1,10 @@
-"""One field of ultimate tic-tac-toe: which contents can be told apart, and what a mark does.
+"""One field of ultimate tic-tac-toe: its possible contents, and the effect of a mark.
 
-What is in a field that is won or full does not matter beyond its result and its free spots. So the
-*code* of a field has 20 bits: its result (0 undecided, 1 X, 2 O, 3 drawn) above two bits a spot,
-spot 0 the most significant: 0 empty, 1 X, 2 O, and 3 for a mark that may be either's. The marks of
-a decided field are all 3; under rules by which it is *dead*, no spot of it is empty either. The
-*number* of a field is the rank of its code among all codes; the empty field is number 0.
+Of a decided field (won or drawn) only the result and the free spots matter. So the *code* of a
+field has 20 bits: its result (0 undecided, 1 X, 2 O, 3 drawn) above two bits per spot, spot 0 the
+most significant: 0 empty, 1 X, 2 O, 3 a mark of either player. All marks of a decided field are 3.
+If the rules close a won field, it is *dead*: all its spots are 3. The *number* of a field is the
+rank of its code among all codes; the empty field is number 0.
 """
 
 from functools import cache, lru_cache
@@ -20,10 +20,10 @@ from graphstore.rules.symmetry import board_permutations
 
 SPOTS: Final = 9
 ANY: Final = 9
-"""The active field of a player who may choose one."""
+"""The active field if the player to move may choose any field."""
 EMPTY, CROSS, NOUGHT, EITHER = 0, 1, 2, 3
 DRAWN: Final = 3
-"""The result of a full field that nobody won; 1 and 2 are the players'."""
+"""The result of a full field that neither player won; 1 and 2 are won fields."""
 _CELLS = np.arange(SPOTS).reshape(3, 3)
 LINES: Final[list[list[int]]] = [
     line.tolist() for line in (*_CELLS, *_CELLS.T, _CELLS.diagonal(), _CELLS[:, ::-1].diagonal())
@@ -33,52 +33,54 @@ SHIFTS = 2 * np.arange(SPOTS - 1, -1, -1, dtype=np.int64)  # of the spots in a c
 
 
 class Board(NamedTuple):
-    """One position, merged."""
+    """A position, reduced to what matters for play."""
 
-    fields: tuple[int, ...]  # their numbers
-    active: int  # the field that must be played in, or `ANY`; kept when the game is over
+    fields: tuple[int, ...]  # the numbers of the nine fields
+    active: int  # the field to play in, or `ANY`; kept when the game is over
     turn: int  # 1 or 2, the player to move
 
 
 class Field(NamedTuple):
-    """What is in a field."""
+    """The marks and the result of a field."""
 
     cells: tuple[int, ...]  # nine of 0 empty, 1 X, 2 O
-    result: int  # 0 undecided, 1 X, 2 O or `DRAWN`; if both have a line, it is who was first
+    result: int  # 0 undecided, 1 X, 2 O or `DRAWN`; the first player with a line
 
 
 class Contents(NamedTuple):
-    """A field, and what is known of its marks."""
+    """The number of a field, and the possible numbers of its marks."""
 
     field: int  # its number
-    leads: tuple[int, ...]  # by how many marks X may be ahead of O in it
+    leads: tuple[int, ...]  # possible values of X's marks minus O's marks
 
     @classmethod
     def full(cls, result: int, *, dead: bool) -> Self:
-        """Return a field that is full or dead, whatever its marks are."""
+        """Return the contents of a full or dead field with unknown marks."""
         field = number(result << 18 | 2**18 - 1)
         return cls(field, tuple(fillings(field, dead=dead)))
 
 
 class Tables(NamedTuple):
-    """What there is to know of all c fields, by number."""
+    """The properties of all c fields, by number."""
 
     codes: Ints  # ascending
     result: NDArray[np.uint8]  # 0, 1, 2 or `DRAWN`
-    free: NDArray[np.bool_]  # [c, 9], the spots that can be played
-    playable: NDArray[np.bool_]  # [c], whether there is one
-    after: NDArray[np.uint16]  # the field after a mark: [dead or not, player - 1, field, spot]
+    free: NDArray[np.bool_]  # [c, 9], True where a spot can be played
+    playable: NDArray[np.bool_]  # [c], True if a spot can be played
+    after: NDArray[
+        np.uint16
+    ]  # [2, 2, c, 9], the field after a mark: [dead, player - 1, field, spot]
     images: NDArray[np.uint16]  # [8, c], the field under each symmetry
 
 
 def has_line(marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return bool[n]: whether bool[n, 9] has three in a row."""
+    """Return bool[n]: True where bool[n, 9] has three in a row."""
     lines = marked[:, np.array(LINES)]
     return np.asarray(np.logical_or.reduce(np.logical_and.reduce(lines, axis=2), axis=1))
 
 
 def merged(cells: Codes, result: Codes, *, dead: bool) -> Ints:
-    """Return the codes of fields of cells int8[n, 9], 0 empty, 1 X, 2 O, 3 either."""
+    """Return the codes of fields; `cells` are int8[n, 9] of 0 empty, 1 X, 2 O, 3 either."""
     decided = (result != 0)[:, np.newaxis]
     filled = decided if dead else decided & (cells != EMPTY)
     spots = np.where(filled, EITHER, cells).astype(np.int64)
@@ -86,7 +88,7 @@ def merged(cells: Codes, result: Codes, *, dead: bool) -> Ints:
 
 
 def results(cells: Codes) -> Codes:
-    """Return int8[n]: the results of fields of which at most one player has a line."""
+    """Return int8[n]: the results of fields in which at most one player has a line."""
     full = (cells != EMPTY).all(axis=1)
     won = [has_line(cells == mark) for mark in (CROSS, NOUGHT)]
     return np.select([*won, full], [CROSS, NOUGHT, DRAWN], 0).astype(np.int8)
@@ -94,10 +96,12 @@ def results(cells: Codes) -> Codes:
 
 @cache
 def contents(field: Field, *, dead: bool) -> Contents:
-    """Return what is known of a field.
+    """Return the contents of a field.
 
-    Where the marks of a field that stays playable are all the winner's, they may be either's.
-    EncodingError says how the marks and the result contradict each other.
+    If all marks of a won field that stays playable are the winner's, they may be either player's.
+
+    Raises:
+        EncodingError: the marks and the result contradict each other.
     """
     cells, result = field
     won = [mark for mark in (CROSS, NOUGHT) if lines_of(cells, mark)]
@@ -125,13 +129,13 @@ def number(code: int) -> int:
 
 
 def cells_of(codes: Ints) -> Codes:
-    """Return int8[n, 9]: what is on the spots."""
+    """Return int8[n, 9]: the cells of fields, from their codes."""
     return ((codes[:, np.newaxis] >> SHIFTS) & 3).astype(np.int8)
 
 
 @cache
 def tables() -> Tables:
-    """Return the tables; they take a few hundredths of a second."""
+    """Return the tables; the first call takes a few hundredths of a second."""
     raw = np.array(list(product((EMPTY, CROSS, NOUGHT), repeat=SPOTS)), dtype=np.int8)
     won = [has_line(raw == mark) for mark in (CROSS, NOUGHT)]
     raw = raw[~(won[0] & won[1])]
@@ -160,10 +164,10 @@ def tables() -> Tables:
 
 @cache
 def fillings(field: int, *, dead: bool) -> dict[int, tuple[int, ...]]:
-    """Return contents that a field may have had: {X's marks less O's: the least such contents}.
+    """Return possible cells of a field, {X's marks minus O's marks: the first such cells}.
 
-    A dead field was decided by the last mark in it. One that stays playable was won before
-    the marks that came later, so that the other player may have a line there, too.
+    The last mark in a dead field decided it. A won field that stays playable gets later marks, so
+    the other player may have a line there, too.
     """
     known = tables()
     code = int(known.codes[field])
@@ -186,13 +190,13 @@ def fillings(field: int, *, dead: bool) -> dict[int, tuple[int, ...]]:
 
 @lru_cache(1 << 16)
 def lines_of(cells: tuple[int, ...], mark: int) -> tuple[list[int], ...]:
-    """Return the lines that a mark has."""
+    """Return the lines of a mark."""
     return tuple(line for line in LINES if all(cells[spot] == mark for spot in line))
 
 
 @cache
 def _just_won(winner: int) -> dict[tuple[int, ...], None]:
-    """Return the contents of a field that the last mark in it has won, in order."""
+    """Return the cells of all fields that the last mark in them has won, in order."""
     return {
         cells: None
         for cells in product((EMPTY, CROSS, NOUGHT), repeat=SPOTS)

@@ -1,11 +1,11 @@
 """The ids of positions of ultimate tic-tac-toe and of their images.
 
 A *row* is a position: the numbers of its nine fields (`ultimate.fields`), and its state,
-``result << 8 | active field << 1 | turn - 1``. Its id is the exclusive or of ten keys of 63 bits:
-of the code of each field with its place, ``place << 20 | code``, and of the state without the
-result, ``9 << 20 | active field << 1 | turn - 1``. The key of such a number is what splitmix64
-gives for it as a seed, without the lowest bit. So the ids of images and of children follow from
-look-ups, and are the same everywhere.
+``result << 8 | active field << 1 | turn - 1``. Its id is the exclusive or of ten 63-bit keys. Nine
+are the keys of the fields, ``place << 20 | code``, and one is that of the state without the result,
+``9 << 20 | active field << 1 | turn - 1``. The key of a number is the output of splitmix64 for this
+seed, without the lowest bit. So the ids of images and children are table look-ups, and they are
+the same on every machine.
 """
 
 from functools import cache
@@ -17,15 +17,15 @@ from graphstore.games.ultimate.fields import ANY, SPOTS, SYMMETRIES, tables
 from graphstore.games.ultimate.interning import Rows
 from graphstore.rules.game import Ints
 
-STATE = SPOTS  # the column of a row after the fields
+STATE = SPOTS  # the column of a row that holds the state
 MIX = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 
 class Keys(NamedTuple):
-    """What is put together to an id, each under all symmetries."""
+    """The keys that make up ids, under all eight symmetries."""
 
-    fields: Ints  # [9, c, 8], of every number of a field in every place
-    states: Ints  # [20, 8], of the active field and the side to move
+    fields: Ints  # [9, c, 8]: by place and number of a field
+    states: Ints  # [20, 8]: by active field << 1 | turn - 1
 
 
 def image_ids(rows: Rows) -> Ints:
@@ -38,7 +38,7 @@ def image_ids(rows: Rows) -> Ints:
 
 
 def image_rows(rows: Rows, which: Ints) -> Rows:
-    """Return every row under the symmetry whose number stands beside it."""
+    """Return the image of every row; `which`, int64[n], is the symmetry of each."""
     permutation = np.array([(*each, ANY) for each in SYMMETRIES])
     images = np.empty_like(rows)
     fields = tables().images[which[:, np.newaxis], rows[:, :STATE]]
@@ -50,7 +50,7 @@ def image_rows(rows: Rows, which: Ints) -> Rows:
 
 @cache
 def id_keys() -> Keys:
-    """Return the keys: 63 bits of splitmix64 (Steele, Lea, Flood 2014) of what they stand for."""
+    """Return the keys, 63 bits of splitmix64 (Steele, Lea, Flood 2014)."""
     known = tables()
     place = np.array(SYMMETRIES, dtype=np.int64)
     fields = np.empty((SPOTS, len(known.codes), len(place)), dtype=np.int64)
@@ -63,7 +63,7 @@ def id_keys() -> Keys:
 
 
 def _mixed(seeds: Ints) -> Ints:
-    """Return 63 bits that look random, of numbers from 0."""
+    """Return the 63-bit keys of seeds, which are not negative."""
     increment, first, second = (np.uint64(number) for number in MIX)
     z = (seeds.astype(np.uint64) + np.uint64(1)) * increment
     z = (z ^ (z >> np.uint64(30))) * first

@@ -1,7 +1,7 @@
-"""Positions that do not fit 63 bits, kept under ids that do: a hash table on numpy arrays.
+"""A hash table on numpy arrays: rows of 16-bit numbers by 63-bit id.
 
-The ids are hashes, so their lowest bits say where to look (not the highest: the smallest of eight
-images has few of those set).
+The ids are hashes, so their lowest bits are the slot. The highest bits would not do: an id is the
+smallest of eight images, so few of them are set.
 """
 
 from threading import Lock
@@ -18,7 +18,7 @@ SMALLEST = 1 << 12  # slots
 
 
 class Interned:
-    """Rows of `width` (an even number) of 16 bits under 63-bit ids; several threads may use it."""
+    """A thread-safe table of rows, uint16[width], by 63-bit id; `width` is even."""
 
     def __init__(self, *, width: int, game: str) -> None:
         self._game = game
@@ -35,18 +35,18 @@ class Interned:
             keys, kept = self._kept
             slots, fresh = _claim(keys, ids)
             kept[slots[fresh]] = rows[fresh]
-            self._count += int(np.count_nonzero(fresh))  # twice where an id is new twice: no harm
-            pairs = np.ascontiguousarray(rows).view(np.uint32)  # two at a time is quicker
+            self._count += int(np.count_nonzero(fresh))  # counts a repeated new id twice: harmless
+            pairs = np.ascontiguousarray(rows).view(np.uint32)  # compares two numbers at a time
             wrong = (kept.take(slots, axis=0).view(np.uint32) != pairs).any(axis=1)
         if wrong.any():
             raise RulesError(
                 f"{self._game}: two positions share the id {ids[wrong.argmax()]}; "
-                "a graph that holds both cannot be stored"
+                "a graph with both cannot be stored"
             )
 
     def rows(self, ids: Ints) -> Rows:
         """Return uint16[n, width]: the row of every id."""
-        keys, kept = self._kept  # both of one size, even if another thread makes room meanwhile
+        keys, kept = self._kept  # one read: another thread may replace both
         mask = len(keys) - 1
         slots = ids & mask
         pending = np.flatnonzero(keys.take(slots) != ids)
@@ -56,14 +56,14 @@ class Interned:
             missing = found == VACANT
             if missing.any():
                 raise PositionError(
-                    f"{self._game} has met no position with the id "
+                    f"{self._game} has not seen a position with the id "
                     f"{ids[pending[missing.argmax()]]}; read its text first"
                 )
             pending = pending[found != ids[pending]]
         return kept.take(slots, axis=0)
 
     def _make_room(self, more: int) -> None:
-        """Let at most half of the slots be taken."""
+        """Enlarge the table until at most half of its slots are taken."""
         keys, kept = self._kept
         size = len(keys)
         while 2 * (self._count + more) > size:
@@ -83,7 +83,7 @@ def _vacant(size: int, width: int) -> tuple[Ints, Rows]:
 
 
 def _claim(keys: Ints, ids: Ints) -> tuple[Ints, NDArray[np.bool_]]:
-    """Return the slot of every id, and whether it was vacant; it is the id's from now on."""
+    """Return the slot of every id, and True where it was vacant; write the ids into `keys`."""
     mask = len(keys) - 1
     slots = ids & mask
     fresh = np.zeros(len(ids), dtype=np.bool_)
@@ -91,7 +91,7 @@ def _claim(keys: Ints, ids: Ints) -> tuple[Ints, NDArray[np.bool_]]:
     while pending.size:
         at, mine = slots[pending], ids[pending]
         vacant = keys[at] == VACANT
-        keys[at[vacant]] = mine[vacant]  # where several want a slot, one of them gets it
+        keys[at[vacant]] = mine[vacant]  # if several ids claim a slot, one gets it
         got = keys[at] == mine
         fresh[pending[got & vacant]] = True
         pending = pending[~got]

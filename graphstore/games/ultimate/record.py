@@ -1,7 +1,7 @@
-"""The record of a position of ultimate tic-tac-toe: 195 bits, written in 25 bytes.
+"""The record of a position of ultimate tic-tac-toe: 195 bits in 25 bytes.
 
-docs/games.md has the bits. A position of this package does not know whose the marks in a decided
-field are; its record has marks there that could have been.
+docs/games.md describes the bits. A position of this package does not keep the marks of a decided
+field; its record has possible marks there.
 """
 
 from collections.abc import Iterator
@@ -25,19 +25,19 @@ PADDING: Final = 5  # bits
 WIDTHS: Final = (1, 4, 2, 8, *[2] * (SPOTS * SPOTS), *[2] * SPOTS)
 NO_FIELD, NO_MOVE = 0b1111, 0b11111111
 CODES: Final = (0b00, 0b11, 0b10, 0b01)
-"""Of empty, X, O and, in a field's result, drawn."""
+"""The codes of empty, X, O and drawn; only a result of a field is drawn."""
 EVALUATIONS: Final = (-1, 0, 1, None)
-"""By their code: O wins, draw, X wins, unknown."""
+"""The evaluations by their code: O wins, draw, X wins, unknown."""
 
 
 class Record(NamedTuple):
-    """A record, unpacked. Its methods raise EncodingError if it contradicts itself."""
+    """An unpacked record. Its methods raise an EncodingError if it contradicts itself."""
 
     to_move: int  # 1 for X, 2 for O
-    active: int  # the field that must be played in, 9 for any
+    active: int  # the field to play in, 9 for any
     evaluation: int | None  # +1 X wins, 0 draw, -1 O wins, None unknown
     best_move: int | None  # 9 * field + spot, or None
-    spots: tuple[int, ...]  # 81 of 0 empty, 1 X, 2 O, field by field
+    spots: tuple[int, ...]  # 81 spots, field by field: 0 empty, 1 X, 2 O
     results: tuple[int, ...]  # of the nine fields: 0 none, 1 X, 2 O, 3 drawn
 
     def pack(self) -> bytes:
@@ -90,7 +90,7 @@ class Record(NamedTuple):
         return record
 
     def check(self) -> None:
-        """Refuse a record that contradicts itself under any rules."""
+        """Raise an EncodingError if the record contradicts itself under any rules."""
         right = (
             self.to_move in (CROSS, NOUGHT)
             and self.active in range(SPOTS + 1)
@@ -101,8 +101,8 @@ class Record(NamedTuple):
             and {*self.spots} <= {0, CROSS, NOUGHT}
             and {*self.results} <= {0, CROSS, NOUGHT, DRAWN}
         )
-        if not right:  # only a record made by hand
-            raise EncodingError("a number of the record is out of its range")
+        if not right:  # possible only if `unpack` did not create it
+            raise EncodingError("a number of the record is out of range")
         self.contents(dead=False)
         n_x, n_o = self.spots.count(CROSS), self.spots.count(NOUGHT)
         if n_x - n_o != self.to_move - 1:
@@ -112,7 +112,7 @@ class Record(NamedTuple):
             )
         won = [bool(lines_of(self.results, side)) for side in (CROSS, NOUGHT)]
         if all(won) or won[self.to_move - 1]:
-            raise EncodingError("a side has three fields in a line, yet play went on after it")
+            raise EncodingError("a side has three fields in a line, yet play continued after it")
         if any(won) and self.evaluation not in (None, won[0] - won[1]):
             raise EncodingError(
                 f"{'XO'[won.index(True)]} has three fields in a line, but the evaluation is "
@@ -133,11 +133,15 @@ class Record(NamedTuple):
             )
 
     def field(self, at: int) -> Field:
-        """Return what is in a field."""
+        """Return the marks and the result of a field."""
         return Field(self.spots[SPOTS * at : SPOTS * (at + 1)], self.results[at])
 
     def contents(self, *, dead: bool) -> list[Contents]:
-        """Return what is in the fields, merged; `dead` is whether won ones are closed."""
+        """Return the contents of the nine fields; `dead` is True if won fields are closed.
+
+        Raises:
+            EncodingError: a field contradicts itself, or the best move is in a dead field.
+        """
         found = []
         for at in range(SPOTS):
             try:
@@ -152,7 +156,7 @@ class Record(NamedTuple):
 
 
 def _split(bits: int) -> Iterator[int]:
-    """Yield the fields of a record, the first one first."""
+    """Yield the numbers of a record, the first one first."""
     left = sum(WIDTHS)
     for width in WIDTHS:
         left -= width

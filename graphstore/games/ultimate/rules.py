@@ -1,7 +1,7 @@
-"""Ultimate tic-tac-toe: nine fields of nine spots, and the spot played is the field to go to.
+"""Ultimate tic-tac-toe: nine fields of nine spots; the spot played is the field of the next move.
 
-A position is more than 63 bits, so its id is a hash, that of `graphstore.games.ultimate.ids`. The
-canonical position is the image with the smallest id. The positions that were met are kept.
+A position has more than 63 bits, so its id is a hash (`graphstore.games.ultimate.ids`). The
+canonical position is the image with the smallest id. The game keeps the positions it has seen.
 """
 
 import re
@@ -24,9 +24,9 @@ RULES = ("open", "closed")
 
 
 class Ultimate(ArrayGame):
-    """Ultimate tic-tac-toe. Make it with `ultimate`.
+    """Ultimate tic-tac-toe. Create it with `ultimate`.
 
-    `dead` is whether a won field is dead, `count` whether most fields win where there is no line.
+    With `dead`, a won field is closed. With `count`, most fields win if no player has a line.
     """
 
     max_plies = SPOTS * SPOTS
@@ -115,16 +115,20 @@ class Ultimate(ArrayGame):
         return ultimatetext.draw(self.merged(position))
 
     def merged(self, position: int) -> Board:
-        """Return what a position keeps."""
+        """Return the board of a position."""
         *fields, state = self._met.rows(np.array([position]))[0].tolist()
         return Board(tuple(fields), state >> 1 & 15, 1 + (state & 1))
 
     def intern(self, board: Board) -> int:
-        """Return the position that keeps this."""
+        """Return the position of a board."""
         return int(self._intern([board])[0])
 
     def after(self, moves: Iterable[int], position: int | None = None) -> int:
-        """Return the position after moves, from the start or from a position."""
+        """Return the position after moves, from the start or from a position.
+
+        Raises:
+            MoveError: a move is not legal.
+        """
         at = np.array([self._start if position is None else position])
         for ply, move in enumerate(moves):
             over = self.outcomes(at)[0] != IN_PLAY
@@ -145,7 +149,7 @@ class Ultimate(ArrayGame):
         return f"{move // SPOTS}.{move % SPOTS}"
 
     def read_move(self, text: str) -> int:
-        """Return a move that was written as field and spot, or as 9 * field + spot.
+        """Return the move of a text: field and spot, or 9 * field + spot.
 
         >>> game = ultimate("open")
         >>> game.read_move("4.4"), game.read_move("40")
@@ -164,7 +168,7 @@ class Ultimate(ArrayGame):
         return move
 
     def _why_not(self, position: int, move: int) -> str:
-        """Return why a move is not legal in a position in play."""
+        """Return the reason why a move is illegal in a position in play."""
         board = self.merged(position)
         if not 0 <= move < SPOTS * SPOTS:
             return "moves are 9 * field + spot, from 0 to 80"
@@ -184,7 +188,7 @@ class Ultimate(ArrayGame):
         return ids
 
     def _end(self, rows: Rows, which: Ints) -> None:
-        """Write the result into the rows of those positions that are over."""
+        """Write the result of ended games into the rows of `which`."""
         known = tables()
         fields = rows[which, :STATE]
         result = known.result[fields]
@@ -202,7 +206,7 @@ _OUTCOMES = np.array([[IN_PLAY] * 2, [WIN, LOSS], [LOSS, WIN], [DRAW] * 2], dtyp
 
 
 def _legal(rows: Rows) -> NDArray[np.bool_]:
-    """Return bool[n, 9, 9]: which spots of which fields may be played."""
+    """Return bool[n, 9, 9]: True where a spot of a field may be played."""
     legal = tables().free.take(rows[:, :STATE], axis=0)
     active = (rows[:, STATE] >> 1 & 15)[:, np.newaxis]
     legal &= ((active == np.arange(SPOTS)) | (active == ANY))[:, :, np.newaxis]
@@ -211,7 +215,10 @@ def _legal(rows: Rows) -> NDArray[np.bool_]:
 
 @cache
 def _results() -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
-    """Return the results by a line and by most fields, of all fields' results, 2 bits each."""
+    """Return the results of games by line and by count, uint16[4**9] each.
+
+    The index packs the results of the nine fields, 2 bits each, field 0 lowest.
+    """
     index = np.arange(4**SPOTS)
     fields = index[:, np.newaxis] >> 2 * np.arange(SPOTS) & 3
     by_line = np.select([has_line(fields == 1), has_line(fields == 2)], [1, 2], 0)

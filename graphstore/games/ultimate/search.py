@@ -1,9 +1,8 @@
-"""Ultimate tic-tac-toe for a search: a position is one Python integer, a move is an addition.
+"""Fast rules of ultimate tic-tac-toe for a search: a node is an integer, a move an addition.
 
-Fields with the same free spots from which marks lead to the same results are one *class*. A node
-has a number for each field's class, and beside it, a bit a field each, what the class means:
-whether it can be played in, and for each player whether the field is theirs, could become theirs
-with one mark, or could ever.
+Fields belong to one *class* if they have the same free spots, and marks there lead to the same
+results. A node packs the class of each field, and for each field the bits of its class: it is
+closed; and for each player: it is won, it can be won with one mark, it can still be won.
 """
 
 from collections.abc import Iterable
@@ -16,34 +15,36 @@ from numpy.typing import NDArray
 from graphstore.games.ultimate.fields import ANY, LINES, SPOTS, Board, tables
 from graphstore.rules.game import WIN
 
-ACTIVE: Final = 1  # the lowest bit is the side to move, 1 for O
+ACTIVE: Final = 1  # shifts in a node; bit 0 is the side to move, 1 for O
 CLOSED: Final = 5
-WON: Final = 14  # a bit a field for X, then for O; so are the next
+WON: Final = 14  # one bit per field for X, then for O; `ONE` and `ABLE` are alike
 ONE: Final = 32
 ABLE: Final = 50
-CLASS: Final = 68  # a class a field
+CLASS: Final = 68  # the classes of the fields
 WIDTH: Final = 14  # bits of a class
 LOW: Final = (1 << CLASS) - 1
 NINE: Final = (1 << SPOTS) - 1
 KIND: Final = (1 << WIDTH) - 1
-ANYWHERE: Final = 100  # how bad it is to let the other player choose; a field is as its free spots
-FORWARD: Final = 3  # how many free spots a won field or a threat is worth; tried on late positions
+ANYWHERE: Final = (
+    100  # the rank of a free choice for the opponent; that of a field is its free spots
+)
+FORWARD: Final = 3  # free spots that a won field or a threat outweighs; tuned on late positions
 
 
 class Classes(NamedTuple):
     """The k classes of fields under the open or the closed rules."""
 
-    of: NDArray[np.int64]  # the class of a field by its number
-    won: NDArray[np.bool_]  # [2, k], whether it is X's, or O's
-    one: NDArray[np.bool_]  # [2, k], whether one mark would make it so
-    able: NDArray[np.bool_]  # [2, k], whether it is, or any marks could make it so
-    free: NDArray[np.bool_]  # [k, 9], the spots that can be played
+    of: NDArray[np.int64]  # [c], the class of a field by its number
+    won: NDArray[np.bool_]  # [2, k], True if X, or O, has won it
+    one: NDArray[np.bool_]  # [2, k], True if one mark can win it
+    able: NDArray[np.bool_]  # [2, k], True if it is won or can still be won
+    free: NDArray[np.bool_]  # [k, 9], True where a spot can be played
     after: NDArray[np.int64]  # [2, k, 9], the class after a mark of a player on a free spot
 
 
 @cache
 def classes(*, dead: bool) -> Classes:
-    """Return the classes, found from the full fields backwards."""
+    """Return the classes, computed from full fields to empty ones."""
     known = tables()
     after = known.after[int(dead)].astype(np.int64)
     of = np.zeros(len(known.codes), dtype=np.int64)
@@ -55,8 +56,8 @@ def classes(*, dead: bool) -> Classes:
         rows = np.flatnonzero(spots == left)
         free = known.free[rows]
         marked = [np.where(free, of[after[player][rows]], -1) for player in (0, 1)]
-        told = np.concatenate([winner[rows, np.newaxis], free, *marked], axis=1)
-        _, which, into = np.unique(told, axis=0, return_index=True, return_inverse=True)
+        traits = np.concatenate([winner[rows, np.newaxis], free, *marked], axis=1)
+        _, which, into = np.unique(traits, axis=0, return_index=True, return_inverse=True)
         of[rows] = count + into.ravel()
         first.append(rows[which])
         count += len(which)
@@ -67,7 +68,7 @@ def classes(*, dead: bool) -> Classes:
     turned = np.array([won[player][then[player]] for player in (0, 1)])
     one = (turned & free).any(axis=2) & (winner[like] == 0)
     able = won.copy()
-    for each in range(count):  # ascending by free spots, so what comes after is known
+    for each in range(count):  # ascending by free spots: the classes after a mark are known
         if not winner[like[each]]:
             for player in (0, 1):
                 able[player, each] |= able[player, then[:, each][:, free[each]]].any()
@@ -75,7 +76,7 @@ def classes(*, dead: bool) -> Classes:
 
 
 def _completing(held: int) -> int:
-    """Return the fields that would make a line of those held, a bit each."""
+    """Return the fields that complete a line of the held fields; one bit per field."""
     fields = 0
     for line in LINES:
         missing = [field for field in line if not held >> field & 1]
@@ -91,7 +92,7 @@ HAS_LINE: Final = tuple(
 
 
 class UltimateSearch:
-    """How to look at nodes of ultimate tic-tac-toe: see `graphstore.rules.game.Nimble`."""
+    """The functions of `graphstore.rules.game.Nimble` for ultimate tic-tac-toe."""
 
     def __init__(self, *, dead: bool, count: bool) -> None:
         self._known = classes(dead=dead)
@@ -110,8 +111,8 @@ class UltimateSearch:
     def look(self, node: int, goal: int) -> bool | list[int]:
         """See `graphstore.rules.game.Nimble.search_from`.
 
-        Left out are moves after which the other player wins at once, and those after which no line
-        of fields is left to the player who needs one.
+        It leaves out moves that let the opponent win at once, and moves after which the player who
+        needs a line of fields cannot get one.
         """
         low = node & LOW
         player = low & 1
@@ -162,7 +163,7 @@ class UltimateSearch:
         return [child for _, child in found] or False
 
     def _marks(self, node: int, field: int, player: int) -> list[tuple[int, int]]:
-        """Return (spot, what to add to the node) of the marks that a player can make in a field."""
+        """Return (spot, number to add to the node) for each legal mark of a player in a field."""
         kind = node >> CLASS + WIDTH * field & KIND
         index = (kind * SPOTS + field) * 2 + player
         marks = self._steps.get(index)
@@ -175,10 +176,10 @@ class UltimateSearch:
 
 
 def _counted(low: int, mine: int, theirs: int, goal: int) -> bool | None:
-    """Return whether the player who just moved gets at least `goal`, where fields are counted.
+    """Return whether the player who just moved gets at least `goal` if fields are counted.
 
-    None if that is not plain. Without a line most fields win: a player has at least those won, at
-    most those that could be.
+    None if that is not yet certain. Without a line most fields win: a player gets at least his won
+    fields, and at most the fields that he can still win.
     """
     able, their_able = low >> ABLE + mine & NINE, low >> ABLE + theirs & NINE
     won, their_won = low >> WON + mine & NINE, low >> WON + theirs & NINE
@@ -191,7 +192,7 @@ def _counted(low: int, mine: int, theirs: int, goal: int) -> bool | None:
 
 @cache
 def _parts(*, dead: bool) -> list[list[int]]:
-    """Return what every class in every place adds to a node."""
+    """Return the number that a class adds to a node, [field][class]."""
     known = classes(dead=dead)
     meanings = (
         (CLOSED, ~known.free.any(axis=1)),

@@ -1,6 +1,6 @@
-"""Ultimate tic-tac-toe as users type it: nine fields, the active field and the side to move.
+"""Reading and writing of ultimate tic-tac-toe as text: nine fields, active field, side to move.
 
-docs/games.md has the forms that are read.
+docs/games.md lists the forms that are read.
 """
 
 import re
@@ -37,7 +37,7 @@ from graphstore.games.ultimate.interning import Rows
 from graphstore.games.ultimate.record import LENGTH, Record
 
 MARKS = ".XO="
-LONGEST = 1_000  # characters: the largest picture takes a third
+LONGEST = 1_000  # characters; the largest picture has a third of that
 _END = re.compile(
     r"[\s,;:]+(?:FIELD\s+(?P<field>[0-9]+)|(?P<plain>[0-9]+|ANY(?:\s+FIELD)?))"
     r"[\s,;:]+(?P<side>[XO])(?:\s+TO\s+(?:MOVE|PLAY)|\s+MOVES)?\Z"
@@ -49,11 +49,11 @@ _FORM = (
 
 
 class ActiveFieldError(PositionError):
-    """An active field to which no last move can have led."""
+    """An active field that the last move cannot have led to."""
 
 
 def write(rows: Rows) -> list[str]:
-    """Return the text of every row: nine numbers of fields and the state (`Ultimate`)."""
+    """Return the text of every row; see `graphstore.games.ultimate.ids`."""
     fields, ends = _written(), _ends()
     return [
         " ".join([*[fields[each] for each in row[:SPOTS]], ends[row[SPOTS] & 31]])
@@ -62,7 +62,7 @@ def write(rows: Rows) -> list[str]:
 
 
 def draw(board: Board) -> str:
-    """Return nine lines of nine spots, rulers between the fields, and a line for the rest."""
+    """Return a drawing: nine lines of spots with rulers, and a line for active field and side."""
     fields = [_spots(field) for field in board.fields]
     lines = []
     for band, row in product(range(0, SPOTS, 3), range(0, SPOTS, 3)):
@@ -76,7 +76,7 @@ def draw(board: Board) -> str:
 
 
 def read(text: str, *, dead: bool, game: str) -> Board:
-    """Return the position that was typed; `dead` is whether won fields are closed."""
+    """Return the board of a text, or raise a PositionError; `dead`: won fields are closed."""
     if len(text) > LONGEST:
         raise WrongSizeError(f"{shown(text)} is {len(text):,} characters long; {_FORM}")
     typed = text.strip().upper()
@@ -109,12 +109,14 @@ def read(text: str, *, dead: bool, game: str) -> Board:
 
 
 def check(board: Board, fields: list[Contents]) -> None:
-    """Refuse a position that cannot be, where that can be told."""
-    known, mover = tables(), CROSS + NOUGHT - board.turn  # who has just moved
+    """Raise a PositionError if a board is certainly unreachable."""
+    known, mover = tables(), CROSS + NOUGHT - board.turn  # the player who just moved
     result = tuple(known.result[list(board.fields)].tolist())
     won = [lines_of(result, side) for side in (CROSS, NOUGHT)]
     if all(won):
-        raise BothSidesWonError("X and O both have three fields in a line; the first ones end it")
+        raise BothSidesWonError(
+            "X and O both have three fields in a line; the first line ends the game"
+        )
     if won[board.turn - 1]:
         raise PlayAfterWinError(
             f"{MARKS[board.turn]} has three fields in a line, yet {MARKS[mover]} played on after it"
@@ -122,7 +124,9 @@ def check(board: Board, fields: list[Contents]) -> None:
     _check_counts(board, fields)
     if not any(board.fields):
         if board.active != ANY:
-            raise ActiveFieldError("the first move is free, so at the start the field is any")
+            raise ActiveFieldError(
+                "the first move is free, so the active field of the start is any"
+            )
         return
     playable = known.playable[list(board.fields)].tolist()
     if board.active != ANY:
@@ -135,7 +139,7 @@ def check(board: Board, fields: list[Contents]) -> None:
         leads = [field for field in range(SPOTS) if not playable[field]]
         if not leads:
             raise ActiveFieldError(
-                "every field can be played in, so the last move must have led to one: say which"
+                "every field can be played in, so the last move led to one of them: name it"
             )
     codes = known.codes[list(board.fields)].tolist()
     shifts = [2 * (SPOTS - 1 - spot) for spot in leads]
@@ -147,7 +151,11 @@ def check(board: Board, fields: list[Contents]) -> None:
 
 
 def _check_counts(board: Board, fields: list[Contents]) -> None:
-    wanted, sums, zero = board.turn - 1, 1, 0  # bit zero + n of sums: X may have n more marks
+    wanted, sums, zero = (
+        board.turn - 1,
+        1,
+        0,
+    )  # bit zero + n of sums: X can have n more marks than O
     for each in fields:
         sums, before = 0, sums
         zero += SPOTS
@@ -164,9 +172,9 @@ def _check_counts(board: Board, fields: list[Contents]) -> None:
 
 
 def _words(board: str, text: str) -> list[str]:
-    """Return the fields of a board in upper case, each as it is written."""
+    """Return the texts of the nine fields of a board in upper case."""
     if "/" in board:
-        raise WrongSizeError(f"in {shown(text)} a / may part rows or fields; {_FORM}")
+        raise WrongSizeError(f"in {shown(text)} a / may separate rows or fields; {_FORM}")
     filled = [line for line in board.splitlines() if line.strip()]
     lines = [line for line in filled if line.strip("-+|= \t") or "-" not in line]  # no rulers
     if len(lines) == 1:
@@ -192,7 +200,7 @@ def _words(board: str, text: str) -> list[str]:
 
 @lru_cache(1 << 16)
 def _field(word: str, at: int, *, dead: bool, game: str) -> Contents:
-    """Return the field that a word means."""
+    """Return the contents of the text of field `at`."""
     word = word.replace("_", ".")
     for character in word:
         if character not in MARKS:
@@ -211,10 +219,10 @@ def _field(word: str, at: int, *, dead: bool, game: str) -> Contents:
     cells = tuple(MARKS.index(character) for character in word)
     winners = [mark for mark in (CROSS, NOUGHT) if lines_of(cells, mark)]
     if len(winners) == 2:
-        what = "write all of its marks as those of the player who was first"
-        raise BothSidesWonError(
-            f"in field {at} both X and O have a line; {'the first one ends it' if dead else what}"
-        )
+        hint = "write all its marks as those of the first player with a line"
+        if dead:
+            hint = "the first line decides it"
+        raise BothSidesWonError(f"in field {at} both X and O have a line; {hint}")
     result = winners[0] if winners else DRAWN * (0 not in cells)
     try:
         return contents(Field(cells, result), dead=dead)
@@ -223,7 +231,7 @@ def _field(word: str, at: int, *, dead: bool, game: str) -> Contents:
 
 
 def _spots(field: int) -> str:
-    """Return the nine spots of a field, the marks of a decided one as its result."""
+    """Return the nine spots of a field; the marks of a decided field are its result."""
     code = int(tables().codes[field])
     result = MARKS[code >> 18]
     return "".join(
