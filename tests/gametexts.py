@@ -167,7 +167,7 @@ TICTACTOE_WRONG_COUNTS = [
 X_BEGINS = "X begins and turns alternate, so X has as many as O or one more"
 TWO_LINES = "has lines without a common cell, so play continued after the first line"
 ULTIMATE_REFUSED = [
-    ("", TurnMissingError, "'' does not end in the active field, 0 to 8 or any, and whose turn…"),
+    ("", TurnMissingError, "'' does not end in the active field, 0 to 8 or any, and the side…"),
     (". . . . . . . . . any", TurnMissingError, "…does not end in the active field…"),
     (". . . . . . . . . X", TurnMissingError, "…does not end in the active field…"),
     (". . . . . . . . any X", WrongSizeError, "…has 8 fields; write nine fields with spaces…"),

@@ -169,14 +169,14 @@ def _import(
 ) -> Any:
     """Import a module for a file of rules; modules in the file's folder come first."""
     top = name.partition(".")[0]
-    if level or not _is_beside(package, top):
+    if level or not _is_in_folder(package, top):
         return __import__(name, globals, locals, fromlist or (), level)
     found = __import__(f"{package}.{name}", globals, locals, fromlist or (), 0)
     return found if fromlist else sys.modules[f"{package}.{top}"]
 
 
 @cache
-def _is_beside(package: str, top: str) -> bool:
+def _is_in_folder(package: str, top: str) -> bool:
     """Return True if a name means a module in the folder of a package's file of rules."""
     rules = sys.modules[package]
     spec = PathFinder.find_spec(f"{package}.{top}", rules.__path__)

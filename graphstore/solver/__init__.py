@@ -1,7 +1,7 @@
-"""From rules to a graph, and from the graph to values; arrays in, arrays out, no files.
+"""From rules to a graph, and from the graph to values: arrays in, arrays out, no files.
 
-In comes a `Game`. `exploration` expands it to a `GameGraph` (`graph`), a read-only networkx.DiGraph
-on flat arrays (`columns`); `solution` adds the values of all states by backward induction, or by
-retrograde analysis where play can cycle. `search` evaluates one position without a graph, and
-`estimate` predicts how large a game is. Progress is a callback.
+Input: a `Game`. Output: a `GameGraph` and its `Solution`. `exploration` expands the game to a
+`GameGraph` (`graph`), a read-only networkx.DiGraph on flat arrays (`columns`). `solution` computes
+the values of all states by backward induction, or by retrograde analysis if play can cycle.
+`search` evaluates one position, and `estimate` predicts the size of a game. Progress is a callback.
 """

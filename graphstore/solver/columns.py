@@ -1,4 +1,4 @@
-"""The arrays of a graph and of its solution, a row a state or a move."""
+"""The arrays of a graph and of its solution, with one row per state or per move."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from graphstore.rules.game import DRAW, IN_PLAY, Codes, Ints
 from graphstore.util.arrays import first_of_runs, ragged
 
 Rows = NDArray[np.int32]
-"""Positions of states in the sorted ids: int32, so at most 2**31 states."""
+"""Rows of states, which are indices into the sorted ids: int32, so at most 2**31 states."""
 
 
 class States(NamedTuple):
@@ -18,17 +18,17 @@ class States(NamedTuple):
 
     id: Ints
     ply: NDArray[np.int32]  # the fewest moves from a start
-    to_move: Codes  # 1 or 2; 0 where the rules do not tell
+    to_move: Codes  # 1 or 2; 0 where the rules do not say
     outcome: Codes  # WIN, DRAW, LOSS for the player to move, or IN_PLAY
-    orbit: Ints  # how many positions the state stands for
+    orbit: Ints  # the number of positions that the state stands for
 
     def of(self, rows: Any) -> "States":
-        """Return some of them."""
+        """Return the columns of some states."""
         return States._make(column[rows] for column in self)
 
 
 class Edges(NamedTuple):
-    """The moves of a graph, m of them, by parent, then by move."""
+    """The m moves of a graph, ordered by parent, then by move."""
 
     offset: Ints  # [n + 1]: the moves of the state in row r are offset[r]:offset[r + 1]
     move: NDArray[np.int32]  # [m]
@@ -46,44 +46,43 @@ class Edges(NamedTuple):
 
 
 class Backward(NamedTuple):
-    """The edges of a graph by child, then by parent."""
+    """The m moves of a graph, ordered by child, then by parent."""
 
     offset: Ints  # [n + 1]: the parents of the state in row r are offset[r]:offset[r + 1]
-    parent: Rows  # [m], once for every move
-    again: NDArray[np.bool_]  # [m], whether the same parent stands before it for this child
+    parent: Rows  # [m], one for each move
+    again: NDArray[np.bool_]  # [m], True if the previous entry is the same parent and child
 
     @classmethod
     def of(cls, edges: Edges, children: int | None = None) -> "Backward":
-        """Sort the edges by child; `children` is their number, where it is not the parents'."""
+        """Sort the edges by child; `children` is their number, by default that of the parents."""
         key = edges.child.astype(np.int64)
         key <<= 32
         key |= edges.parent
-        key.sort()  # one sort of integers that hold child and parent
+        key.sort()  # one sort of integers that pack child and parent
         rows = len(edges.offset) - 1 if children is None else children
         offset = np.zeros(rows + 1, dtype=np.int64)
         np.cumsum(np.bincount(edges.child, minlength=rows), out=offset[1:])
-        return cls(offset, key.astype(np.int32), ~first_of_runs(key))  # the low half: the parent
+        return cls(offset, key.astype(np.int32), ~first_of_runs(key))  # the low half is the parent
 
     def above(self, rows: NDArray[Any]) -> Ints:
-        """Return the parents of states, once a move; int64, which numpy indexes fastest by."""
+        """Return the parents of states, one for each move; int64 is the fastest index for numpy."""
         return self.parent[ragged(self.offset, rows)].astype(np.int64)
 
     @property
     def distinct(self) -> int:
-        """How many pairs of parent and child there are."""
+        """The number of distinct (parent, child) pairs."""
         return len(self.again) - int(np.count_nonzero(self.again))
 
 
 NONE = -1
-"""In an int32 column of a `Solution`: there is no such number. Remoteness and depths are >= 0."""
+"""The missing value of int32 columns of a `Solution`; remoteness and depths are >= 0."""
 
 
 class Solution(NamedTuple):
-    """What every state is worth, n states in the order of the graph.
+    """The solved columns of n states, in the order of the graph.
 
-    The arrays are the columns of the table `state` that have their names, which
-    `store.meanings` explains. A cell that is NULL there is `NONE` in an int32 array, and NaN
-    in a float64 array.
+    The arrays are the columns of the same names in the table `state`; `store.meanings` explains
+    them. NULL in the table is `NONE` in an int32 array, and NaN in a float64 array.
     """
 
     value: Codes
@@ -96,7 +95,7 @@ class Solution(NamedTuple):
 
     @property
     def cyclic(self) -> bool:
-        """Whether play can come back to a position."""
+        """True if play can return to a position."""
         return bool(np.isnan(self.random_value).any())
 
     def of(self, rows: Any) -> "Solution":
@@ -104,7 +103,7 @@ class Solution(NamedTuple):
         return Solution._make(column[rows] for column in self)
 
     def at(self, row: int) -> dict[str, Any]:
-        """Return the columns of one state as Python values, None where there is no number."""
+        """Return the columns of one state as Python values, with None for missing numbers."""
         numbers = {name: column[row].item() for name, column in self._asdict().items()}
         for name in ("remoteness", "win_depth", "lose_depth"):
             numbers[name] = None if numbers[name] == NONE else numbers[name]
@@ -114,17 +113,17 @@ class Solution(NamedTuple):
 
 
 class Worth(NamedTuple):
-    """What parents need to know of n states, for the player to move."""
+    """The values of n states that their parents need, for the player to move."""
 
     value: Codes
     remoteness: NDArray[np.int32]
     random_value: NDArray[np.float64]
-    chooser: NDArray[np.float64]  # expected by his best response to an opponent at random
-    drifter: NDArray[np.float64]  # expected at random against the best response
+    chooser: NDArray[np.float64]  # mean result of his best response to a random opponent
+    drifter: NDArray[np.float64]  # mean result of his random play against a best response
 
     @classmethod
     def of_ended(cls, outcome: Codes) -> "Worth":
-        """Return what ended states are worth; those in play are drawn, without numbers."""
+        """Return the worth of ended states; states in play are drawn, with missing numbers."""
         ended = outcome != IN_PLAY
         value = np.where(ended, outcome, DRAW).astype(np.int8)
         result = np.where(ended, outcome, np.nan)
@@ -136,7 +135,7 @@ class Worth(NamedTuple):
         return Worth._make(column[rows] for column in self)
 
     def put(self, rows: NDArray[Any], worth: "Worth") -> None:
-        """Note what some states are worth."""
+        """Set the worth of some states."""
         columns: Iterable[Any] = self
         for column, cells in zip(columns, worth, strict=True):
             column[rows] = cells

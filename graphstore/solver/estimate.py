@@ -1,11 +1,10 @@
-"""How large a game is, from the growth of its first waves.
+"""Estimates of the size of a game, from the growth of its first waves.
 
-If the rules say after how many plies P a game is over at the latest, the logarithm of the ratio of
-a wave to the one before is fitted as a + b log((P - i) / (i + 1)) at ply i: b is 1 where marks are
-put on free cells in any order, less where gravity or the like holds them back. If not, it is fitted
-as a + b i; where that does not fall, no end is in sight. Positions are fitted, not states, since
-symmetry merges hardly anything in the first waves. The range is a guess that held where it was
-tried: a factor of (all / seen) ** 0.15, at least of 1.5, to either side.
+Let r be the ratio of the wave at ply i to the wave before. If the rules limit a game to P plies,
+log r is fitted as a + b log((P - i) / (i + 1)): b is 1 if marks go on free cells in any order, and
+less if gravity or the like restricts them. Otherwise log r is fitted as a + b i; if that does not
+fall, no end is in sight. Positions are fitted, not states, because symmetry merges few states of
+the first waves. The range is empirical: a factor of (all / seen) ** 0.15, at least 1.5, each way.
 """
 
 import math
@@ -15,29 +14,29 @@ from typing import NamedTuple
 
 import numpy as np
 
-# Measured on connect(6,4), 47 M states and 119 M moves: 6.8 GB of file, 6.1 GB of memory, 470 s of
-# one core; and on mnk(4,4,4).
+# Measured on mnk(4,4,4) and on connect(6,4), which has 47 M states and 119 M moves and takes a file
+# of 6.8 GB, 6.1 GB of memory and 470 s of one core.
 BYTES_A_STATE, BYTES_A_MOVE = 75, 30
 MEMORY_A_STATE, MEMORY_A_MOVE = 60, 28
 SECONDS_A_STATE, SECONDS_A_MOVE = 6e-6, 1.5e-6
-RATIOS = 8  # how many of the last ratios are fitted
-FAR = 1_000  # plies after which a projection ends
-DOUBT = 0.15  # see above
+RATIOS = 8  # the number of last ratios that are fitted
+FAR = 1_000  # the last ply of a projection
+DOUBT = 0.15  # the exponent of the range, see above
 
 
 class Estimate(NamedTuple):
-    """What a build would take, as expected."""
+    """The expected size and cost of a build."""
 
     states: float  # exact if `complete`
-    low: float  # hardly fewer states than this
-    high: float  # hardly more; infinite if no end is in sight
+    low: float  # the lower end of the range of states
+    high: float  # the upper end; infinite if no end is in sight
     moves: float
-    plies: int  # longest distance from a start
+    plies: int  # the last ply
     file_bytes: float
     memory_bytes: float  # at the peak
     seconds: float  # for rules in numpy on a machine like the one measured
-    seen: int  # how many states were looked at
-    complete: bool  # whether those were all
+    seen: int  # the number of states explored
+    complete: bool  # True if these are all states
 
 
 def project(
@@ -48,7 +47,7 @@ def project(
     max_plies: int | None = None,
     complete: bool = False,
 ) -> Estimate:
-    """Return how large a game is whose first waves have so many states, positions and moves.
+    """Return the estimate for a game from the numbers of states, positions and moves of its waves.
 
     >>> about(project([1, 3, 12, 38, 108], [1, 9, 72, 252, 756], [9] * 5, max_plies=9))
     '1,400 (910 to 2,000)'
@@ -75,14 +74,14 @@ def project(
 
 
 def _follow(positions: Sequence[int], max_plies: int | None) -> tuple[float, int]:
-    """Return how many positions the waves to come have, and the last ply; infinite, if no end."""
+    """Return the number of positions in later waves, perhaps infinite, and the last ply."""
 
     def shape(ply: float) -> float:
         return ply if max_plies is None else math.log((max_plies - ply) / (ply + 1))
 
     waves = np.asarray(positions, dtype=np.float64)
     logs = np.log(waves)
-    ratios = ((logs[2:] - logs[:-2]) / 2)[-RATIOS:]  # over two plies: the turns may differ
+    ratios = ((logs[2:] - logs[:-2]) / 2)[-RATIOS:]  # over two plies: the two players may differ
     last = len(positions) - 1
     plies = [shape(last - len(ratios) + at) for at in range(len(ratios))]
     if len(ratios) > 1:
@@ -100,7 +99,7 @@ def _follow(positions: Sequence[int], max_plies: int | None) -> tuple[float, int
 
 
 def about(estimate: Estimate) -> str:
-    """Return the number of states rounded, with its range."""
+    """Return the rounded number of states with its range, as text."""
     if estimate.complete:
         return f"{int(estimate.states):,}"
     if math.isinf(estimate.states):
@@ -116,19 +115,19 @@ def _round(number: float) -> str:
 
 
 def file_bytes(states: int, moves: int) -> int:
-    """Return how large a database of so many states and moves will be, about."""
+    """Return the approximate size of a database in bytes."""
     return states * BYTES_A_STATE + moves * BYTES_A_MOVE
 
 
 def machine_memory() -> int:
-    """Return the bytes of memory of this machine; 8 GB where the system does not tell."""
+    """Return the memory of this machine in bytes; 8 GB if the system does not report it."""
     if not hasattr(os, "sysconf"):  # on Windows
         return 8 * 10**9
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def sized(number: float) -> str:
-    """Return a number of bytes, rounded, with its unit.
+    """Return a rounded number of bytes with its unit, as text.
 
     >>> sized(282_644_480), sized(float("inf"))
     ('280 MB', 'no end of bytes')

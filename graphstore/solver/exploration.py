@@ -1,4 +1,4 @@
-"""From the rules to the graph: all states that play can reach, one wave of new ones at a time."""
+"""Exploration of a game, wave by wave, to the graph of all reachable states."""
 
 import warnings
 from collections.abc import Iterable, Iterator
@@ -16,8 +16,8 @@ from graphstore.util import arguments
 from graphstore.util.arrays import distinct, member, numbered
 
 MAX_STATES = 100_000_000
-LOOK = 300_000  # states from whose growth the rest is judged
-CHUNK = 1 << 17  # states expanded at once: bounds the memory of a wave's temporary arrays
+LOOK = 300_000  # states to explore before the size of the game is estimated
+CHUNK = 1 << 17  # states expanded at once; limits the memory of temporary arrays
 
 
 class Wave(NamedTuple):
@@ -25,25 +25,25 @@ class Wave(NamedTuple):
 
     states: Ints  # ascending
     outcome: Codes
-    counts: NDArray[np.int32]  # [n], how many moves each has
-    move: NDArray[np.int32]  # [m], by state, ascending
+    counts: NDArray[np.int32]  # [n], the number of moves of each state
+    move: NDArray[np.int32]  # [m], by state, then ascending
     found: Ints  # the distinct children, ascending
-    into: NDArray[np.int32]  # [m]: a move leads to found[into]
+    into: NDArray[np.int32]  # [m], the index of each move's child in `found`
 
 
 class Run(NamedTuple):
-    """States that are known.
+    """A sorted array of known states.
 
-    Where a bit of an id is a mark on a board, states of different plies have different numbers of
-    one-bits, and need not be looked up among each other.
+    If each mark on a board is a one-bit of the id, states of different plies have different numbers
+    of one-bits. So `ones` often shows without a look-up that a run does not have a state.
     """
 
     ids: Ints  # ascending
-    ones: NDArray[np.bool_]  # [64], which numbers of one-bits the ids have
+    ones: NDArray[np.bool_]  # [64], True at each number of one-bits that an id has
 
     @classmethod
     def of(cls, ids: Ints) -> "Run":
-        """Return the run of ascending ids."""
+        """Return the run of some ascending ids."""
         return cls(ids, np.bincount(np.bitwise_count(ids), minlength=64).astype(np.bool_))
 
 
@@ -54,18 +54,18 @@ def explore(
     max_states: int | None = None,
     progress: Progress = quiet,
 ) -> GameGraph:
-    """Return the graph of all canonical states that play from the starts can reach.
+    """Return the graph of all states that can be reached from the starts.
 
     Args:
         game: the rules.
-        starts: positions to begin from, int64[s]; by default those of the game.
-        max_states: how many states to allow, by default 100 million.
+        starts: positions to begin from, int64[s]; by default the starts of the game.
+        max_states: the most states to allow, by default 100 million.
         progress: called after each wave with the number of states so far.
 
     Raises:
-        RulesError: a position in play has no move, or a player moves twice in turn.
-        TooLargeError: there are more states than allowed.
-        PositionTypeError: the starts are not integers, or there are none.
+        RulesError: a position in play has no move, or a player moves twice in a row.
+        TooLargeError: there are more states than allowed, or the estimate is far beyond that.
+        PositionTypeError: `starts` is empty or has values that are not integers.
 
     >>> from graphstore.games import find_game
     >>> graph = explore(find_game("tictactoe"))
@@ -93,7 +93,7 @@ def explore(
 def estimate(
     game: Game, *, starts: Ints | None = None, look: int = LOOK, progress: Progress = quiet
 ) -> Estimate:
-    """Return how large a game is, from as many first waves as have `look` states, or all.
+    """Return an estimate of the size of a game, from its first `look` states or from all.
 
     >>> from graphstore.games import find_game
     >>> estimate(find_game("tictactoe")).states
@@ -113,7 +113,7 @@ def estimate(
 
 
 def waves(game: Game, limit: int, starts: Ints | None = None) -> Iterator[Wave]:
-    """Yield the waves of new states, each expanded, while there are at most `limit` states."""
+    """Yield the waves of a game; raise a TooLargeError if there are more than `limit` states."""
     starts = game.start_states() if starts is None else arguments.position_ids("starts", starts)
     fresh = distinct(game.canonical(starts))
     known, count, depth = [Run.of(fresh)], len(fresh), 0
@@ -131,7 +131,7 @@ def waves(game: Game, limit: int, starts: Ints | None = None) -> Iterator[Wave]:
 
 
 def unseen(states: Ints, known: Iterable[Run]) -> Ints:
-    """Return the states, ascending, that no run has."""
+    """Return the states that no run has; `states` ascend, and so does the result."""
     ones = Run.of(states).ones
     for run in known:
         if (run.ones & ones).any():
@@ -140,7 +140,7 @@ def unseen(states: Ints, known: Iterable[Run]) -> Ints:
 
 
 def _add_run(runs: list[Run], run: Run) -> None:
-    """Add a run to runs of falling length, so that no state moves often."""
+    """Add a run, and merge short runs so that lengths fall; each state is copied few times."""
     while runs and len(runs[-1].ids) <= 2 * len(run.ids):
         last = runs.pop()
         ids = np.concatenate((last.ids, run.ids))
@@ -150,7 +150,7 @@ def _add_run(runs: list[Run], run: Run) -> None:
 
 
 def _ahead(game: Game, found: list[Wave], *, whole: bool, complete: bool = False) -> Estimate:
-    """Return how large a game, whole or below some positions, is, to judge by its first waves."""
+    """Return the estimate from the first waves; `whole` is False below some positions."""
     return project(
         [len(wave.states) for wave in found],
         [int(game.orbits(wave.states).sum()) for wave in found],
@@ -161,10 +161,10 @@ def _ahead(game: Game, found: list[Wave], *, whole: bool, complete: bool = False
 
 
 def _look_ahead(game: Game, found: list[Wave], limit: int, *, whole: bool) -> None:
-    """Refuse a game once its growth says that it goes far beyond the limit; warn of memory."""
+    """Refuse a game whose estimate exceeds the limit; warn if it exceeds the memory."""
     ahead = _ahead(game, found, whole=whole)
     judged = (
-        f"{game.name} has about {about(ahead)} states, to judge by its first {len(found) - 1} plies"
+        f"{game.name} has about {about(ahead)} states, judged by its first {len(found) - 1} plies"
     )
     if ahead.low > limit:
         raise TooLargeError(
@@ -173,7 +173,7 @@ def _look_ahead(game: Game, found: list[Wave], limit: int, *, whole: bool) -> No
     memory = machine_memory()
     if ahead.memory_bytes > memory:
         warnings.warn(
-            f"{judged}; that takes {sized(ahead.memory_bytes)} of memory, and there are "
+            f"{judged}; that takes {sized(ahead.memory_bytes)} of memory, and this machine has "
             f"{sized(memory)}: --out-of-core (build_out_of_core) needs less",
             TooLargeWarning,
             stacklevel=3,
@@ -181,7 +181,7 @@ def _look_ahead(game: Game, found: list[Wave], limit: int, *, whole: bool) -> No
 
 
 def expand(game: Game, states: Ints) -> Wave:
-    """Return a wave of new states, which ascend, with their moves."""
+    """Return the wave of new states, which ascend, with their moves."""
     outcome = game.outcomes(states)
     counts = np.zeros(len(states), dtype=np.int32)
     moves, children = [], []
@@ -197,13 +197,13 @@ def expand(game: Game, states: Ints) -> Wave:
         raise stuck(game, game.texts(states[without[:1]])[0])
     move = np.concatenate([np.empty(0, dtype=np.int32), *moves])
     child = np.concatenate([np.empty(0, dtype=np.int64), *children])
-    children.clear()  # let their memory go before the sort
+    children.clear()  # free their memory before the sort
     found, into = numbered(child)
     return Wave(states, outcome, counts, move, found, into)
 
 
 def _assemble(game: Game, ids: Ints, waves: list[Wave]) -> GameGraph:
-    """Put the waves, each ascending by id, into arrays that are ascending as a whole."""
+    """Return the graph of all waves, its states sorted by id."""
     n, m = len(ids), sum(len(wave.move) for wave in waves)
     ply = np.empty(n, dtype=np.int32)
     outcome = np.empty(n, dtype=np.int8)
@@ -218,7 +218,7 @@ def _assemble(game: Game, ids: Ints, waves: list[Wave]) -> GameGraph:
     np.cumsum(offset, out=offset)
     waves.reverse()
     for row in rows:
-        wave = waves.pop()  # let its memory go as soon as it is placed
+        wave = waves.pop()  # frees its memory after this step
         begin = np.cumsum(wave.counts) - wave.counts
         to = np.repeat(offset[row] - begin, wave.counts) + np.arange(len(wave.move))
         move[to] = wave.move
@@ -238,12 +238,15 @@ def _check_turns(game: Game, graph: GameGraph) -> None:
 
 
 def again(before: Codes, after: Codes) -> NDArray[np.bool_]:
-    """Return of moves whether the player to move after one is who made it."""
+    """Return bool[m]: True where the same player is to move before and after a move."""
     return np.asarray((before == after) & (before != 0))
 
 
 def twice_in_turn(game: Game, ends: Ints, move: int) -> RulesError:
-    """Return what is wrong with a move; `ends` are the states before and after it, int64[2]."""
+    """Return the error for a move after which the same player moves again.
+
+    `ends` are the states before and after the move, int64[2].
+    """
     before, after = game.texts(ends)
     return RulesError(
         f"{game.name}: player {game.turns(ends)[0]} moves at {before} and, after move {move}, "

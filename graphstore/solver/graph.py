@@ -1,7 +1,7 @@
-"""`GameGraph`: a networkx.DiGraph whose nodes and edges live in flat arrays.
+"""`GameGraph`, a networkx.DiGraph that keeps its nodes and edges in flat arrays.
 
-networkx sees read-only mappings over the arrays, so every algorithm that only reads a DiGraph runs
-on it, and a million states cost megabytes.
+networkx sees read-only mappings over the arrays. So all algorithms that only read a DiGraph work,
+and a million states take megabytes.
 """
 
 from bisect import bisect_left
@@ -20,17 +20,18 @@ from graphstore.solver.columns import Backward, Edges, Solution, States
 class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
     """All states of a game and the moves between them: a read-only networkx.DiGraph.
 
-    An edge's data is ``{"moves": (…)}``: all moves that lead from a state to one child. A node's
-    data has the columns of the table ``state``; the solved ones once `graphstore.solve` was run.
+    The data of an edge is ``{"moves": (…)}``, all moves from a state to one child. The data of a
+    node are the columns of the table ``state``; `graphstore.solve` adds the solved columns.
 
     Attributes:
         states: the nodes as arrays.
-        edges_by_move: the edges as arrays, one row a move.
-        solution: what `graphstore.solve` found, or None.
+        edges_by_move: the edges as arrays, one row per move.
+        texts: the function that returns the texts of ids.
+        solution: the result of `graphstore.solve`, or None.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        """Return a plain DiGraph where networkx, for a view or a copy, asks for an empty graph."""
+        """Return a plain DiGraph without arguments: networkx creates views and copies so."""
         return super().__new__(cls) if args or kwargs else nx.DiGraph()
 
     def __init__(
@@ -47,7 +48,7 @@ class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
         nx.freeze(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the arrays, not the views of them."""
+        """Pickle the arrays, without the mappings over them."""
         arguments = (self.name, self.states, self.edges_by_move, self.texts)
         return GameGraph, arguments, {"solution": self.solution}
 
@@ -59,19 +60,19 @@ class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
         return super().size(weight) if weight else self.backward.distinct
 
     def number_of_moves(self) -> int:
-        """Return the number of moves: parallel ones each count."""
+        """Return the number of moves; parallel moves are counted separately."""
         return len(self.edges_by_move.move)
 
     def number_of_positions(self) -> int:
-        """Return the number of positions: every state as often as it has images."""
+        """Return the number of positions: the sum of all orbits."""
         return int(self.states.orbit.sum())
 
     def row(self, state: int) -> int:
-        """Return the row of a state; as in a dict, whatever equals its id will do.
+        """Return the row of a state, by its id or, as in a dict, by any key that equals it.
 
         Raises:
-            KeyError: the graph has no such state.
-            TypeError: it is not hashable.
+            KeyError: the graph does not have the state.
+            TypeError: the key is not hashable.
         """
         ids = self._id_view
         row = bisect_left(ids, state if isinstance(state, int) else _whole(state))
@@ -98,7 +99,7 @@ class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
 
     @cached_property
     def backward(self) -> Backward:
-        """The edges by child."""
+        """The edges as arrays, ordered by child."""
         return Backward.of(self.edges_by_move)
 
     @cached_property
@@ -111,7 +112,7 @@ class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
 
 
 def _whole(key: Any) -> int:
-    """Return the only int that a key of another type could equal."""
+    """Return the int that may equal a key of another type."""
     hash(key)
     try:
         return int(key)
@@ -120,7 +121,7 @@ def _whole(key: Any) -> int:
 
 
 class _Data(dict[str, Any]):
-    """The data of a node or an edge: a dict to read, of which every copy is a plain dict."""
+    """The data of a node or an edge: a read-only dict; its copies are plain dicts."""
 
     __slots__ = ()
     __setitem__ = __delitem__ = __ior__ = nx.classes.function.frozen
@@ -131,7 +132,7 @@ class _Data(dict[str, Any]):
 
 
 class _ByState(Mapping[int, Mapping[Any, Any]]):
-    """What the mappings share whose keys are all states of a graph."""
+    """A mapping with all states of a graph as keys."""
 
     def __init__(self, graph: GameGraph) -> None:
         self.graph = graph
@@ -172,7 +173,7 @@ class _Successors(_ByState):
         self.data: dict[tuple[int, ...], Mapping[str, Any]] = {}
 
     def edge(self, moves: tuple[int, ...]) -> Mapping[str, Any]:
-        """Return an edge's data, one read-only object for all edges that are alike."""
+        """Return the data of an edge; edges with the same moves share one read-only object."""
         data = self.data.get(moves)
         if data is None:
             data = self.data[moves] = _Data(moves=moves)
@@ -197,7 +198,7 @@ class _Predecessors(_ByState):
 
 
 class _Parents(Mapping[int, Mapping[str, Any]]):
-    """The parents of a state; an edge's data is looked up where asked for, which is seldom."""
+    """The parents of a state; the data of an edge is looked up on demand."""
 
     def __init__(self, graph: GameGraph, state: int, ids: Mapping[int, None]) -> None:
         self.graph = graph

@@ -1,8 +1,8 @@
-"""The value of one position, without a store: by a search from it, or by all that is below it.
+"""The value of one position, without a store: by a search, or by solving all states below it.
 
-A search asks two questions, does the player to move win, and if not, does he draw at least? Each
-is answered by trying moves, the promising ones first, until one settles it, and what was found
-out is kept in a table. Play that may come back to a position is explored and solved instead.
+A search answers two questions: does the player to move win, and if not, does he at least draw? It
+tries moves, the most promising first, until one settles the question, and keeps the answers in a
+table. If play can return to a position, the states below are explored and solved instead.
 """
 
 from collections.abc import Hashable
@@ -34,26 +34,26 @@ from graphstore.util.arrays import distinct
 START: Final = "start"
 MAX_ENTRIES: Final = 4_000_000  # about 150 bytes each, more where nodes are large
 MAX_STATES: Final = 1_000_000  # about 300 MB
-OFTEN: Final = 64  # nodes between two looks at the clock
-PIECE: Final = 4096  # positions expanded between two looks at the clock
+OFTEN: Final = 64  # nodes between two checks of the clock
+PIECE: Final = 4096  # positions expanded between two checks of the clock
 PAUSE: Final = 0.1  # seconds between two calls of progress
 
 
 class Searched(NamedTuple):
-    """What was found out about a position.
+    """The result of `search`: the value of a position, or the reason why it is unknown.
 
-    `value` is +1, 0 or -1 for the player to move under best play by both. It is None if it was not
-    found out; `why` says ``timeout``, ``memory`` if that was full, or ``endless`` if play may come
-    back to a position and there are too many below this one.
+    `value` is +1, 0 or -1 for the player to move under best play by both, or None if it is unknown.
+    Then `why` is ``timeout``; ``memory`` if the memory was full; or ``endless`` if play can return
+    to a position and there are too many states below this one.
     """
 
     game: str
     position: str
-    to_move: int | None  # 1 or 2; None where the rules do not tell
+    to_move: int | None  # 1 or 2; None if the rules do not say
     value: int | None
     why: str | None
-    nodes: int  # how many positions were looked at
-    entries: int  # how many answers the table kept at the end
+    nodes: int  # the number of positions examined
+    entries: int  # the number of answers in the table at the end
     seconds: float
     method: str  # ``rules`` if the game is over, ``alpha-beta`` or ``retrograde``
 
@@ -63,7 +63,7 @@ class _TimeoutError(Exception):
 
 
 class _CycleError(Exception):
-    """Play came back to a position."""
+    """Play returned to a position."""
 
 
 def search(
@@ -75,20 +75,20 @@ def search(
     max_states: int = MAX_STATES,
     progress: Progress = quiet,
 ) -> Searched:
-    """Return what a position is worth.
+    """Return the value of a position, with the cost of the search.
 
     Args:
         game: the rules.
         position: its text or its packed integer; ``start`` is the first start.
-        timeout: give up after so many seconds.
-        max_entries: how many answers the table keeps; then the older half is forgotten.
-        max_states: how many states below the position to explore before a search is tried instead.
-        progress: called with the number of positions looked at.
+        timeout: the time limit in seconds.
+        max_entries: the capacity of the table of answers; a full table drops its older half.
+        max_states: the most states to explore below the position; with more, it is searched.
+        progress: called with the number of positions examined.
 
     Raises:
-        PositionError: it is not a position of the game.
+        PositionError: `position` is not a position of the game.
         RulesError: the rules break a law.
-        ArgumentError: the timeout or a number is negative.
+        ArgumentError: a number is negative.
 
     >>> from graphstore.games import find_game
     >>> search(find_game("ultimate(open)"), "X X . O O . XXOO..... = = 6 X").value
@@ -119,7 +119,7 @@ def search(
 def _value(
     game: Game, at: int, clock: "_Clock", table: "_Table", max_states: int
 ) -> tuple[int, str | None, str]:
-    """Return the value, or why there is none, and the method."""
+    """Return the value (0 if unknown), the reason why it is unknown or None, and the method."""
     first, second = "retrograde", "alpha-beta"
     if isinstance(game, Nimble) and game.max_plies is not None:
         first, second = second, first
@@ -140,7 +140,7 @@ def _value(
 
 
 def _read(game: Game, position: str | int) -> int:
-    """Return the packed position that the user means."""
+    """Return the packed position of a text or an integer, checked."""
     if isinstance(position, str):
         if position.strip() == START:
             return int(game.start_states()[0])
@@ -153,10 +153,10 @@ def _read(game: Game, position: str | int) -> int:
 
 
 class _Clock:
-    """Counts nodes, tells of progress, and says when the time is up."""
+    """A counter of nodes that reports progress and checks the time limit."""
 
     def __init__(self, timeout: float | None, progress: Progress) -> None:
-        self.began = self._told = perf_counter()
+        self.began = self._reported = perf_counter()
         self.nodes = 0
         self._end = None if timeout is None else self.began + timeout
         self._progress = progress
@@ -167,15 +167,15 @@ class _Clock:
         now = perf_counter()
         if self._end is not None and now > self._end:
             raise _TimeoutError
-        if now > self._told + PAUSE:
-            self._told = now
+        if now > self._reported + PAUSE:
+            self._reported = now
             self._progress("search", self.nodes, None)
 
 
 class _Table:
-    """Answers by goal and node: those kept lately, and those of the time before.
+    """A table of answers by goal and node, in a new half and an old half.
 
-    When the new ones fill half of the table, they become the old ones.
+    When the new half is full, it replaces the old half.
     """
 
     def __init__(self, entries: int) -> None:
@@ -197,19 +197,19 @@ class _Table:
 
 
 def _by_search(node: Hashable, look: Look, clock: _Clock, table: _Table) -> int:
-    """Return the value of a node by two questions."""
+    """Return the value of a node, +1, 0 or -1 for the player to move."""
     if _reaches(node, WIN, look, clock, table):
         return WIN
     return DRAW if _reaches(node, DRAW, look, clock, table) else LOSS
 
 
 def _reaches(root: Hashable, goal: int, look: Look, clock: _Clock, table: _Table) -> bool:
-    """Return whether the player to move gets at least a goal.
+    """Return True if the player to move gets at least `goal`, `WIN` or `DRAW`.
 
-    He does if a move leads to where the other does not get at least 1 - goal: a win for one is to
-    hold a draw for the other. The path is a list, so that no game is too long.
+    He does if, after some move, the opponent does not get at least ``1 - goal``: one player wins
+    unless the other at least draws. The path is a list, not recursion, so a game may be long.
     """
-    path: list[tuple[Any, list[Any]]] = []  # nodes and the moves of each that are left, best last
+    path: list[tuple[Any, list[Any]]] = []  # nodes, each with its untried children, best last
     on_path: set[Any] = set()
     node: Any = root
     nodes = 0
@@ -262,7 +262,7 @@ def _unvisited(node: Any, on_path: set[Any]) -> Any:
 
 
 def _rules(game: Game, at: int) -> tuple[Hashable, Look]:
-    """Return where to begin and how to look: as the game offers it, or by its arrays."""
+    """Return the root node and the `Look` of a game: its own, or derived from its arrays."""
     if isinstance(game, Nimble):
         return game.search_from(at)
     here = np.array([at], dtype=np.int64)
@@ -287,7 +287,7 @@ def _rules(game: Game, at: int) -> tuple[Hashable, Look]:
 
 
 class _Timed:
-    """A game that looks at the clock while it is explored."""
+    """A game that checks the clock during exploration."""
 
     def __init__(self, game: Game, clock: _Clock) -> None:
         self._game = game

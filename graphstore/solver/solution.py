@@ -1,7 +1,7 @@
-"""From the graph to the values: backward induction, or retrograde analysis where play can cycle.
+"""The values of a graph: by backward induction, or by retrograde analysis if play can cycle.
 
-docs/architecture.md describes both. The winner hurries, and the loser delays. The steps are
-functions of arrays that know no graph, so that a game in parts takes the same.
+docs/architecture.md describes both. The winner takes the shortest way, the loser the longest. The
+steps are functions of arrays, not of graphs, so that builds out of core share them.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from graphstore.util.arrays import distinct, ragged
 
 
 def solve(graph: GameGraph, *, progress: Progress = quiet) -> Solution:
-    """Return what every state is worth, and keep it as ``graph.solution``.
+    """Return the solution of a graph, and keep it as ``graph.solution``.
 
     >>> from graphstore import explore, find_game
     >>> graph = explore(find_game("mnk(4,3,3)"))
@@ -31,7 +31,7 @@ def solve(graph: GameGraph, *, progress: Progress = quiet) -> Solution:
     worth = _upward(graph, progress) or _around(graph, progress)
     progress("solve", len(worth.value), len(worth.value))
     child = np.searchsorted(graph.backward.offset, again, side="right") - 1
-    twice = graph.backward.parent[again]  # parents with a second move to one child, and the child
+    twice = graph.backward.parent[again]  # parents with another move to the same child
     value = worth.value
     graph.solution = solution_of(
         worth, scores(value, edges.parent, value[edges.child], twice, value[child])
@@ -40,7 +40,7 @@ def solve(graph: GameGraph, *, progress: Progress = quiet) -> Solution:
 
 
 def solution_of(worth: Worth, score: NDArray[np.float64]) -> Solution:
-    """Return all columns of states that are worth so much."""
+    """Return all columns of a solution, from the worth and the score of its states."""
     value, remoteness = worth.value, worth.remoteness
     return Solution(
         value,
@@ -60,9 +60,10 @@ def scores(
     twice: NDArray[Any],
     twice_value: Codes,
 ) -> NDArray[np.float64]:
-    """Return each state's score, float64[n], from the parent and child value of all moves.
+    """Return each state's score, float64[n], from the parents and child values of all moves.
 
-    `twice` and `twice_value` are those of moves that lead where another one of the state leads.
+    `twice` and `twice_value` are the parents and child values of moves that lead to the same child
+    as an earlier move; such a move is not counted again.
     """
     n = len(value)
     replies = np.bincount(parent, minlength=n) - np.bincount(twice, minlength=n)
@@ -73,9 +74,10 @@ def scores(
 
 
 def backed_up(counts: NDArray[Any], children: Worth) -> Worth:
-    """Return what states in play are worth, from their numbers of moves and what those lead to.
+    """Return the worth of states in play, from their numbers of moves and their children.
 
-    Sums follow the order of the moves.
+    `children` has the worth of the child of each move, ordered by state, then by move.
+    Sums are in the order of the moves, so that every build gets the same floats.
     """
     begin = np.cumsum(counts) - counts
     value = -np.minimum.reduceat(children.value, begin)
@@ -110,7 +112,7 @@ def _upward(graph: GameGraph, progress: Progress) -> Worth | None:
 
 
 def _levels(graph: GameGraph) -> Iterator[NDArray[np.int64]]:
-    """Yield the states in play, each in a wave after those of all its children; none on a cycle."""
+    """Yield waves of states in play, each state after all its children; leave out cycles."""
     outcome, ply, edges = graph.states.outcome, graph.states.ply, graph.edges_by_move
     if np.array_equal(np.repeat(ply + np.int32(1), edges.counts), ply[edges.child]):
         rows = np.argsort(ply, kind="stable")
@@ -127,9 +129,9 @@ def _levels(graph: GameGraph) -> Iterator[NDArray[np.int64]]:
 
 
 class OpenChildren:
-    """How many children of each of n states are still to come.
+    """A count of the unsolved children of each of n states.
 
-    `backward` may number children in its own way.
+    Children are numbered as in `backward`, which may differ from the numbers of the states.
     """
 
     def __init__(self, counts: NDArray[Any], backward: Backward) -> None:
@@ -137,23 +139,23 @@ class OpenChildren:
         self._backward = backward
 
     def closed(self, children: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the states of which the last children have come now, ascending."""
+        """Mark children as solved; return the states without other unsolved children, ascending."""
         above = self._backward.above(children)
         np.subtract.at(self.open, above, np.int32(1))
         return distinct(above[self.open[above] == 0])
 
 
 class Retrograde:
-    """The values of n states, wave by wave of what is settled.
+    """Retrograde analysis of n states, wave by wave.
 
-    First `settle` until nothing more is won or lost, then `tie` until no more draw has a number.
-    `unsettled` says of each state whether it has no value yet, or is drawn and has no number yet.
+    Call `settle` until no more states are won or lost, then `tie` until no more draws get a
+    remoteness. `unsettled` is True for states without a value, and for draws without a remoteness.
     """
 
     def __init__(self, outcome: Codes, counts: NDArray[Any], backward: Backward) -> None:
         self.worth = Worth.of_ended(outcome)
         for column in self.worth[2:]:
-            column.fill(np.nan)  # play at random need not end
+            column.fill(np.nan)  # random play need not end
         self._backward = backward
         self.unsettled = outcome == IN_PLAY
         self.open_children = OpenChildren(counts, backward)
@@ -161,7 +163,7 @@ class Retrograde:
     def settle(
         self, lost: NDArray[Any], won: NDArray[Any], depth: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return which states are lost and won now, that children newly lost and won are known."""
+        """Value the parents of the last wave, `lost` and `won`; return the new lost and won."""
         above = self._backward.above(lost)
         wins = distinct(above[self.unsettled[above]])
         self._note(wins, WIN, depth)
@@ -171,7 +173,7 @@ class Retrograde:
         return losses, wins
 
     def tie(self, drawn: NDArray[Any], depth: int) -> NDArray[np.int64]:
-        """Return the draws of which a child is one that newly has a way to a tie."""
+        """Set the remoteness of draws that lead to `drawn`, the last wave; return these draws."""
         above = self._backward.above(drawn)
         draws = distinct(above[self.unsettled[above]])
         self._note(draws, DRAW, depth)
@@ -193,7 +195,7 @@ def _around(graph: GameGraph, progress: Progress) -> Worth:
         progress("solve", settled, len(outcome))
         lost, won = steps.settle(lost, won, depth)
     drawn, depth = np.flatnonzero(outcome == DRAW), 0
-    while drawn.size:  # the shortest way to a tie leads through drawn states only
+    while drawn.size:  # the shortest way to a tie leads only through drawn states
         depth += 1
         drawn = steps.tie(drawn, depth)
     return steps.worth

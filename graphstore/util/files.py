@@ -145,7 +145,7 @@ def new_file(name: str, *, keep: bool = True) -> Iterator[TextIO]:
     """
     path = Path(name)
     refuse_existing(path)
-    with _beside(path) as draft:
+    with _draft_of(path) as draft:
         with draft.open("x", encoding="utf-8") as file:
             yield file
         if keep:
@@ -157,7 +157,7 @@ def put(path: Path, write: Callable[[BinaryIO], object]) -> None:
 
     Only the two innermost folders are created: a removed build must not come back.
     """
-    with _beside(path) as draft:
+    with _draft_of(path) as draft:
         for folder in (path.parent.parent, path.parent):
             folder.mkdir(exist_ok=True)
         with draft.open("wb") as file:
@@ -177,7 +177,7 @@ def explained(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _beside(path: Path) -> Iterator[Path]:
+def _draft_of(path: Path) -> Iterator[Path]:
     """Yield a new draft path; remove the draft at the end, and explain errors."""
     draft = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
     with explained(path):

@@ -49,7 +49,7 @@ def test_growth_without_end_is_called_so() -> None:
 
 
 def test_a_game_that_goes_far_beyond_the_limit_is_refused_early_with_its_size() -> None:
-    with pytest.raises(TooLargeError, match=r"mnk\(5,5,5\) has about .* states, to judge by"):
+    with pytest.raises(TooLargeError, match=r"mnk\(5,5,5\) has about .* states, judged by"):
         explore(find_game("mnk(5,5,5)"))
 
 

@@ -91,8 +91,8 @@ def read(text: str, *, dead: bool, game: str) -> Board:
         end = _END.search(typed)
         if end is None:
             raise TurnMissingError(
-                f"{shown(text)} does not end in the active field, 0 to 8 or any, and whose turn it "
-                f"is; {_FORM}"
+                f"{shown(text)} does not end in the active field, 0 to 8 or any, and the side to "
+                f"move; {_FORM}"
             )
         words = enumerate(_words(typed[: end.start()], text))
         fields = [_field(word, at, dead=dead, game=game) for at, word in words]
