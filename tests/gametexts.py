@@ -1,4 +1,4 @@
-"""Texts of positions of the built-in games: how people write them, and what is refused and why.
+"""Texts of positions of the built-in games: as users write them, and refused ones with reasons.
 
 The laws of test_all_games.py run over these tables. A new game adds its own rows.
 """
@@ -24,7 +24,7 @@ CENTER = ". . . . ....X.... . . . . 4 O"
 
 ULTIMATE = ("ultimate(open)", "ultimate(closed)", "ultimate(closed,count)")
 
-# Texts as people type them, each with the text that the game writes.
+# Texts as users type them, each with the text that the game writes.
 ULTIMATE_READ = [
     (START, START),
     (CENTER, CENTER),
@@ -289,7 +289,7 @@ REFUSED = {
         ("X.../XXXX/OOOO/OXOX", BothSidesWonError, "X and O both have a line; the first one ends…"),
         ("..../..O./OOO./XXXX", PlayAfterWinError, "X has a line, yet O played on after it"),
         ("X.../OOOO/XOXX/OXXX", PlayAfterWinError, "O has a line, yet X played on after it"),
-        ("..../O.../OXOO/XXXX", PlayAfterWinError, "X has a line, but no stone on top of…"),
+        ("..../O.../OXOO/XXXX", PlayAfterWinError, "X has a line, but no X on top of a…"),
     ],
     "vanishing": [
         ("", WrongSizeError, "'' has no cells; vanishing has 9 cells, 3 rows of 3, such as…"),

@@ -1,4 +1,4 @@
-"""A wrong argument of a public function is refused in one line that names it and its value."""
+"""A wrong argument of a public function gives a one-line error with its name and value."""
 
 import math
 from pathlib import Path
@@ -49,7 +49,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def new():
-    """Where nothing must be written."""
+    """A path where no call may write a file."""
     path = Path("new")
     yield path
     assert list(Path().glob("*new*")) == []
@@ -98,7 +98,7 @@ OPTIONAL = {"Store.line", "Store.q_table", "Store.graph", "draw", "export", "Mat
 
 
 @pytest.mark.parametrize("name", POSITIONS)
-def test_what_is_no_position_is_refused(store, new, name):
+def test_a_wrong_position_is_refused(store, new, name):
     call, argument = POSITIONS[name]
     refused(lambda value: call(store, value), NO_POSITIONS, argument)
     if name not in OPTIONAL:
@@ -129,7 +129,7 @@ COUNTS = {
 
 
 @pytest.mark.parametrize("name", COUNTS)
-def test_what_is_no_count_is_refused(store, new, name):
+def test_a_wrong_count_is_refused(store, new, name):
     call, argument, least = COUNTS[name]
     refused(lambda value: call(store, value), NO_COUNTS, argument)
     refused(lambda value: call(store, value), range(least), argument)
@@ -145,12 +145,12 @@ def test_what_is_no_count_is_refused(store, new, name):
         (lambda v: estimate(GAME, starts=v), "starts"),
     ],
 )
-def test_what_is_no_list_of_positions_is_refused(new, call, argument):
+def test_a_wrong_list_of_positions_is_refused(new, call, argument):
     refused(call, NO_LISTS, argument)
     refused(call, ([None], [0.5], [b"X"], [["X../.../..."]], np.zeros((1, 1))), argument)
 
 
-def test_a_text_is_no_list_of_texts(store, new):
+def test_a_text_is_not_a_list_of_texts(store, new):
     for value in ("X../.../...", b"X", 5, None, math.nan):
         refused(store.lookup, [value], "positions")
     refused(lambda value: build(GAME, "new", below=[value]), [0, np.int64(0)], "below")
@@ -158,7 +158,7 @@ def test_a_text_is_no_list_of_texts(store, new):
     assert store.lookup([]).state.tolist() == []
 
 
-def test_what_is_no_path_is_refused(store, new):
+def test_a_wrong_path_is_refused(store, new):
     refused(Store.open, NO_PATHS, "address")
     refused(upgrade, NO_PATHS, "address")
     refused(Folder.open, NO_PATHS, "path")
@@ -171,7 +171,7 @@ def test_what_is_no_path_is_refused(store, new):
     refused(prove, NO_PATHS, "target")
 
 
-def test_what_is_no_time_no_share_and_no_seed_is_refused(store, new):
+def test_a_wrong_time_share_or_seed_is_refused(store, new):
     refused(lambda value: store.sql("SELECT 1", seconds=value), NO_SECONDS, "seconds")
     refused(lambda value: search(GAME, timeout=value), NO_SECONDS, "timeout")
     shares = (0, 1, -0.5, 1.5, math.nan, "0.9", True, None)
@@ -184,14 +184,14 @@ def test_what_is_no_time_no_share_and_no_seed_is_refused(store, new):
         refused(call, (2.5, "2", True, math.nan), "seed")
 
 
-def test_what_is_no_game_is_refused(new):
+def test_a_wrong_game_is_refused(new):
     wrong = (None, 5, b"tictactoe")
     refused(find_game, wrong, "name of a game")
     for call in (build, build_folder, build_out_of_core):
         refused(lambda value, call=call: call(value, "new"), wrong, "game is")
 
 
-def test_what_is_asked_of_a_folder_is_checked(folder):
+def test_arguments_of_folders_are_checked(folder):
     refused(lambda value: folder.sql("SELECT 1", rows=value), NO_COUNTS, "rows")
     refused(lambda value: folder.sql("SELECT 1", memory=value), NO_COUNTS, "memory")
     refused(lambda value: folder.sql("SELECT 1", seconds=value), NO_SECONDS, "seconds")
@@ -217,7 +217,7 @@ def test_the_integers_of_numpy_are_integers(store, tmp_path):
 
 def test_every_public_function_with_such_arguments_is_tried():
     tried = Path(__file__).read_text()
-    others = {"Game", "GameGraph", "PlainGame", "Solution", "solve"}  # they take no such argument
+    others = {"Game", "GameGraph", "PlainGame", "Solution", "solve"}  # without such arguments
     functions = {name for name in graphstore.__all__ if not name.endswith("Error")} - others
     assert [name for name in sorted(functions) if f"{name}" not in tried] == []
 

@@ -1,4 +1,4 @@
-"""`check` names the law that a rule set breaks, and the position."""
+"""`check` names the law that a rule set breaks, with the position."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from graphstore.checks.laws import check_rules
 
 
 class Take(PlainGame):
-    """Take one or two from a heap of six; who takes the last wins. It keeps every law."""
+    """Take one or two from a heap of six; taking the last wins. It keeps every law."""
 
     def start(self):
         return (6, 1)
@@ -46,7 +46,7 @@ class UnreadableText(Take):
 
 
 class WrongSymmetry(Take):
-    """As if a heap of five were one of six."""
+    """A wrong rule: a heap of five is treated as one of six."""
 
     def to_move(self, position):
         return None
@@ -88,7 +88,7 @@ BREACHES = [
 ]
 
 
-def test_rules_that_keep_every_law_pass_and_all_positions_were_looked_at() -> None:
+def test_rules_that_keep_every_law_pass_and_all_positions_are_checked() -> None:
     found = check_rules(Take())
     assert found.breaches == ()
     assert found.complete
@@ -113,7 +113,7 @@ def test_a_broken_law_is_named_with_its_position(
     assert "\n" not in str(breach)
 
 
-def test_looking_stops_where_it_is_told_to() -> None:
+def test_the_check_stops_at_its_limit() -> None:
     found = check_rules(find_game("mnk(4,4,4)"), max_positions=2_000)
     assert found.breaches == ()
     assert not found.complete

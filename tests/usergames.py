@@ -12,7 +12,7 @@ from graphstore.rules.plain import PlainGame
 
 
 class Countdown(PlainGame):
-    """An int: take one or two from a heap; who takes the last wins."""
+    """An int: take one or two from a heap; taking the last wins."""
 
     def start(self):
         return 7
@@ -38,7 +38,7 @@ class NumpyCountdown(Countdown):
 
 
 class Nim(PlainGame):
-    """A tuple: heaps in any order, several starts; who cannot move loses."""
+    """A tuple: heaps in any order, several starts; a player who cannot move loses."""
 
     def starts(self):
         return [(1, 2, 3), (2, 2), (3,)]
@@ -78,7 +78,7 @@ class Nested(PlainGame):
 
 
 class Picking(PlainGame):
-    """A frozenset: who picks the last letter wins."""
+    """A frozenset: picking the last letter wins."""
 
     def start(self):
         return frozenset("abcd")
@@ -120,7 +120,7 @@ class Strip(PlainGame):
 
 
 class Walk(NamedTuple):
-    """Where a walker stands, what is left, and who moves."""
+    """The place of a walker, the rest, and the player to move."""
 
     place: int
     left: frozenset = frozenset("ab")
@@ -152,14 +152,14 @@ class Walking(PlainGame):
 
 @dataclass(frozen=True)
 class Stones:
-    """Stones on the table, and who moves."""
+    """Stones on the table, and the player to move."""
 
     table: frozenset = frozenset({"black", "white", "red"})
     player: int = 1
 
 
 class Taking(PlainGame):
-    """A dataclass that has no text of its own."""
+    """A dataclass without its own text."""
 
     def start(self):
         return Stones()
@@ -178,7 +178,7 @@ class Taking(PlainGame):
 
 
 class TakingWithText(Taking):
-    """A dataclass with a text that a person can type."""
+    """A dataclass with a text that is easy to type."""
 
     def text(self, stones):
         return f"{stones.player}/{','.join(sorted(stones.table))}"
@@ -197,7 +197,7 @@ class Light(Enum):
 
 
 class Lights(PlainGame):
-    """An Enum, whose play goes round for ever."""
+    """An Enum with endless play."""
 
     def start(self):
         return Light.GREEN

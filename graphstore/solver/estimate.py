@@ -130,10 +130,10 @@ def sized(number: float) -> str:
     """Return a rounded number of bytes with its unit, as text.
 
     >>> sized(282_644_480), sized(float("inf"))
-    ('280 MB', 'no end of bytes')
+    ('280 MB', 'unlimited bytes')
     """
     if math.isinf(number):
-        return "no end of bytes"
+        return "unlimited bytes"
     for unit in ("bytes", "kB", "MB", "GB", "TB", "PB"):
         if number < 1000:
             return f"{float(f'{number:.2g}'):g} {unit}"

@@ -1,4 +1,4 @@
-"""What people type is read as they mean it, or refused by cause; what is written reads back."""
+"""Typed boards are read or refused with the reason; written boards are read back."""
 
 from itertools import product
 
@@ -112,7 +112,7 @@ PICTURES = {
 
 
 @for_all("how", TYPED)
-def test_a_board_is_read_as_people_type_it(how):
+def test_a_board_is_read_as_users_type_it(how):
     assert TICTACTOE.texts(np.array([TICTACTOE.read(TYPED[how])])) == [BOARD]
 
 
@@ -151,7 +151,7 @@ def test_a_picture_may_lose_the_spaces_at_the_end_of_its_lines(how):
         (" |X  | \n |O| \n | | ", ".X./.O./..."),
     ],
 )
-def test_what_could_be_two_boards_is_read_as_the_plainer_one(text, board):
+def test_an_ambiguous_text_is_read_as_the_plainer_board(text, board):
     cells = None
     try:
         cells = read_cells(text, rows=3, columns=3, marks="XO", game="tictactoe")
@@ -196,12 +196,12 @@ def test_single_rows_single_columns_and_small_boards(rows, columns, text, cells)
     assert read_cells(text, rows=rows, columns=columns, marks="XO", game="it") == cells
 
 
-def test_marks_may_be_others():
+def test_marks_may_be_other_letters():
     assert read_cells("rY/.1", rows=2, columns=2, marks="RY1", game="it") == "RY.1"
 
 
 def refusal(text, game=TICTACTOE):
-    """Return the error with which a text is refused."""
+    """Return the error for a text."""
     with pytest.raises(PositionError) as caught:
         game.read(text)
     return caught.value
@@ -219,7 +219,7 @@ SHAPES = [
 
 @st.composite
 def boards(draw):
-    """Draw a shape, and the cells of a board on which X and O took turns."""
+    """Draw a shape, and the cells of a board with alternating marks."""
     rows, columns = draw(st.sampled_from(SHAPES))
     plies = draw(st.integers(0, rows * columns))
     cells = draw(
@@ -262,7 +262,7 @@ def test_every_spelling_of_any_board_is_read_as_that_board(board):
 
 
 @given(boards())
-def test_what_is_written_is_read_back(board):
+def test_a_written_board_is_read_back(board):
     rows, columns, cells = board
     game = mnk(columns, rows, 99)  # no line is that long, so every board can be reached
     codes = np.array([[".XO".index(cell) for cell in cells]], dtype=np.int8)
@@ -271,7 +271,7 @@ def test_what_is_written_is_read_back(board):
     assert game.texts(np.array([game.read(text)])) == [text]
 
 
-def test_many_boards_are_written_at_once_and_none_is_no_trouble():
+def test_any_number_of_boards_is_written_at_once():
     codes = np.array([[1, 0], [0, 2], [2, 1]], dtype=np.int8)
     assert write_cells(codes, rows=1, columns=2, marks=".XO") == ["X.", ".O", "OX"]
     assert write_cells(codes, rows=2, columns=1, marks=".XO") == ["X/.", "./O", "O/X"]

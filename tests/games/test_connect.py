@@ -1,4 +1,4 @@
-"""Connect Four has the boards, results and values of the oracle, and of rules written plainly."""
+"""Connect Four has the boards, results and values of the oracle and of simple rules."""
 
 import json
 import os
@@ -26,7 +26,7 @@ PARAMETERS = st.sampled_from(
 
 
 class Plain:
-    """The rules once more, for one position: a string of stones for each column, upward."""
+    """The rules again, for one position: a string of stones for each column, upward."""
 
     def __init__(self, w, h, k=4):
         self.w, self.h, self.k = w, h, k
@@ -49,7 +49,7 @@ class Plain:
         return "XO"[sum(map(len, columns)) % 2]
 
     def outcome(self, columns):
-        """Return what the result is for the player to move."""
+        """Return the result for the player to move."""
         if self.won(columns, "XO"["XO".index(self.mover(columns)) - 1]):
             return LOSS
         return DRAW if sum(map(len, columns)) == self.w * self.h else IN_PLAY
@@ -141,7 +141,7 @@ def test_the_mirror_is_the_columns_reversed_and_the_state_the_smaller_of_the_two
     assert game.orbits(positions).tolist() == [len(np.unique(positions))] * 2
 
 
-def test_many_positions_are_treated_as_few():
+def test_many_positions_give_the_same_as_few():
     game = connect(4, 4)
     positions = explore(game).states.id[: BLOCK + 7]
     parts = np.array_split(positions, 3)

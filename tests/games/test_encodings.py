@@ -1,4 +1,4 @@
-"""The two masks and the 32-bit state mean what the programs that wrote them meant."""
+"""The two masks and the 32-bit state agree with the programs that wrote them."""
 
 import csv
 import re
@@ -38,7 +38,7 @@ def all_positions():
 
 
 def state_of(board, *, flags, turn, vacancy=None):
-    """Return the bits of a board such as ``XO./.X./...``, whatever they say."""
+    """Return the bits of a board such as ``XO./.X./...``, also of an invalid one."""
     cells = board.replace("/", "")
     x, o, empty = ("".join("01"[c == mark] for c in cells) for mark in "XO.")
     return int(flags + turn + x + o + (vacancy or empty), base=2)
@@ -189,7 +189,7 @@ def test_any_integer_is_a_state_or_is_refused_in_one_line(number):
 
 
 @given(st.integers(0, 2**18 - 1))
-def test_any_pair_of_masks_that_the_rules_refuse_has_no_state(position):
+def test_masks_that_the_rules_refuse_have_no_state(position):
     known = all_positions()
     if position in known:
         assert unpack32(pack32(position)) == position
@@ -210,7 +210,7 @@ def test_any_pair_of_masks_that_the_rules_refuse_has_no_state(position):
     ],
     ids=str,
 )
-def test_what_is_no_position_has_no_state(position, message):
+def test_an_impossible_position_has_no_state(position, message):
     with pytest.raises(EncodingError, match=f"^{re.escape(message)}"):
         pack32(position)
 
@@ -230,6 +230,6 @@ def test_masks_that_cannot_be_packed_are_refused(x, o, message):
         from_masks(x, o)
 
 
-def test_a_million_states_take_no_loop():
+def test_a_million_states_do_not_take_a_loop():
     states = np.tile(oracle_states(), 1400)  # 1,071,000: minutes if each were a call
     assert np.array_equal(pack32(unpack32(states)), states)

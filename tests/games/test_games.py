@@ -1,4 +1,4 @@
-"""Every built-in game and every move is found by its name, however a person writes it."""
+"""Every built-in game and every move is found by its name, in any spelling."""
 
 import re
 
@@ -179,7 +179,7 @@ def test_any_text_is_a_game_or_is_refused_in_one_line(text):
         assert "\n" not in refused
 
 
-def test_families_are_listed_once_and_say_what_they_are():
+def test_families_are_listed_once_with_a_description():
     names = [family.name for family in FAMILIES]
     assert len(set(names)) == len(names)
     assert len(set(NAMES)) == len(NAMES)
@@ -236,7 +236,7 @@ def test_a_move_that_cannot_be_read_is_explained(name, text, why):
 
 
 class Named(PlainGame):
-    """A game whose moves are called by the numbers that people would give them."""
+    """A game with names of moves that look like numbers."""
 
     def write_move(self, move):
         return str(move + 1)
@@ -253,7 +253,7 @@ class Unnamed(PlainGame):
         return "no number"
 
 
-def test_a_user_s_names_of_moves_go_before_the_numbers():
+def test_a_users_names_of_moves_come_before_the_numbers():
     assert (move_text(Named(), 0), read_move(Named(), "1")) == ("1", 0)
     with pytest.raises(MoveError, match="'foo' is not a move of Named"):
         read_move(Named(), "foo")

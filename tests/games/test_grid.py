@@ -1,4 +1,4 @@
-"""The m,n,k games have the boards, the results and the moves that counting by hand gives them."""
+"""The m,n,k games have the boards, results and moves that independent counts give."""
 
 import csv
 import json
@@ -30,7 +30,7 @@ def ply_counts():
 
 
 class Kind(NamedTuple):
-    """What a board is: invalid for a reason, in play, or over, and who has won."""
+    """The kind of a board: invalid with a reason, in play or over, and the winner."""
 
     kind: str
     winner: str | None = None
@@ -53,7 +53,7 @@ def kind_of(game, text):
 
 @pytest.fixture(scope="module")
 def classified():
-    """All 3**9 boards, each with what it is."""
+    """All 3**9 boards, each with its kind."""
     return {board: kind_of(TICTACTOE, board) for board in BOARDS}
 
 
@@ -89,7 +89,7 @@ def test_boards_are_classified_by_ply_as_the_oracle_counts_them(classified, ply)
     assert kinds["over", None] == expected["draw"]
 
 
-def test_568_boards_with_possible_counts_are_impossible_and_when(classified):
+def test_568_boards_with_possible_counts_are_impossible(classified):
     # by ply 160/120/240/48: recomputed; the diary that counted them all at ply 6 is wrong
     plies = Counter(
         9 - board.count(".")
@@ -222,7 +222,7 @@ def test_the_largest_boards_fit(m, n):
     assert game.shape == (n, m)
 
 
-def test_any_text_is_classified_and_what_is_not_a_position_comes_with_the_reason():
+def test_any_text_is_classified_or_refused_with_the_reason():
     for typed, _, message in REFUSED["tictactoe"]:
         found = kind_of(TICTACTOE, typed)
         assert (found.kind, found.winner) == ("invalid", None)

@@ -1,4 +1,4 @@
-"""Hexapawn has the moves, ends and values that plain rules and the oracle give it."""
+"""Hexapawn has the moves, results and values of simple rules and of the oracle."""
 
 import re
 from itertools import product
@@ -18,7 +18,7 @@ SIZES = [(1, 3), (2, 3), (3, 3), (4, 3), (3, 4), (4, 4), (5, 4), (2, 7), (6, 5),
 
 
 def steps(state):
-    """Return the moves of a board, a list of rows, and a side, each with where it leads."""
+    """Return the moves of a board (a list of rows) and a side, each with the board after it."""
     board, mover = state
     height, width = len(board), len(board[0])
     up, last, far = (-1, "B", height - 1) if mover == "W" else (1, "W", 0)
@@ -89,7 +89,7 @@ def test_moves_and_results_are_those_of_the_plain_rules(size, choices):
         (".../W../... B", LOSS),  # no pawn
     ],
 )
-def test_who_reaches_the_far_side_or_leaves_no_move_wins(board, outcome):
+def test_reaching_the_far_side_or_leaving_no_move_wins(board, outcome):
     masks = GAME.symmetry.read(board, game="")[:2]
     turn = np.array([1 + (board[-1] == "B")])
     position = GAME.symmetry.join(*(np.array([mask]) for mask in masks), turn)

@@ -1,4 +1,4 @@
-"""Three men's morris has the moves, ends and values that plain rules and the oracle give it."""
+"""Three men's morris has the moves, results and values of simple rules and of the oracle."""
 
 from itertools import product
 
@@ -23,7 +23,7 @@ ROW_OF = {"diagonals": "three men's morris, orthogonal+board", "flying": "nine h
 
 
 def neighbours(variant, cell):
-    """Return where a man may go, counted by hand."""
+    """Return the cells where a man may go, listed by hand."""
     rook = {0: "13", 1: "024", 2: "15", 3: "046", 4: "1357", 5: "248", 6: "37", 7: "468", 8: "57"}
     bishop = {0: "4", 1: "35", 2: "4", 3: "17", 4: "0268", 5: "17", 6: "4", 7: "35", 8: "4"}
     drawn = bishop | dict.fromkeys((1, 3, 5, 7), "")
@@ -37,7 +37,7 @@ def neighbours(variant, cell):
 
 
 class Plain:
-    """The rules once more, on strings, for one position at a time."""
+    """The rules again, on strings, for one position at a time."""
 
     def __init__(self, variant, stuck="loss", *lines):
         self.variant, self.stuck = variant, stuck
@@ -45,7 +45,7 @@ class Plain:
         self.lines += [] if lines else ["048", "246"]
 
     def steps(self, state):
-        """Return the moves, each with where it leads; none if the game is over."""
+        """Return the moves, each with the position after it; none if the game is over."""
         cells, mover = state
         last = "O" if mover == "X" else "X"
         if self.won(cells, last):
@@ -71,7 +71,7 @@ class Plain:
         return any(all(cells[int(c)] == mark for c in line) for line in self.lines)
 
     def outcome(self, state):
-        """Return what the result is for the player to move."""
+        """Return the result for the player to move."""
         cells, mover = state
         if self.won(cells, "O" if mover == "X" else "X"):
             return LOSS
@@ -87,7 +87,7 @@ def text(state):
 
 
 def check(game, plain, state):
-    """Compare all that the rules say of one position."""
+    """Compare all that the two rules say about one position."""
     position = np.array([game.read(text(state))])
     assert game.texts(position) == [text(state)]
     assert game.turns(position) == [1 if state[1] == "X" else 2]
@@ -124,14 +124,14 @@ def test_moves_and_results_are_those_of_the_plain_rules(options, choices):
 
 
 @pytest.mark.parametrize("variant", ["orthogonal", "diagonals"])
-def test_with_diagonal_lines_nobody_is_stuck_and_without_them_someone_is(variant):
+def test_a_player_is_stuck_only_without_diagonal_lines(variant):
     for lines, stuck in ((), 0), (("straight",), 8):
         graph = explore(morris(variant, "draw", *lines))
         ties = graph.states.outcome == DRAW
         assert graph.states.orbit[ties].sum() == stuck
 
 
-STUCK_BOARD = "XXO/XO./O.. X"  # O's diagonal is no line
+STUCK_BOARD = "XXO/XO./O.. X"  # O's diagonal is not a line
 
 
 def test_a_player_who_is_stuck_has_lost_or_drawn_or_passes():

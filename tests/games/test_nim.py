@@ -1,4 +1,4 @@
-"""Nim has the moves of plain rules, the oracle's counts, and the values of Bouton's theorem."""
+"""Nim has the moves of simple rules, the oracle's counts and the values of Bouton's theorem."""
 
 from functools import reduce
 from itertools import permutations, product
@@ -97,7 +97,7 @@ def test_moves_and_results_are_those_of_the_plain_rules(heaps, misere, choices):
     assert game.outcomes(position) == [IN_PLAY if any(sizes) else ended]
 
 
-def test_a_move_is_a_heap_and_what_is_taken_in_as_many_digits_as_the_highest_heap_has():
+def test_a_move_is_a_heap_and_a_number_with_the_digits_of_the_highest_heap():
     assert GAME.expand(GAME.read_many(["0,2,1"])).move.tolist() == [21, 22, 31]
     high = nim(3, 4, 15)
     moves = high.expand(high.read_many(["1,0,12"])).move.tolist()

@@ -25,7 +25,7 @@ def record(raw, **changes):
 
 
 def bits(*fields):
-    """Return the bytes of bits that are written out."""
+    """Return the bytes of a text of bits."""
     text = "".join(fields).replace(" ", "") + "00000"
     assert len(text) == 8 * LENGTH
     return int(text, base=2).to_bytes(LENGTH)
@@ -145,7 +145,7 @@ def test_a_record_that_contradicts_itself_is_refused(wrong, message):
 
 
 def flipped(data, *places):
-    """Return the bytes with some bits the other way."""
+    """Return the bytes with some bits flipped."""
     number = int.from_bytes(data)
     for place in places:
         number ^= 1 << 8 * LENGTH - 1 - place
@@ -169,7 +169,7 @@ BAD_BYTES = {
 
 
 @pytest.mark.parametrize("data", BAD_BYTES, ids=lambda data: BAD_BYTES[data][:40])
-def test_bytes_that_are_no_record_are_refused(data):
+def test_bytes_that_are_not_a_record_are_refused(data):
     for read in (Record.unpack, lambda data: position_of(OPEN, data)):
         with pytest.raises(EncodingError) as caught:
             read(data)
@@ -180,7 +180,7 @@ def test_bytes_that_are_no_record_are_refused(data):
         assert BAD_BYTES[data] in str(refused.value)
 
 
-def test_what_only_the_closed_rules_forbid_is_refused_there():
+def test_records_that_only_the_closed_rules_forbid_are_refused_there():
     dead = record(WON, best_move=5, active=9)
     assert position_of(OPEN, record(WON, best_move=None, active=0).pack())
     with pytest.raises(EncodingError, match="the best move is field 0, spot 5, in a dead field"):

@@ -1,4 +1,4 @@
-"""Subtraction games have the oracle's counts, and values that repeat as theory says."""
+"""Subtraction games have the oracle's counts, and values that repeat as in theory."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def test_one_up_to_k_is_lost_once_in_every_k_plus_1_heaps(most, misere):
 
 @given(takes_of)
 def test_values_repeat(takes):
-    # what precedes decides, in windows as long as the largest take: one of 2**9 comes again
+    # Values follow from the window of values before them, as long as the largest take (9).
     game = subtraction(79, 1, *takes)
     value = [value for _, (value, _) in sorted(values(game).items())]
     window = max(takes)

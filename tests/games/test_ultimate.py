@@ -1,4 +1,4 @@
-"""Ultimate tic-tac-toe has the moves, ends, counts and values of plain rules and of the oracle."""
+"""Ultimate tic-tac-toe has the moves, results, counts and values of simple rules and the oracle."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -138,7 +138,7 @@ def test_an_image_of_a_game_leads_to_the_image_of_its_end(drawn):
 
 @settings(max_examples=60)
 @given(games())
-def test_what_is_written_or_drawn_is_read_back(drawn):
+def test_a_written_or_drawn_position_is_read_back(drawn):
     rules, plies = drawn
     game = GAMES[rules]
     position = game.after(move for move, _ in plies)
@@ -214,14 +214,14 @@ def test_two_positions_under_one_id_are_refused():
         met.add(np.array([6, 6]), np.array([[1, 2], [2, 2]], dtype=np.uint16))
 
 
-def test_a_position_that_was_not_met_is_refused():
+def test_a_position_that_was_not_seen_is_refused():
     with pytest.raises(
         PositionError, match=r"has not seen a position with the id 5; read its text"
     ):
         find_game("ultimate(open)").texts(np.array([5]))
 
 
-def test_all_that_was_kept_is_found_again_whatever_the_slots():
+def test_all_kept_rows_are_found_again():
     met, rng = Interned(width=2, game="this"), np.random.default_rng(0)
     crowded = rng.integers(0, 2**63 - 1, 300) & ~np.int64(0xFFF0)
     ids = np.unique(np.concatenate((crowded, rng.integers(0, 2**63 - 1, 30_000))))
@@ -251,7 +251,7 @@ def test_threads_may_share_a_game():
 # Fields
 
 
-def test_a_field_is_known_by_what_can_be_told_apart():
+def test_fields_are_numbered_by_their_codes():
     known = tables()
     assert known.codes[0] == 0
     assert (np.diff(known.codes) > 0).all()
@@ -293,7 +293,7 @@ def test_a_drawing_has_rulers_and_says_whose_turn_it_is():
     ]
 
 
-def test_what_was_in_a_decided_field_is_forgotten():
+def test_the_marks_of_a_decided_field_are_forgotten():
     rest = "O........ O........ . . . . . ."
     here = "XXX...... " + rest
     assert (
@@ -326,7 +326,7 @@ def test_moves_are_written_as_field_and_spot():
 
 
 @for_all("typed", ["", "a", "81", "-1", "9.0", "4.9", "4.0.0", "٤.٤", "4" * 5000])
-def test_what_is_no_move_is_refused(typed):
+def test_a_text_that_is_not_a_move_is_refused(typed):
     with pytest.raises(MoveError, match=r"is not a move of ultimate\(open\); write field and spot"):
         OPEN.read_move(typed)
 

@@ -1,4 +1,4 @@
-"""Vanishing tic-tac-toe has the counts and values of the oracle, and of rules written plainly."""
+"""Vanishing tic-tac-toe has the counts and values of the oracle and of simple rules."""
 
 from itertools import permutations
 
@@ -20,7 +20,7 @@ ALL = reached(GAME)
 
 
 class Plain:
-    """The rules once more: each player's cells, the oldest first, and who moves."""
+    """The rules again: each player's cells, the oldest first, and the player to move."""
 
     def __init__(self):
         self.cells, self.mover = ([], []), 0
@@ -30,7 +30,7 @@ class Plain:
         return any(all(int(c) in self.cells[1 - self.mover] for c in line) for line in LINES)
 
     def moves(self):
-        """Return the free cells; the one of a mark that will vanish is not."""
+        """Return the free cells, without the cell of the mark that will vanish."""
         return [c for c in range(9) if c not in self.cells[0] + self.cells[1]]
 
     def play(self, cell):
@@ -100,7 +100,7 @@ def test_a_position_packs_the_moves_the_newest_lowest():
     assert GAME.read("Ab./dC./.Ef") == 0x125489
 
 
-def test_nobody_is_told_to_move():
+def test_the_player_to_move_is_unknown():
     assert set(GAME.turns(ALL).tolist()) == {0}
 
 

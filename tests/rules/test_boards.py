@@ -1,4 +1,4 @@
-"""A board shows the cells of its text, each legal move on its own, and nothing breaks its SVG."""
+"""A board shows the cells of its text and each legal move on its cell; its SVG is always valid."""
 
 from functools import partial
 from xml.etree import ElementTree as ET
@@ -33,7 +33,7 @@ NO_NUMBERS = {"value": 0, "remoteness": None, "score": 0.0, "win_depth": None, "
 
 
 def parsed(picture):
-    return ET.fromstring(picture)  # noqa: S314  # our own, that it is well formed is the question
+    return ET.fromstring(picture)  # noqa: S314  # our own SVG; the test is that it is well formed
 
 
 def overlays(picture):
@@ -50,7 +50,7 @@ def overlays(picture):
 
 
 def played(game, position):
-    """Return the moves of a packed position, as choices() takes them, of no worth."""
+    """Return the moves of a packed position for choices(), with dummy values."""
     position = np.array([position], dtype=np.int64)
     if game.outcomes(position)[0] != IN_PLAY:
         return []
@@ -89,7 +89,7 @@ def test_a_text_of_rows_is_a_board(text, rows, beside):
 @pytest.mark.parametrize(
     "text", ["", "3,4,5", "XO.", "XO./X", "/", "//", "a\n/bc", "X ./...", "\x07\x07/\x07\x07"]
 )
-def test_a_text_without_rows_is_no_board(text):
+def test_a_text_without_rows_is_not_a_board(text):
     assert board_of(text) is None
 
 
@@ -183,7 +183,7 @@ def test_a_position_without_rows_has_no_image_but_itself():
 
 
 @for_all("state", range(0, 765, 9))
-def test_every_legal_move_is_on_its_cell_with_its_worth(store, tictactoe, state):
+def test_every_legal_move_is_on_its_cell_with_its_value(store, tictactoe, state):
     probe = store.probe(int(tictactoe.states.id[state]))
     shown = choices(store.game, probe.position, probe.moves)
     drawn = overlays(svg.svg(board_of(probe.position), shown=shown))
@@ -201,7 +201,7 @@ def test_a_picture_says_what_it_shows():
     assert parsed(svg.svg(board, title="a fork")).get("aria-label") == "a fork"
 
 
-def test_a_board_as_text_has_the_worth_of_moves_in_place(store):
+def test_a_board_as_text_has_the_values_of_moves_in_place(store):
     probe = store.probe("X../.O./..X")
     shown = choices(store.game, probe.position, probe.moves)
     text = plain(board_of(probe.position), shown=shown)
@@ -240,7 +240,7 @@ def test_no_text_breaks_a_picture(rows, text, moves):
 
 
 @given(ANY_TEXT)
-def test_a_text_is_held_as_it_is_but_for_what_nothing_shows(text):
+def test_a_text_is_kept_except_for_control_characters(text):
     kept = parsed(f"<a>{svg.marked_up(text)}</a>").text or ""
     assert len(kept) == len(text)
     for was, now in zip(text, kept, strict=True):
@@ -264,7 +264,7 @@ def test_a_picture_of_text_has_all_moves_below_it():
     assert "".join(spoken.itertext()) == "".join(lines)
 
 
-def test_rules_that_cannot_read_what_they_write_have_text_alone():
+def test_rules_that_cannot_read_their_own_text_are_shown_as_text():
     game = TableGame({"a": {0: "b"}, "b": -1}, "a")
     assert board_of("nowhere", game) is None
     assert images(game, "a") == {"same": "a"}

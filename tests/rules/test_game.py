@@ -1,4 +1,4 @@
-"""Rules written for one position at a time make a game, whatever Python values they speak of."""
+"""Rules for one position at a time are a game, on any hashable Python values."""
 
 import os
 import re
@@ -72,7 +72,7 @@ def test_most_positions_are_read_from_their_text_by_a_game_that_never_met_them(m
 
 
 @pytest.mark.parametrize("make", [Taking, Lights])
-def test_a_start_is_read_even_where_its_text_is_no_literal(make):
+def test_a_start_is_read_even_if_its_text_is_not_a_literal(make):
     (text,) = make().texts(make().start_states())
     assert make().read(text) == make().start_states()[0]
 
@@ -214,13 +214,13 @@ def test_a_board_is_drawn_a_line_for_each_row():
     assert game.board(game.start_states()[0]) == "XO\n.."
 
 
-def test_a_text_and_a_parse_of_one_s_own_are_used():
+def test_the_rules_own_text_and_parse_are_used():
     game = TakingWithText()
     assert game.texts(game.start_states()) == ["1/black,red,white"]
     assert game.texts(game.read_many(["2/red"])) == ["2/red"]
 
 
-def test_an_int_needs_no_start_to_be_met_but_a_hash_must_have_been():
+def test_an_int_is_always_known_but_a_hash_must_have_been_seen():
     assert Countdown().texts(np.array([123])) == ["123"]
     with pytest.raises(PositionError) as caught:
         Strip().outcomes(np.array([123]))
@@ -239,16 +239,16 @@ def failing(error):
 
 
 def returning(value):
-    """Return a rule that always answers the same."""
+    """Return a rule that always returns `value`."""
     return lambda self, *_: value
 
 
 class Shy:
-    """A value that Python can hash but that has no text."""
+    """A hashable value without a text."""
 
 
 BROKEN = {
-    # what is wrong with the rules: how it is found out, and the message
+    # the fault of the rules: the call that finds it, and the message
     "start is missing": (
         {"start": PlainGame.start},
         "Changed has no start: write start(self), or starts(self) for several",
@@ -405,7 +405,7 @@ BROKEN = {
 
 
 def explored(game):
-    """Ask a game everything about its starts."""
+    """Call every verb of a game on its starts."""
     starts = game.start_states()
     return game.outcomes(starts), game.turns(starts), game.canonical(starts), game.expand(starts)
 
@@ -421,13 +421,13 @@ def test_broken_rules_are_refused_with_the_position_named(what):
     assert len(str(caught.value)) < 300
 
 
-def test_the_error_of_the_rules_is_the_cause_of_ours():
+def test_the_error_of_the_rules_is_the_cause_of_the_rules_error():
     with pytest.raises(RulesError) as caught:
         rules(moves=failing(ZeroDivisionError("division by zero"))).expand(np.array([7]))
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 
-def test_a_collision_says_what_to_do():
+def test_the_error_for_a_collision_says_what_to_do():
     game = rules(starts=returning((("XO.", 1), ("XO.", 2))), text=lambda self, p: p[0])
     with pytest.raises(RulesError) as caught:
         game.start_states()
@@ -454,7 +454,7 @@ def test_the_position_at_fault_is_named_among_many():
         game.expand(np.arange(2, 10))
 
 
-def test_a_long_position_and_a_long_complaint_are_cut():
+def test_a_long_position_and_a_long_message_are_cut():
     game = rules(
         start=returning(tuple(range(10_000))), outcome=failing(ValueError("why " * 10_000))
     )
@@ -483,7 +483,7 @@ def test_a_long_position_and_a_long_complaint_are_cut():
         (TakingWithText, "3/red", "'3'"),
     ],
 )
-def test_a_text_that_is_no_position_is_refused(make, text, reason):
+def test_a_text_that_is_not_a_position_is_refused(make, text, reason):
     with pytest.raises(PositionError) as caught:
         make().read(text)
     message = str(caught.value)
@@ -492,7 +492,7 @@ def test_a_text_that_is_no_position_is_refused(make, text, reason):
     assert len(message) < 300
 
 
-def test_a_position_error_of_one_s_own_is_not_wrapped():
+def test_a_position_error_of_the_rules_is_not_wrapped():
     game = rules(parse=failing(PositionError("heaps are not negative")))
     with pytest.raises(PositionError, match=r"^heaps are not negative$"):
         game.read("-1")

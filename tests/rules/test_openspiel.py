@@ -1,4 +1,4 @@
-"""Games of OpenSpiel solve to what graphstore's own rules say."""
+"""Games of OpenSpiel have the same solutions as graphstore's own rules."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ def test_its_connect_four_on_a_small_board_agrees_with_ours() -> None:
     assert len(start) == 1
 
 
-def test_the_side_to_move_is_told_where_the_text_does_not() -> None:
+def test_the_side_to_move_is_added_where_the_text_does_not_show_it() -> None:
     graph = explore(find_game("openspiel:dots_and_boxes(num_rows=2,num_cols=2)"))
     texts = graph.texts(graph.states.id)
     own = [" passes" not in text for text in texts]

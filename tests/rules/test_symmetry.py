@@ -1,4 +1,4 @@
-"""The symmetries of a board form a group, and its tables do what moving the cells would do."""
+"""The symmetries of a board form a group, and the tables agree with moving each cell."""
 
 from itertools import product
 
@@ -16,7 +16,7 @@ def board(shape):
 
 
 def random_positions(shape, count=400):
-    """Return packed positions, many of them symmetric, for which chance alone is too rare."""
+    """Return random packed positions, many of them symmetric."""
     rng = np.random.default_rng(sum(shape))
     symmetry = board(shape)
     x, o = rng.integers(0, 2**symmetry.cells, size=(2, count))
@@ -65,7 +65,7 @@ def test_neighbours_stay_neighbours(shape):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_images_are_what_moving_cell_by_cell_gives(shape):
+def test_images_agree_with_moving_cell_by_cell(shape):
     symmetry = board(shape)
     masks = random_positions(shape, count=30) >> symmetry.cells
     slow = [[moved(mask, p) for mask in masks.tolist()] for p in symmetry.permutations]
@@ -117,7 +117,7 @@ def test_burnside_counts_the_classes_of_all_boards_of_three_by_three():
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (3, 3), (5, 6)])
-def test_no_position_at_all_is_no_trouble(shape):
+def test_an_empty_array_is_accepted(shape):
     none = np.empty(0, dtype=np.int64)
     symmetry = board(shape)
     assert symmetry.canonical(none).shape == symmetry.orbits(none).shape == (0,)

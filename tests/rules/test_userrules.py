@@ -1,4 +1,4 @@
-"""A stranger's rules build, show, verify and play a line with no change to the package."""
+"""A user's rules build, show, verify and play without a change to the package."""
 
 import asyncio
 import os
@@ -23,7 +23,7 @@ from graphstore import PlainGame
 from neighbour import TAKES
 
 class Take(PlainGame):
-    """Take one or two; who takes the last wins."""
+    """Take one or two; taking the last wins."""
     def __init__(self, heap=7):
         self.heap = heap
     def start(self):
@@ -102,7 +102,9 @@ def test_a_file_that_is_called_like_a_library_does_not_replace_it(rules: Path) -
         ("take.py:", "there is no file"),
     ],
 )
-def test_what_cannot_be_loaded_is_refused_in_one_line(rules: Path, name: str, message: str) -> None:
+def test_rules_that_cannot_be_loaded_are_refused_in_one_line(
+    rules: Path, name: str, message: str
+) -> None:
     (rules / "in").mkdir()
     for broken in ("broken.py", "in/broken.py"):
         (rules / broken).write_text("class X(:\n")
@@ -175,7 +177,7 @@ def test_without_rules_positions_are_found_as_stored_and_a_line_says_so(rules: P
         known.close()
 
 
-def test_other_rules_than_it_was_built_by_are_warned_of(rules: Path) -> None:
+def test_other_rules_than_those_of_the_build_give_a_warning(rules: Path) -> None:
     run("build", "take.py:Take")
     (rules / "take.py").write_text(RULES + "# another line\n")
     with pytest.warns(RulesDifferWarning, match="was built by other rules"):
@@ -186,7 +188,7 @@ def test_other_rules_than_it_was_built_by_are_warned_of(rules: Path) -> None:
     assert len(shown.stderr.splitlines()) == 1
 
 
-def test_rules_that_changed_what_they_say_do_not_verify(rules: Path) -> None:
+def test_a_database_does_not_verify_with_rules_that_changed(rules: Path) -> None:
     run("build", "take.py:Take")
     (rules / "neighbour.py").write_text("TAKES = (1, 3)\n")
     done = run("verify", "take.db", "--rules", "take.py:Take")
@@ -201,7 +203,7 @@ def test_the_variable_for_rules_leaves_built_in_games_alone(rules: Path) -> None
     assert run("verify", "tictactoe.db", GRAPHSTORE_RULES="nowhere.py:Take").returncode == 0
 
 
-def test_the_same_rules_under_another_name_are_not_warned_of(rules: Path) -> None:
+def test_the_same_rules_under_another_name_give_no_warning(rules: Path) -> None:
     game = graphstore.find_game("take.py:Take")
     graphstore.build(type(game)(), "take.db")
     shown = run("show", "take.db", "--rules", "take.py:Take")
@@ -235,7 +237,7 @@ class Base:
 
 
 def folder_of_rules(folder: Path, stem: str, base: str, heap: int) -> str:
-    """Write rules whose every part is in another file, and differs from folder to folder."""
+    """Write rules in several files, each with its own content in each folder."""
     (folder / "inside").mkdir(parents=True)
     (folder / f"{stem}.py").write_text(BESIDE.format(base=base))
     (folder / "helper.py").write_text(f"HEAP = {heap}\n")
@@ -298,7 +300,7 @@ def test_a_file_that_changed_is_loaded_as_it_is_now_and_an_old_game_as_it_was(
     assert (what_is_played(old), old.rules) == (before, digest)
 
 
-def test_a_game_of_a_file_is_pickled_for_a_process_that_knows_nothing_of_it(tmp_path: Path) -> None:
+def test_a_game_of_a_file_is_pickled_for_another_process(tmp_path: Path) -> None:
     names = [
         folder_of_rules(tmp_path / at, "rules", "base", heap) for at, heap in (("a", 3), ("b", 4))
     ]
@@ -316,7 +318,7 @@ def test_a_game_of_a_file_is_pickled_for_a_process_that_knows_nothing_of_it(tmp_
 # The digest of rules.
 
 
-def test_any_module_beside_a_file_that_it_imports_is_warned_of_when_it_changes(
+def test_a_change_of_any_imported_module_in_the_folder_gives_a_warning(
     tmp_path: Path,
 ) -> None:
     name = folder_of_rules(tmp_path, "rules", "base", 3)
@@ -379,7 +381,7 @@ def test_one_game_has_one_digest_however_it_is_imported(tmp_path: Path) -> None:
 
 
 class Busy(graphstore.PlainGame):
-    """Rules that notice when a second thread is in them."""
+    """Rules that detect a second thread."""
 
     inside = most = 0
 
@@ -420,7 +422,7 @@ class Busy(graphstore.PlainGame):
 
 
 class BusyArrays(type(graphstore.find_game("subtraction(40,1,2)"))):
-    """The same for rules in arrays, whose every verb may be a user's."""
+    """The same for rules in arrays, where a user may write every verb."""
 
     inside = most = 0
     _asked = Busy._asked
@@ -439,7 +441,7 @@ class BusyArrays(type(graphstore.find_game("subtraction(40,1,2)"))):
 @pytest.mark.parametrize(
     "game", [Busy(), BusyArrays("mine", start=40, takes=[1, 2], misere=False)], ids=["one", "many"]
 )
-def test_rules_of_users_are_asked_by_one_thread_at_a_time(game, tmp_path: Path) -> None:
+def test_rules_of_users_run_in_one_thread_at_a_time(game, tmp_path: Path) -> None:
     graphstore.build(game, tmp_path / "heap.db")
     pages = [
         "/heap.json?sql=select+board(id),+canonical(position)+from+state+limit+9",

@@ -1,4 +1,4 @@
-"""What lies below some positions is built, estimated, grown and verified like any game."""
+"""The states below some positions are built, estimated, extended and verified like a game."""
 
 import json
 import sqlite3
@@ -92,7 +92,7 @@ def test_positions_that_are_added_make_the_file_that_all_at_once_would(tmp_path,
         assert verify(b).ok
 
 
-def test_what_cannot_be_added_is_refused_and_changes_nothing(copy, tmp_path):
+def test_positions_that_cannot_be_added_are_refused_and_nothing_changes(copy, tmp_path):
     below = tmp_path / "below.db"
     build("tictactoe", below, below=["X../.O./..X"])
     before = copy.read_bytes(), below.read_bytes()
@@ -196,7 +196,7 @@ def test_a_late_position_of_ultimate_is_a_file_like_any(tmp_path, run):
     assert shown.returncode == 0
 
 
-def test_the_record_has_no_room_for_other_games(tictactoe_db, run):
+def test_the_record_is_for_ultimate_only(tictactoe_db, run):
     said = error_line(run("export", tictactoe_db, "--format", "record"))
     assert "ultimate tic-tac-toe only" in said
 

@@ -1,4 +1,4 @@
-"""Exploration finds all states that play can reach, once each, with every move, or says why not."""
+"""Exploration finds each reachable state once, with every move, or fails with the reason."""
 
 from collections import Counter
 from itertools import pairwise
@@ -159,7 +159,7 @@ def test_a_forced_pass_makes_turns_alternate():
     assert graph.states.to_move.tolist() == [1, 2, 1, 2]
 
 
-def test_rules_need_not_tell_who_moves():
+def test_rules_need_not_say_who_is_to_move():
     class TellsNobody(TableGame):
         def to_move(self, position):
             return None
@@ -236,7 +236,7 @@ LINES = ("012", "345", "678", "036", "147", "258", "048", "246")
 
 
 class Tuples(PlainGame):
-    """Tic-tac-toe as a newcomer might write it, on tuples of nine characters."""
+    """Tic-tac-toe in simple Python, on tuples of nine characters."""
 
     def start(self):
         """Return the empty board."""
@@ -251,11 +251,11 @@ class Tuples(PlainGame):
         return (*board[:cell], "-XO"[self.to_move(board)], *board[cell + 1 :])
 
     def to_move(self, board):
-        """Return whose turn the numbers of marks tell."""
+        """Return the player to move, from the numbers of marks."""
         return 1 if board.count("X") == board.count("O") else 2
 
     def outcome(self, board):
-        """Return a loss below a line, a draw on a full board."""
+        """Return a loss after a line, a draw on a full board."""
         if {"XXX", "OOO"} & {"".join(board[int(cell)] for cell in line) for line in LINES}:
             return -1
         return None if "." in board else 0

@@ -1,4 +1,4 @@
-"""A GameGraph is a networkx.DiGraph in all that reads, and refuses all that writes."""
+"""A GameGraph reads like a networkx.DiGraph, and refuses all writes."""
 
 import copy
 import io
@@ -67,7 +67,7 @@ CYCLE = TableGame(
 
 @pytest.fixture(scope="module", params=["mnk(2,2,2)", "tictactoe", "cycle", "cycle, not solved"])
 def pair(request):
-    """Return a GameGraph and the plain DiGraph that it must be like."""
+    """Return a GameGraph and the plain DiGraph that it must equal."""
     game = CYCLE if "cycle" in request.param else find_game(request.param)
     graph = explore(game)
     if "not solved" not in request.param:
@@ -82,7 +82,7 @@ def cycle():
     return graph
 
 
-# What it is.
+# Nodes, edges and their data.
 
 
 def test_a_game_graph_is_a_networkx_digraph(pair):
@@ -190,7 +190,7 @@ def test_a_graph_equals_itself_only(cycle):
     assert graphs_equal(cycle, same)
 
 
-# What it refuses.
+# Refused writes.
 
 MUTATORS = {
     "add_node": lambda graph: graph.add_node(3),
@@ -224,7 +224,7 @@ MUTATORS = {
 
 
 @for_all(("name", "change"), MUTATORS.items())
-def test_what_would_change_a_graph_is_refused_and_changes_nothing(cycle, name, change):
+def test_writes_are_refused_and_change_nothing(cycle, name, change):
     known = plain(cycle)
     with pytest.raises(nx.NetworkXError, match=r"[Ff]rozen"):
         change(cycle)
@@ -251,7 +251,7 @@ def test_copies_of_a_graph_may_be_changed(cycle):
 
 
 def answer(question, graph):
-    """Return what a question gives, or the error that it raises: of a KeyError, the key too."""
+    """Return the result of a question, or its error; for a KeyError, also the key."""
     try:
         return question(graph)
     except KeyError as error:
@@ -303,7 +303,7 @@ def test_any_key_is_answered_as_a_digraph_would(tictactoe, name, question):
         assert (repr(key), found) == (repr(key), expected)
 
 
-def test_a_row_is_found_by_whatever_equals_the_id(tictactoe):
+def test_a_row_is_found_by_any_key_that_equals_the_id(tictactoe):
     assert [tictactoe.row(state) for state in tictactoe] == list(range(765))
     assert tictactoe.row(np.int64(512)) == tictactoe.row(512.0) == tictactoe.row(512)
     for key in (1, -1, 2**63, None, "0", 0.5):
@@ -313,7 +313,7 @@ def test_a_row_is_found_by_whatever_equals_the_id(tictactoe):
         tictactoe.row([0])
 
 
-# What reads runs unchanged.
+# Algorithms that read.
 
 READERS = {
     "is_directed_acyclic_graph": nx.is_directed_acyclic_graph,
@@ -380,14 +380,14 @@ SLOW_READERS = {
 
 
 @for_all(("name", "read"), READERS.items())
-def test_what_networkx_reads_from_a_plain_digraph_it_reads_here(pair, name, read):
+def test_networkx_reads_the_same_as_from_a_plain_digraph(pair, name, read):
     graph, known = pair
     assert answer(read, graph) == answer(read, known)
 
 
 @pytest.mark.parametrize("read", SLOW_READERS.values(), ids=SLOW_READERS)
 @pytest.mark.parametrize("name", ["mnk(2,2,2)", "cycle"])
-def test_what_takes_networkx_longer_is_the_same_on_small_graphs(name, read):
+def test_slow_algorithms_of_networkx_give_the_same_on_small_graphs(name, read):
     if read is nx.pagerank:
         pytest.importorskip("scipy")
     graph = explore(CYCLE if name == "cycle" else find_game(name))
@@ -492,7 +492,7 @@ def test_a_graph_survives_a_round_trip(pair, again):
         assert np.array_equal(one, same, equal_nan=one.dtype.kind == "f")
 
 
-def test_a_copy_can_be_solved_apart():
+def test_a_copy_can_be_solved_on_its_own():
     graph = explore(CYCLE)
     other = copy.deepcopy(graph)
     solve(other)
@@ -502,7 +502,7 @@ def test_a_copy_can_be_solved_apart():
 
 
 def with_tuples(graph):
-    """Return a graph whose moves a format without tuples has turned into lists."""
+    """Return a graph with moves as tuples again, after a format without tuples."""
     for _, _, data in graph.edges(data=True):
         data["moves"] = tuple(data["moves"])
     return graph
@@ -529,7 +529,7 @@ def test_an_edge_list_survives_its_file(pair):
     assert dict(again.adj) == {state: known.adj[state] for state in again}
 
 
-def test_gml_holds_every_value_if_told_to_write_literals(pair):
+def test_gml_holds_every_value_if_literals_are_written(pair):
     graph, known = pair
     file = io.BytesIO()
     nx.write_gml(graph, file, stringizer=nx.readwrite.gml.literal_stringizer)

@@ -1,4 +1,4 @@
-"""Estimates hold where the truth is known, and bad games are refused by them."""
+"""Estimates contain the known sizes, and games that are too large are refused early."""
 
 import math
 
@@ -40,12 +40,12 @@ def test_a_small_game_is_counted_not_estimated() -> None:
     assert (ahead.moves, ahead.plies, about(ahead)) == (2270, 9, "765")
 
 
-def test_growth_without_end_is_called_so() -> None:
+def test_endless_growth_is_reported() -> None:
     waves = [3**ply for ply in range(8)]
     ahead = project(waves, waves, waves)
     assert math.isinf(ahead.states)
     assert "no end in sight" in about(ahead)
-    assert sized(ahead.file_bytes) == "no end of bytes"
+    assert sized(ahead.file_bytes) == "unlimited bytes"
 
 
 def test_a_game_that_goes_far_beyond_the_limit_is_refused_early_with_its_size() -> None:
@@ -53,7 +53,7 @@ def test_a_game_that_goes_far_beyond_the_limit_is_refused_early_with_its_size() 
         explore(find_game("mnk(5,5,5)"))
 
 
-def test_the_limit_stops_what_is_not_foreseen() -> None:
+def test_the_limit_stops_games_that_the_estimate_lets_pass() -> None:
     with pytest.raises(TooLargeError, match="has more than 1,000 states"):
         explore(find_game("mnk(4,3,3)"), max_states=1_000)
     assert LOOK > 1_000

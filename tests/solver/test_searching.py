@@ -1,4 +1,4 @@
-"""A search finds the values that the full solution has, or says that it does not know."""
+"""A search finds the values of the full solution, or says that the value is unknown."""
 
 import json
 import os
@@ -39,7 +39,7 @@ def late(rules, free, seed):
 
 
 class Arrays:
-    """A game's array verbs alone, and a bound on its length, so that a search must use them."""
+    """A game without its search rules, so that a search must use the array verbs."""
 
     max_plies = 100
 
@@ -120,7 +120,7 @@ def test_a_long_game_needs_no_recursion():
     assert search(game, 1).value == 1
 
 
-def test_play_that_comes_back_is_unknown_only_where_too_much_is_below():
+def test_cyclic_play_is_unknown_only_if_there_are_too_many_states():
     game = TableGame({0: {0: 1}, 1: {0: 0}}, 0)
     assert search(game).value == 0
     assert search(game, max_states=1)[3:5] == (None, "endless")
@@ -208,11 +208,11 @@ def test_a_timeout_never_gives_a_wrong_value(limit):
         assert search(GAMES["closed"], position, timeout=limit).value in (None, right)
 
 
-def test_progress_is_told():
-    told = []
-    search(GAMES["closed"], timeout=0.5, progress=lambda *step: told.append(step))
-    assert told
-    assert all(a[1] < b[1] for a, b in pairwise(told))
+def test_progress_is_reported():
+    reports = []
+    search(GAMES["closed"], timeout=0.5, progress=lambda *step: reports.append(step))
+    assert reports
+    assert all(a[1] < b[1] for a, b in pairwise(reports))
 
 
 def test_games_offer_their_rules_for_a_search():
@@ -222,13 +222,13 @@ def test_games_offer_their_rules_for_a_search():
 
 
 @pytest.mark.parametrize("position", [-1, 2**63, 2**62 + 5, "XX./.../...", "", "X" * 1000])
-def test_what_is_no_position_is_refused(position):
+def test_a_text_or_id_that_is_not_a_position_is_refused(position):
     with pytest.raises(PositionError):
         search(find_game("tictactoe"), position)
 
 
 class Broken(PlainGame):
-    """Rules that fail in their second position."""
+    """Rules that fail at their second position."""
 
     max_plies = 3
 
@@ -257,7 +257,7 @@ def test_rules_that_break_a_law_are_named():
 # The command
 
 
-def test_the_command_says_it_in_words_and_as_json(run):
+def test_the_command_prints_words_or_json(run):
     done = run("solve", "tictactoe", "XO./.X./...")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("tictactoe: XO./.X./...\nO to move: X wins (value -1)\nretro")
@@ -267,7 +267,7 @@ def test_the_command_says_it_in_words_and_as_json(run):
     assert "drawn (value 0)" in run("solve", "tictactoe").stdout
 
 
-def test_the_command_says_that_it_does_not_know(run):
+def test_the_command_says_that_the_value_is_unknown(run):
     done = run("solve", "ultimate(closed)", "--timeout", "0.2")
     assert (done.returncode, done.stderr) == (0, "")
     assert "X to move: unknown (the time was up)" in done.stdout

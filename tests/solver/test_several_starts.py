@@ -22,7 +22,7 @@ def near(a, b):
 
 
 def sees(rook, target, between):
-    """Whether a rook attacks a square, the white king in the way or not."""
+    """Return whether a rook attacks a square, with the white king possibly between."""
     for axis in (0, 1):
         if rook[axis] == target[axis] and rook != target:
             low, high = sorted((rook[1 - axis], target[1 - axis]))

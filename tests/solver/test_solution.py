@@ -1,4 +1,4 @@
-"""Every state is worth what a slow search, and what independent programs, say it is."""
+"""Every state has the values of a slow search and of independent programs."""
 
 import csv
 import json
@@ -22,7 +22,7 @@ MNK = [json.loads(line) for line in (DATA / "mnk.jsonl").read_text().splitlines(
 
 
 class Reference:
-    """What the states of a table are worth, by the definitions and by nothing else."""
+    """The solved columns of a table, computed directly from their definitions."""
 
     def __init__(self, table, states):
         self.table = table
@@ -40,42 +40,42 @@ class Reference:
         return list(row.values()) if isinstance(row, dict) else []
 
     def wins(self, state, plies):
-        """Tell whether the player to move can win within so many plies."""
+        """Return whether the player to move can win within so many plies."""
         if not self.children(state):
             return self.table[state] == WIN
         return plies > 0 and any(self.loses(child, plies - 1) for child in self.children(state))
 
     def loses(self, state, plies):
-        """Tell whether the opponent can win within so many plies, whatever is played."""
+        """Return whether the opponent can force a win within so many plies."""
         if not self.children(state):
             return self.table[state] == LOSS
         return plies > 0 and all(self.wins(child, plies - 1) for child in self.children(state))
 
     def value(self, state):
-        """Return +1, 0, -1: who wins at all wins in fewer plies than there are states."""
+        """Return +1, 0, -1; every win takes fewer plies than there are states."""
         plies = len(self.states)
         return WIN if self.wins(state, plies) else LOSS if self.loses(state, plies) else DRAW
 
     def ties(self, state, plies):
-        """Tell whether a way through drawn states ends in a tie within so many plies."""
+        """Return whether a way through drawn states ends in a tie within so many plies."""
         if self.value(state) != DRAW or not self.children(state):
             return self.value(state) == DRAW
         return plies > 0 and any(self.ties(child, plies - 1) for child in self.children(state))
 
     def remoteness(self, state):
-        """Return the fewest plies in which it can be done, or NONE."""
+        """Return the plies to the end under best play, or NONE."""
         done = {WIN: self.wins, LOSS: self.loses, DRAW: self.ties}[self.value(state)]
         return next((plies for plies in range(len(self.states)) if done(state, plies)), NONE)
 
     def score(self, state):
-        """Return +1 or -1 for the player who moved here, or the share of losing replies."""
+        """Return +1 or -1 for the player who just moved, or the share of losing replies."""
         replies = set(self.children(state))
         if self.value(state) != DRAW or not replies:
             return -self.value(state)
         return sum(self.value(reply) == WIN for reply in replies) / len(replies)
 
     def win_depth(self, state):
-        """Count the moves of the player who moved here: the opponent moves first."""
+        """Count the moves of the player who just moved; the opponent moves first."""
         players = ["opponent", "mover"] * len(self.states)
         decided = self.value(state) == LOSS
         return players[: self.remoteness(state)].count("mover") if decided else NONE
@@ -94,25 +94,25 @@ class Reference:
         return -sum(map(self.random_value, children)) / len(children)
 
     def chooser(self, state):
-        """Return what the player to move expects if the opponent plays at random."""
+        """Return the mean for the player to move if the opponent plays at random."""
         children = self.children(state)
         if not children:
             return Fraction(self.table[state])
         return max(-self.drifter(child) for child in children)
 
     def drifter(self, state):
-        """Return what the player to move expects if he plays at random, the opponent his best."""
+        """Return the mean for the player to move if he plays at random, the opponent his best."""
         children = self.children(state)
         if not children:
             return Fraction(self.table[state])
         return sum(-self.chooser(child) for child in children) / len(children)
 
     def best_response(self, state):
-        """Return what the player who moved here expects if the opponent plays at random."""
+        """Return the mean for the player who just moved if the opponent plays at random."""
         return -self.drifter(state)
 
     def cyclic(self):
-        """Tell whether some state leads back to itself."""
+        """Return whether some state leads back to itself."""
         edges = ((state, child) for state in self.states for child in self.children(state))
         return not nx.is_directed_acyclic_graph(nx.DiGraph(edges))
 
@@ -176,7 +176,7 @@ def test_a_game_may_be_longer_than_recursion_is_deep(length, result):
     assert solution.best_response[0] == -solution.value[0]
 
 
-# Small games in which a definition can be seen at a glance.
+# Small games that show one definition each.
 
 
 def test_the_winner_hurries_and_the_loser_delays():
@@ -211,7 +211,7 @@ def test_a_trap_is_measured_in_distinct_replies():
     assert solution.random_value[1] == pytest.approx(-2 / 3)  # but moves are chosen at random
 
 
-def test_no_number_is_none_not_a_sentinel():
+def test_a_missing_number_is_none_not_a_sentinel():
     graph = explore(TableGame({0: {0: 0, 1: 1, 2: 2}, 1: WIN, 2: {0: 0}}, 0))
     assert solve(graph).at(0) == {
         "value": 0,
@@ -275,7 +275,7 @@ def test_the_best_move_is_the_first_by_score_then_win_depth_then_lose_depth(solv
                 assert chosen["remoteness"] == solution.remoteness[row] - 1
 
 
-def test_who_knows_a_random_opponent_expects_no_less_than_from_best_or_random_play(solved):
+def test_the_best_response_is_at_least_as_good_as_best_or_random_play(solved):
     solution = solved.solution
     assert (solution.best_response >= -solution.value).all()
     assert (solution.best_response >= -solution.random_value - 1e-12).all()
@@ -374,7 +374,7 @@ def unpacked(state32):
 
 
 def winner(node):
-    """Return who has won, as the tables call it."""
+    """Return the winner, by the name in the tables."""
     if not node["ended"]:
         return None
     return {DRAW: "draw", LOSS: "first" if node["to_move"] == 2 else "second"}[node["value"]]
@@ -437,7 +437,7 @@ LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4
 
 @cache
 def expected(cells, mark, chooser):
-    """Return what the chooser expects, mark to move, if the other player plays at random.
+    """Return the mean for the chooser, mark to move, if the other player plays at random.
 
     On boards of nine characters, in all orientations, in fractions: no symmetry, no array.
     """

@@ -1,4 +1,4 @@
-"""The helpers on arrays do what the slow and obvious expressions do."""
+"""The array helpers agree with slow, obvious expressions."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def test_there_are_as_many_runs_as_distinct_values(values):
 
 
 @given(st.lists(st.lists(st.integers(), max_size=4), min_size=1, max_size=8), st.data())
-def test_ragged_joins_the_rows_in_the_order_asked_for(table, data):
+def test_ragged_joins_the_rows_in_the_given_order(table, data):
     offset = np.cumsum([0, *map(len, table)])
     flat = [entry for row in table for entry in row]
     rows = data.draw(st.lists(st.integers(0, len(table) - 1), max_size=10))

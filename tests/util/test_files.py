@@ -1,4 +1,4 @@
-"""Drafts, locks and renames: a file appears complete or not at all, and replaces no other."""
+"""Drafts, locks and renames: a file appears complete or not at all, and never replaces another."""
 
 import os
 import re
@@ -44,7 +44,7 @@ def test_of_many_drafts_that_take_one_name_at_once_one_wins_and_is_not_replaced(
 
 @pytest.mark.parametrize("draft_is", ["file", "folder"])
 @pytest.mark.parametrize("other_is", ["file", "folder", "full folder", "link to nowhere"])
-def test_whatever_has_the_name_keeps_it(tmp_path, draft_is, other_is):
+def test_an_existing_file_or_folder_keeps_its_name(tmp_path, draft_is, other_is):
     draft, target = tmp_path / "draft", tmp_path / "target"
     draft.touch() if draft_is == "file" else draft.mkdir()
     if other_is == "file":
@@ -62,7 +62,7 @@ def test_whatever_has_the_name_keeps_it(tmp_path, draft_is, other_is):
     assert names(tmp_path) == ["draft", "target"]
 
 
-def test_what_fails_while_a_new_file_is_written_leaves_nothing(tmp_path):
+def test_an_error_while_a_new_file_is_written_leaves_nothing(tmp_path):
     def write():
         with files.new_file(str(tmp_path / "new")) as file:
             file.write("half")
@@ -86,7 +86,7 @@ def test_a_new_file_does_not_replace_one_that_appears_while_it_is_written(tmp_pa
     assert names(tmp_path) == ["new"]
 
 
-def test_a_locked_draft_is_refused_to_others_and_nothing_of_it_stays(tmp_path):
+def test_a_locked_draft_is_refused_to_others_and_is_removed_at_the_end(tmp_path):
     with files.locked_file(tmp_path / "draft"):
         with (
             pytest.raises(StoreError, match="another build"),
@@ -104,7 +104,7 @@ def test_a_locked_draft_is_refused_to_others_and_nothing_of_it_stays(tmp_path):
     assert names(tmp_path) == []
 
 
-def test_a_draft_that_has_its_name_is_not_removed_nor_is_the_next_one(tmp_path):
+def test_a_renamed_draft_is_not_removed_and_neither_is_the_next_one(tmp_path):
     draft, target = tmp_path / "draft", tmp_path / "target"
     with files.locked_file(draft):
         draft.write_text("one")
@@ -131,7 +131,7 @@ def test_a_draft_that_a_killed_process_left_is_emptied_but_not_through_its_other
     assert names(tmp_path) == ["target"]
 
 
-def test_a_link_is_not_taken_for_a_draft_folder(tmp_path):
+def test_a_link_is_not_a_draft_folder(tmp_path):
     (tmp_path / "documents").mkdir()
     (tmp_path / "documents" / "thesis.txt").touch()
     (tmp_path / "draft").symlink_to("documents")
@@ -140,7 +140,7 @@ def test_a_link_is_not_taken_for_a_draft_folder(tmp_path):
     assert names(tmp_path / "documents") == ["thesis.txt"]
 
 
-def test_many_threads_that_make_and_remove_a_draft_folder_do_not_meet(tmp_path):
+def test_many_threads_can_create_and_remove_one_draft_folder(tmp_path):
     draft, inside, met = tmp_path / "draft", [], []
 
     def work():
@@ -161,7 +161,7 @@ def test_many_threads_that_make_and_remove_a_draft_folder_do_not_meet(tmp_path):
     assert names(tmp_path) == []
 
 
-def test_no_module_imports_what_only_posix_has():
+def test_no_module_imports_posix_only_modules():
     needs = re.compile(r"^\s*(import|from) (fcntl|grp|pwd|pty|termios|tty)\b", re.MULTILINE)
     package = Path(graphstore.__file__).parent
     assert [path for path in package.rglob("*.py") if needs.search(path.read_text("utf-8"))] == []
