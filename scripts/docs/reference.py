@@ -176,10 +176,10 @@ def _records(context: click.Context) -> Iterator[tuple[str, str]]:
 
 
 def _marked(text: str) -> str:
-    """Return a help text in one line of Markdown, with its options as code."""
-    parts = " ".join(text.replace("<", "\\<").split()).split("`")
-    parts[::2] = [re.sub(r"(?<![\w-])--[a-z-]*[a-z]", r"`\g<0>`", part) for part in parts[::2]]
-    return "`".join(parts)
+    """Return a help text in one line of Markdown: options as code, ranges in words."""
+    text = re.sub(r"x>=(\d+)", r"at least \1", " ".join(text.split()))
+    text = re.sub(r"(\d+)<(=?)x<(=?)(\d+)", r"\1 to \4", text)
+    return _text(text, code=r"(?<![\w-])--[a-z-]*[a-z]")
 
 
 # Python
@@ -211,8 +211,8 @@ def python_page() -> str:
         _list(_result(of) for of in _results([*functions, *classes])),
         "## Errors",
         f"They are in `graphstore.errors`, and {_names(own_errors)} also in `graphstore`. All "
-        "extend `GraphstoreError`, directly or through the class in brackets; a builtin there is extended "
-        "too.",
+        "extend `GraphstoreError`, directly or through the class in brackets; a builtin there is "
+        "extended too.",
     ]
     entries = []
     for name, error in vars(errors).items():
@@ -245,8 +245,9 @@ def _doc(node: Any) -> str:
     if not text:
         raise UndescribedError(f"Python name {node.name}, line {node.lineno} of its file")
     text = re.sub(r"^ *>>>.*\n(?:.+\n?)*", "", text + "\n", flags=re.M).strip()
-    text = text.replace("``", "`").replace("<", "\\<")
-    return re.sub(r"`(?:[a-z_]+\.)+(?=[A-Z])", "`", text)  # a class without its module
+    text = text.replace("``", "`")
+    text = re.sub(r"`(?:[a-z_]+\.)+(?=[A-Z])", "`", text)  # a class without its module
+    return _text(text)
 
 
 def _summary(node: Any) -> str:
@@ -366,6 +367,15 @@ def _result(of: type) -> str:
 
 
 # Markdown
+
+
+def _text(text: str, code: str = "(?!)") -> str:
+    """Escape what would be an HTML tag; mark what matches a pattern as code."""
+    parts = text.split("`")
+    for at in range(0, len(parts), 2):
+        parts[at] = re.sub(r"<(?=[a-zA-Z/!])", r"\\<", parts[at])
+        parts[at] = re.sub(code, r"`\g<0>`", parts[at])
+    return "`".join(parts)
 
 
 def _code(text: str) -> str:
