@@ -47,6 +47,7 @@ def columns_page() -> str:
     lines = [
         "# Tables, views and columns",
         NOTE,
+        "This page answers: what does each column hold, and for which player?",
         "A game is one SQLite file, or one schema of a PostgreSQL database. Both have these tables "
         "and views. Types are those of SQLite; [the types elsewhere](#types-in-postgresql-and-"
         "parquet) come last.",
@@ -139,8 +140,10 @@ def commands_page() -> str:
     lines = [
         "# Commands",
         NOTE,
+        "This page answers: which commands are there, and what are their arguments and options?",
         "Rows go to standard output, messages and progress to standard error. The exit code is 0 "
-        "after success, 1 after an error, 2 after wrong usage, 130 after Ctrl-C.",
+        "after success, 1 after an error, 2 after wrong usage, 130 after Ctrl-C. "
+        "`graphstore COMMAND -h` prints the help of a command, `graphstore --version` the version.",
         "## Common options",
         _list(
             f"`{option}`: {_marked(text)}" for option, text in records if (option, text) in common
@@ -194,6 +197,7 @@ def python_page() -> str:
     lines = [
         "# Python",
         NOTE,
+        "This page answers: what can I call, what does it return, and what does it raise?",
         "`import graphstore` gives the functions and classes below. `Ints`, `Rows` and `Codes` are "
         "arrays of int64, int32 and int8. `progress` is called with the phase and how far it is. "
         "`help(graphstore.draw)` prints the whole docstring, with an example and what is raised.",
@@ -381,7 +385,7 @@ def _text(text: str, code: str = "(?!)") -> str:
 def _code(text: str) -> str:
     """Return a signature as a block, broken between arguments."""
     whole = re.sub(r"(?<=[:=|>]) | (?=[=|-])", "\0", text)
-    lines = textwrap.wrap(whole, 96, subsequent_indent="    ", break_on_hyphens=False)
+    lines = textwrap.wrap(whole, 88, subsequent_indent="    ", break_on_hyphens=False)
     return "```python\n" + "\n".join(lines).replace("\0", " ") + "\n```"
 
 
