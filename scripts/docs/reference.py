@@ -179,9 +179,15 @@ def _records(context: click.Context) -> Iterator[tuple[str, str]]:
 
 
 def _marked(text: str) -> str:
-    """Return a help text in one line of Markdown: options as code, ranges in words."""
+    """Return a paragraph of a help in Markdown: options as code, ranges in words.
+
+    The lines of a paragraph that begins with a backspace are to stay as they are.
+    """
+    if text.startswith("\b\n"):
+        return f"```text\n{text[2:]}\n```"
     text = re.sub(r"x>=(\d+)", r"at least \1", " ".join(text.split()))
-    text = re.sub(r"(\d+)<(=?)x<(=?)(\d+)", r"\1 to \4", text)
+    text = re.sub(r"(\d+)<=x<=(\d+)", r"\1 to \2", text)
+    text = re.sub(r"(\d+)<x<(\d+)", r"between \1 and \2", text)
     return _text(text, code=r"(?<![\w-])--[a-z-]*[a-z]")
 
 
