@@ -185,7 +185,8 @@ def _marked(text: str) -> str:
     """
     if text.startswith("\b\n"):
         return f"```text\n{text[2:]}\n```"
-    text = re.sub(r"x>=(\d+)", r"at least \1", " ".join(text.split()))
+    text = re.sub(r"default: \((.*?)\)(?=[;\]])", r"default: \1", " ".join(text.split()))
+    text = re.sub(r"x>=(\d+)", r"at least \1", text)
     text = re.sub(r"(\d+)<=x<=(\d+)", r"\1 to \2", text)
     text = re.sub(r"(\d+)<x<(\d+)", r"between \1 and \2", text)
     return _text(text, code=r"(?<![\w-])--[a-z-]*[a-z]")
