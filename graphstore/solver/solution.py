@@ -1,6 +1,6 @@
 """From the graph to the values: backward induction, or retrograde analysis where play can cycle.
 
-docs/architecture.md describes both. The winner hurries, and the loser delays. The steps are
+docs/explanation/how-it-works.md describes both. The winner hurries, and the loser delays. The steps are
 functions of arrays that know no graph, so that a game in parts takes the same.
 """
 

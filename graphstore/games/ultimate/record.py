@@ -1,6 +1,6 @@
 """The record of a position of ultimate tic-tac-toe: 195 bits, written in 25 bytes.
 
-docs/games.md has the bits. A position of this package does not know whose the marks in a decided
+docs/reference/games.md has the bits. A position of this package does not know whose the marks in a decided
 field are; its record has marks there that could have been.
 """
 

@@ -1,6 +1,6 @@
 """Ultimate tic-tac-toe as users type it: nine fields, the active field and the side to move.
 
-docs/games.md has the forms that are read.
+docs/reference/games.md has the forms that are read.
 """
 
 import re
