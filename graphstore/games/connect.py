@@ -1,8 +1,8 @@
 """Connect Four and its kin: stones fall to the lowest free cell of a column, k in a row wins.
 
-docs/reference/games.md has the packing. A stone falls by one addition: the marker above the top stone itself
-for O, twice that for X. A mask of stones has the same fields as a position, and as no stone is on
-a field's top bit, no line that shifts find runs over an edge of the board.
+docs/reference/games.md has the packing. A stone falls by one addition: the marker above the top
+stone itself for O, twice that for X. A mask of stones has the same fields as a position, and as
+no stone is on a field's top bit, no line that shifts find runs over an edge of the board.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,7 +1,7 @@
 """From the graph to the values: backward induction, or retrograde analysis where play can cycle.
 
-docs/explanation/how-it-works.md describes both. The winner hurries, and the loser delays. The steps are
-functions of arrays that know no graph, so that a game in parts takes the same.
+docs/explanation/how-it-works.md describes both. The winner hurries, and the loser delays.
+The steps are functions of arrays that know no graph, so that a game in parts takes the same.
 """
 
 from collections.abc import Iterator

@@ -84,7 +84,10 @@ CLUSTERS = (
     Cluster("16 i3en.24xlarge", 16, 48, 768 * 2**30, 960e12, 16 * 12.5e9),
     Cluster("512 nodes of LUMI-C", 512, 128, 256 * 2**30, 8.5e15, 2_160e9),
 )
-"""Sources in docs/explanation/costs.md. Of the 16, the network of 100 Gbit/s each bounds the speed."""
+"""Sources in docs/explanation/costs.md.
+
+Of the 16, the network of 100 Gbit/s each bounds the speed.
+"""
 
 
 class Section(NamedTuple):
@@ -336,7 +339,7 @@ def _pairs(runs: list[Figures]) -> Iterator[tuple[Figures, Figures]]:
 
 
 def _compared(one: Figures, memory: Figures) -> list[tuple[float, float]]:
-    """Return the seconds (in parts, in memory) of what is compared: see docs/explanation/costs.md."""
+    """Return the seconds (in parts, in memory) of what docs/explanation/costs.md compares."""
     ours, theirs = one["explore"] + one["solve"], memory["explore"] + memory["solve"]
     folder = ours + one["digests"]
     return [

@@ -551,7 +551,7 @@ IN_OTHER_WORDS = {
     34: [("GROUP BY ply", "GROUP BY ply, to_move ORDER BY ply")],
     37: [("NULL", "NULL::BIGINT")],
 }
-"""What docs/guides/beyond-memory.md says of the questions of the cookbook that are not DuckDB's SQL."""
+"""The questions of docs/guides/sql.md that need other words in DuckDB, by number."""
 OF_AGENTS = (28, 29, 30, 31)
 
 

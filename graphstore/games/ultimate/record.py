@@ -1,7 +1,7 @@
 """The record of a position of ultimate tic-tac-toe: 195 bits, written in 25 bytes.
 
-docs/reference/games.md has the bits. A position of this package does not know whose the marks in a decided
-field are; its record has marks there that could have been.
+docs/reference/games.md has the bits. A position of this package does not know whose the marks
+in a decided field are; its record has marks there that could have been.
 """
 
 from collections.abc import Iterator
