@@ -118,7 +118,7 @@ def _(board):
         Fraction(191, 192),
         Fraction(379, 384),
         Fraction(95, 96),
-    ]  # docs/q-tables.md
+    ]  # docs/explanation/q-tables.md
     return [
         (cell, moves, -board.value(child), -board.random(child), board.response(child))
         for (cell, child), moves in zip(children.items(), (4, 4, 1), strict=True)

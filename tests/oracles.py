@@ -76,8 +76,8 @@ def played(start, steps, choices):
 
 
 def documented(family):
-    """Return {game: [states, positions, moves, how it starts]} from the tables of docs/games.md."""
-    lines = (DATA.parents[1] / "docs" / "games.md").read_text().splitlines()
+    """Return {game: [states, positions, moves, how it starts]} from docs/reference/games.md."""
+    lines = (DATA.parents[1] / "docs" / "reference" / "games.md").read_text().splitlines()
     cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line[:2] == "| "]
     return {row[0].strip("`"): row[1:] for row in cells if row[0].startswith(f"`{family}(")}
 

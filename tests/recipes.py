@@ -1,10 +1,10 @@
-"""The questions of docs/cookbook.md: by number the file that is asked, the SQL, what is printed."""
+"""The questions of docs/guides/sql.md: by number the queried file, the SQL, what is printed."""
 
 import re
 
 from conftest import ROOT
 
-TEXT = (ROOT / "docs" / "cookbook.md").read_text()
+TEXT = (ROOT / "docs" / "guides" / "sql.md").read_text()
 RECIPE = re.compile(r"^### (\d+)\. .*?```sql\n(.*?)```\n\n```text\n(.*?)```", re.S | re.M)
 RECIPES = {
     int(number): (file, sql, printed)

@@ -1,8 +1,8 @@
 """Connect Four and variants: stones fall to the lowest free cell of a column, k in a row wins.
 
-docs/games.md has the packing. A move is one addition: O adds the marker above the top stone of the
-column, X adds twice that. A mask of stones has the same fields as a position. The top bit of each
-field is never a stone, so lines found by shifts do not cross an edge of the board.
+docs/reference/games.md has the packing. A move is one addition: O adds the marker above the top
+stone of the column, X adds twice that. A mask of stones has the same fields as a position. The top
+bit of each field is never a stone, so lines found by shifts do not cross an edge of the board.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,7 +1,7 @@
 """The values of a graph: by backward induction, or by retrograde analysis if play can cycle.
 
-docs/architecture.md describes both. The winner takes the shortest way, the loser the longest. The
-steps are functions of arrays, not of graphs, so that builds out of core share them.
+docs/explanation/how-it-works.md describes both. The winner takes the shortest way, the loser the
+longest. The steps are functions of arrays, not of graphs, so that builds out of core share them.
 """
 
 from collections.abc import Iterator

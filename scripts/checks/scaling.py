@@ -58,7 +58,7 @@ class Target(NamedTuple):
     positions: int  # published: all that play can reach, mirror images counted apart
     waves: int  # its plies, and one more
     widest: float  # the share of all states that the widest wave has
-    moves: float  # of a state, on average; an assumption, see docs/scale.md
+    moves: float  # of a state, on average; an assumption, see docs/explanation/costs.md
 
 
 TARGETS = (
@@ -84,7 +84,10 @@ CLUSTERS = (
     Cluster("16 i3en.24xlarge", 16, 48, 768 * 2**30, 960e12, 16 * 12.5e9),
     Cluster("512 nodes of LUMI-C", 512, 128, 256 * 2**30, 8.5e15, 2_160e9),
 )
-"""Sources in docs/scale.md. Of the 16, the network of 100 Gbit/s each bounds the speed."""
+"""Sources in docs/explanation/costs.md.
+
+Of the 16, the network of 100 Gbit/s each bounds the speed.
+"""
 
 
 class Section(NamedTuple):
@@ -138,7 +141,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"turns  [default: {ROUNDS}]")
     parser.add_argument("--again", metavar="FILE", help="measure nothing: what --json has printed")
     parser.add_argument("--json", action="store_true", help="print JSON, for --again")
-    parser.add_argument("--markdown", action="store_true", help="print the tables of docs/scale.md")
+    parser.add_argument("--markdown", action="store_true", help="print the tables of costs.md")
     parser.add_argument("--into", metavar="FILE", help="put the tables into a document like that")
     arguments = parser.parse_args()
     if min(arguments.rounds, arguments.parts) < 1:
@@ -336,7 +339,7 @@ def _pairs(runs: list[Figures]) -> Iterator[tuple[Figures, Figures]]:
 
 
 def _compared(one: Figures, memory: Figures) -> list[tuple[float, float]]:
-    """Return the seconds (in parts, in memory) of what is compared: see docs/scale.md."""
+    """Return the seconds (in parts, in memory) of what docs/explanation/costs.md compares."""
     ours, theirs = one["explore"] + one["solve"], memory["explore"] + memory["solve"]
     folder = ours + one["digests"]
     return [

@@ -16,13 +16,12 @@ from pathlib import Path
 
 import click
 import pytest
-from conftest import GRAPHSTORE, ROOT, error_line, graphstore
+from conftest import GRAPHSTORE, error_line, graphstore
 
 from graphstore import Store, build
 from graphstore.cli.main import cli
 from graphstore.store import schema
 
-README = (ROOT / "README.md").read_text()
 SCRIPT = str(Path(sys.executable).with_name("graphstore"))
 ESCAPE = "\x1b"
 STATE_COLUMNS = [column.name for column in schema.state.c]
@@ -85,13 +84,6 @@ def test_every_command_explains_itself(run, name):
             assert parameter.make_metavar(click.Context(cli.commands[name])) in text
     summary = text.split("\n\n")[1]
     assert summary.strip().split("\n")[0].rstrip().endswith((".", ":")) or "\n" in summary
-
-
-@pytest.mark.parametrize("name", cli.commands)
-def test_every_command_is_in_the_readme(name):
-    if not README:
-        pytest.skip("there is no README yet")
-    assert f"graphstore {name}" in README
 
 
 def test_the_examples_in_the_help_are_lines_of_their_own_and_work(run, inside):

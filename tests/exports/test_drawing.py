@@ -476,9 +476,9 @@ def test_drawing_a_position_imports_no_drawing_program(tictactoe_db):
 
 def test_the_pictures_of_the_documents_are_what_their_commands_draw(run, tictactoe_db, tmp_path):
     """In words and numbers: where Graphviz puts them differs between its versions."""
-    document = (ROOT / "docs" / "drawing.md").read_text()
+    document = (ROOT / "docs" / "guides" / "pictures-and-exports.md").read_text()
     shown = re.findall(r"graphstore draw tictactoe.db (.*) --output (.*\.svg)", document)
-    images = re.findall(r"\(images/(.*)\)", document)
+    images = re.findall(r"\(../images/(.*)\)", document)
     assert sorted(images) == sorted(name for _, name in shown)
     for words, name in shown:
         assert run("draw", tictactoe_db, *words.split(), "--output", tmp_path / name).stderr == ""

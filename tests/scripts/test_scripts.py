@@ -443,7 +443,7 @@ def test_disagreements_are_those_of_games_played_out(told, tictactoe_db, tictact
     assert answer["in_play"] == 627
     wrong = told("analysis/disagreement.py", tictactoe_db, "--wrong", "--limit", 1000)
     assert wrong["positions"] == [row for row in found if row["costs"]]
-    # The table in docs/q-tables.md: optimal and random have no best move in common.
+    # The table in docs/explanation/q-tables.md: optimal and random have no best move in common.
     assert answer["misled"] == len(wrong["positions"]) == 10
 
 
@@ -651,12 +651,12 @@ def test_the_tables_of_a_run_are_printed_again_as_text_and_into_a_document(
 
 
 def test_the_tables_of_the_document_are_those_of_the_run_beside_it(run):
-    docs = SCRIPTS.parent / "docs"
+    docs = SCRIPTS.parent / "docs" / "explanation"
     tables = run("checks/scaling.py", "--again", docs / "scale.json", "--markdown").stdout.split(
         "\n\n"
     )
     assert len(tables) >= 16
-    assert [table for table in tables if table.strip() not in (docs / "scale.md").read_text()] == []
+    assert [table for table in tables if table.strip() not in (docs / "costs.md").read_text()] == []
 
 
 def test_a_run_that_cannot_be_read_again_is_refused_in_one_line(run, line, tmp_path):

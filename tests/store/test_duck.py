@@ -551,7 +551,7 @@ IN_OTHER_WORDS = {
     34: [("GROUP BY ply", "GROUP BY ply, to_move ORDER BY ply")],
     37: [("NULL", "NULL::BIGINT")],
 }
-"""What docs/folder.md says of the questions of the cookbook that are not DuckDB's SQL."""
+"""The questions of docs/guides/sql.md that need other words in DuckDB, by number."""
 OF_AGENTS = (28, 29, 30, 31)
 
 
@@ -586,14 +586,16 @@ def test_a_question_in_the_words_of_sqlite_alone_is_refused(games, number):
 
 
 def test_the_document_names_the_questions_that_need_other_words():
-    text = (ROOT / "docs" / "folder.md").read_text()
+    text = (ROOT / "docs" / "guides" / "beyond-memory.md").read_text()
     named = re.search(r"<!-- other words: ([\d, ]+) -->", text)[1]
     assert [int(number) for number in named.split(",")] == [*IN_OTHER_WORDS]
 
 
 @pytest.mark.parametrize(
     "code",
-    re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "folder.md").read_text(), re.S),
+    re.findall(
+        r"```python\n(.*?)```", (ROOT / "docs" / "guides" / "beyond-memory.md").read_text(), re.S
+    ),
 )
 def test_other_libraries_read_the_files_as_shown(code, folder, tmp_path, monkeypatch):
     shutil.copytree(folder.path, tmp_path / "tictactoe.parts")

@@ -1,7 +1,7 @@
 """The record of a position of ultimate tic-tac-toe: 195 bits in 25 bytes.
 
-docs/games.md describes the bits. A position of this package does not keep the marks of a decided
-field; its record has possible marks there.
+docs/reference/games.md describes the bits. A position of this package does not keep the marks of a
+decided field; its record has possible marks there.
 """
 
 from collections.abc import Iterator

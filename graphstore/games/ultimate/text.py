@@ -1,6 +1,6 @@
 """Reading and writing of ultimate tic-tac-toe as text: nine fields, active field, side to move.
 
-docs/games.md lists the forms that are read.
+docs/reference/games.md lists the forms that are read.
 """
 
 import re
