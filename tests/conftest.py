@@ -36,6 +36,26 @@ settings.register_profile("gate", deadline=None, derandomize=True)
 settings.load_profile(os.environ.get("GRAPHSTORE_EXAMPLES", "unhurried"))
 
 
+def pytest_addoption(parser):
+    """Add --slow, which runs the slow tests too."""
+    parser.addoption("--slow", action="store_true", help="run the tests marked slow, too")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out the slow tests unless --slow or the name of a test is given."""
+    if config.getoption("--slow") or any("::" in word for word in config.args):
+        return
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    config.hook.pytest_deselected(items=slow)
+    items[:] = [item for item in items if not item.get_closest_marker("slow")]
+
+
+def pytest_xdist_auto_num_workers(config):
+    """Return 0, for no other processes, where only some files or tests are run."""
+    named = config.args_source is pytest.Config.ArgsSource.ARGS
+    return 0 if named or config.option.usepdb else None
+
+
 def check_all(cases, law):
     """Run a law on every case, a tuple of its arguments or the only one; report all that fail."""
     cases, failed = list(cases), []
