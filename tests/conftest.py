@@ -1,5 +1,6 @@
 """What several test modules share: games made from tables, and random ones; a built database."""
 
+import atexit
 import csv
 import inspect
 import io
@@ -12,13 +13,14 @@ import tempfile
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import wraps
+from functools import cache, wraps
 from pathlib import Path
 
 import postgresql
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
+from warm import Warm
 
 from graphstore import GameGraph, PlainGame, Store, build, explore, find_game, solve
 from graphstore.cli.main import main
@@ -256,6 +258,12 @@ def oracle() -> list[dict[str, str]]:
         return list(csv.DictReader(lines))
 
 
+@pytest.fixture(scope="session", name="warm")
+def warm_fixture() -> Warm:
+    """The process that forks commands."""
+    return warm()
+
+
 @pytest.fixture
 def run(monkeypatch, capsys):
     """Return a function that runs `main` here, which is quicker than a new process."""
@@ -309,17 +317,17 @@ def small_disk(tmp_path, size):
         subprocess.run(["umount", folder], check=True)
 
 
+@cache
+def warm() -> Warm:
+    """Return the process that forks commands; it ends with this one."""
+    process = Warm()
+    atexit.register(process.close)
+    return process
+
+
 def graphstore(*words, stdin="", cwd=None, **environment):
     """Run the command line in a process of its own; return what it did."""
-    return subprocess.run(
-        [*GRAPHSTORE, *map(str, words)],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env=os.environ | environment,
-        timeout=60,
-    )
+    return warm().run(*words, stdin=stdin, cwd=cwd, environment=environment)
 
 
 def error_line(done, exit_code=1):

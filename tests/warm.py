@@ -32,7 +32,16 @@ class Warm:
         theirs.close()
 
     def start(
-        self, *words, limits=None, user=None, before="", hold=False, stdout=None, cwd="."
+        self,
+        *words,
+        limits=None,
+        user=None,
+        before="",
+        hold=False,
+        stdin="",
+        stdout=None,
+        cwd=None,
+        environment=None,
     ) -> "Running":
         """Start a command.
 
@@ -42,22 +51,28 @@ class Warm:
             user: whose rights it has.
             before: Python to run first.
             hold: whether it waits at every event for `Running.go` or `Running.release`.
+            stdin: its input.
             stdout: a file descriptor.
             cwd: its folder.
+            environment: variables to add.
         """
         request = {
             "words": [*map(str, words)],
             "limits": limits or {},
             "user": user,
             "before": before,
-            "cwd": str(cwd),
+            "cwd": str(cwd or os.getcwd()),
+            "environment": environment or {},
         }
         (out, printed), (err, said), (events, tell), (wait, go) = (os.pipe() for _ in range(4))
         for each in (out, err):  # is read at the end, so all of it must fit in
             fcntl.fcntl(each, fcntl.F_SETPIPE_SZ, 2**20)
-        given = [printed if stdout is None else stdout, said, tell, wait]
-        socket.send_fds(self._socket, [json.dumps(request).encode()], given)
-        pid = self._answer()
+        with tempfile.TemporaryFile() as typed:
+            typed.write(stdin.encode())
+            typed.seek(0)
+            given = [printed if stdout is None else stdout, said, tell, wait, typed.fileno()]
+            socket.send_fds(self._socket, [json.dumps(request).encode()], given)
+            pid = self._answer()
         for each in (printed, said, tell, wait):
             os.close(each)
         running = Running(self, words, pid, out, err, events, go)
@@ -126,7 +141,7 @@ class Running:
 def serve(channel):
     """Fork a process for each request; return in it what it must do."""
     while True:
-        message, given, *_ = socket.recv_fds(channel, 100_000, 4)
+        message, given, *_ = socket.recv_fds(channel, 100_000, 5)
         if not message:
             os._exit(0)
         request = json.loads(message)
@@ -144,17 +159,17 @@ def serve(channel):
 
 def become(request, given):
     """Take the place that a request describes."""
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(given[0], 1)
-    os.dup2(given[1], 2)
-    os.close(given[0])
-    os.close(given[1])
+    out, err, tell, wait, typed = given
+    for descriptor, number in ((typed, 0), (out, 1), (err, 2)):
+        os.dup2(descriptor, number)
+        os.close(descriptor)
     # As the interpreter opens them: output to a file is written when a block is full.
     sys.stdin, sys.stdout = open(0), open(1, "w")  # noqa: SIM115  # for good
     sys.stderr = open(2, "w", buffering=1, errors="backslashreplace")  # noqa: SIM115
     sys.argv = ["graphstore", *request["words"]]
     os.chdir(request["cwd"])
-    tell_events(*given[2:])
+    os.environ.update(request["environment"])
+    tell_events(tell, wait)
     for name, limit in request["limits"].items():
         if name == "AS":
             limit += int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()

@@ -21,7 +21,7 @@ from itertools import pairwise
 import pytest
 from conftest import DATA, GRAPHSTORE, error_line, small_disk
 from stored import all_rows, content, games_of, names
-from warm import NOBODY, Warm
+from warm import NOBODY
 
 from graphstore import Store, build, train, upgrade
 from graphstore.checks import verify
@@ -30,13 +30,6 @@ from graphstore.errors import GraphstoreError
 KILLS = 30
 SAVED_OFTEN = "from graphstore.play import training; training.SAVE_EVERY = 0.0; training.BATCH = 50"
 AGENTS = "from graphstore.play import agents; agents.WAIT = 0.2"
-
-
-@pytest.fixture(scope="module")
-def warm():
-    """A process that forks others."""
-    with closing(Warm()) as process:
-        yield process
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,6 @@ from conftest import DATABASES, error_line, table_games
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from stored import scatter
-from warm import Warm
 
 from graphstore import Store, build, explore, find_game, load, solve, train
 from graphstore.building.from_folder import FolderRows
@@ -57,13 +56,6 @@ def folder(tmp_path_factory):
 def spoilt_folder(folder, tmp_path):
     """Tic-tac-toe in parts, which a test may spoil."""
     return shutil.copytree(folder, tmp_path / "parts")
-
-
-@pytest.fixture(scope="module")
-def warm():
-    """A process that forks others."""
-    with closing(Warm()) as process:
-        yield process
 
 
 @pytest.fixture
