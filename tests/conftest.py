@@ -31,6 +31,7 @@ DATA = TESTS / "data"
 SCRIPTS = ROOT / "scripts"
 DATABASES = ("sqlite", "postgresql")
 GRAPHSTORE = (sys.executable, "-m", "graphstore")
+SLOW = pytest.mark.slow
 
 # Machines that run tests are shared; and the gate draws the examples that it drew the last time.
 settings.register_profile("unhurried", deadline=None)
@@ -256,6 +257,12 @@ def oracle() -> list[dict[str, str]]:
     """The rows of tictactoe_765.csv."""
     with (DATA / "tictactoe_765.csv").open(newline="") as lines:
         return list(csv.DictReader(lines))
+
+
+@pytest.fixture
+def moments(pytestconfig):
+    """Return a function that returns how many moments to try: all of them if --slow is given."""
+    return lambda few, all_of_them: all_of_them if pytestconfig.getoption("--slow") else few
 
 
 @pytest.fixture(scope="session", name="warm")

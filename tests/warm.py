@@ -37,6 +37,7 @@ class Warm:
         limits=None,
         user=None,
         before="",
+        code="",
         hold=False,
         stdin="",
         stdout=None,
@@ -50,6 +51,7 @@ class Warm:
             limits: of its resources by name, such as ``{"FSIZE": 0}``; AS is beyond what it has.
             user: whose rights it has.
             before: Python to run first.
+            code: Python to run instead of a command.
             hold: whether it waits at every event for `Running.go` or `Running.release`.
             stdin: its input.
             stdout: a file descriptor.
@@ -61,6 +63,7 @@ class Warm:
             "limits": limits or {},
             "user": user,
             "before": before,
+            "code": code,
             "cwd": str(cwd or os.getcwd()),
             "environment": environment or {},
         }
@@ -79,6 +82,15 @@ class Warm:
         if not hold:
             running.release()
         return running
+
+    def at(self, phase, *words, **how) -> "Running":
+        """Start a command, and return when it has come to a phase of its progress; it waits."""
+        running = self.start(*words, hold=True, **how)
+        while event := running.event():
+            if event.startswith(phase):
+                return running
+            running.go()
+        raise AssertionError(running.end())
 
     def run(self, *words, **how) -> subprocess.CompletedProcess:
         """Run a command to its end."""
@@ -240,5 +252,9 @@ def warm_up():
 if __name__ == "__main__":
     run = warm_up()
     gc.freeze()  # what is here is left alone by the children, whose ends are quicker so
-    become(*serve(socket.socket(fileno=int(sys.argv[1]))))
-    run()
+    request, given = serve(socket.socket(fileno=int(sys.argv[1])))
+    become(request, given)
+    if request["code"]:
+        exec(request["code"], {"__name__": "__main__"})  # noqa: S102  # a test's own
+    else:
+        run()
