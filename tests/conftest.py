@@ -1,5 +1,6 @@
 """What several test modules share: games made from tables, and random ones; a built database."""
 
+import atexit
 import csv
 import inspect
 import io
@@ -12,13 +13,14 @@ import tempfile
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import wraps
+from functools import cache, wraps
 from pathlib import Path
 
 import postgresql
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
+from warm import Warm
 
 from graphstore import GameGraph, PlainGame, Store, build, explore, find_game, solve
 from graphstore.cli.main import main
@@ -29,11 +31,32 @@ DATA = TESTS / "data"
 SCRIPTS = ROOT / "scripts"
 DATABASES = ("sqlite", "postgresql")
 GRAPHSTORE = (sys.executable, "-m", "graphstore")
+SLOW = pytest.mark.slow
 
 # Machines that run tests are shared; and the gate draws the examples that it drew the last time.
 settings.register_profile("unhurried", deadline=None)
 settings.register_profile("gate", deadline=None, derandomize=True)
 settings.load_profile(os.environ.get("GRAPHSTORE_EXAMPLES", "unhurried"))
+
+
+def pytest_addoption(parser):
+    """Add --slow, which runs the slow tests too."""
+    parser.addoption("--slow", action="store_true", help="run the tests marked slow, too")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out the slow tests unless --slow or the name of a test is given."""
+    if config.getoption("--slow") or any("::" in word for word in config.args):
+        return
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    config.hook.pytest_deselected(items=slow)
+    items[:] = [item for item in items if not item.get_closest_marker("slow")]
+
+
+def pytest_xdist_auto_num_workers(config):
+    """Return 0, for no other processes, where only some files or tests are run."""
+    named = config.args_source is pytest.Config.ArgsSource.ARGS
+    return 0 if named or config.option.usepdb else None
 
 
 def check_all(cases, law):
@@ -237,6 +260,18 @@ def oracle() -> list[dict[str, str]]:
 
 
 @pytest.fixture
+def moments(pytestconfig):
+    """Return a function that returns how many moments to try: all of them if --slow is given."""
+    return lambda few, all_of_them: all_of_them if pytestconfig.getoption("--slow") else few
+
+
+@pytest.fixture(scope="session", name="warm")
+def warm_fixture() -> Warm:
+    """The process that forks commands."""
+    return warm()
+
+
+@pytest.fixture
 def run(monkeypatch, capsys):
     """Return a function that runs `main` here, which is quicker than a new process."""
 
@@ -289,17 +324,17 @@ def small_disk(tmp_path, size):
         subprocess.run(["umount", folder], check=True)
 
 
+@cache
+def warm() -> Warm:
+    """Return the process that forks commands; it ends with this one."""
+    process = Warm()
+    atexit.register(process.close)
+    return process
+
+
 def graphstore(*words, stdin="", cwd=None, **environment):
     """Run the command line in a process of its own; return what it did."""
-    return subprocess.run(
-        [*GRAPHSTORE, *map(str, words)],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env=os.environ | environment,
-        timeout=60,
-    )
+    return warm().run(*words, stdin=stdin, cwd=cwd, environment=environment)
 
 
 def error_line(done, exit_code=1):

@@ -32,7 +32,17 @@ class Warm:
         theirs.close()
 
     def start(
-        self, *words, limits=None, user=None, before="", hold=False, stdout=None, cwd="."
+        self,
+        *words,
+        limits=None,
+        user=None,
+        before="",
+        code="",
+        hold=False,
+        stdin="",
+        stdout=None,
+        cwd=None,
+        environment=None,
     ) -> "Running":
         """Start a command.
 
@@ -41,29 +51,46 @@ class Warm:
             limits: of its resources by name, such as ``{"FSIZE": 0}``; AS is beyond what it has.
             user: whose rights it has.
             before: Python to run first.
+            code: Python to run instead of a command.
             hold: whether it waits at every event for `Running.go` or `Running.release`.
+            stdin: its input.
             stdout: a file descriptor.
             cwd: its folder.
+            environment: variables to add.
         """
         request = {
             "words": [*map(str, words)],
             "limits": limits or {},
             "user": user,
             "before": before,
-            "cwd": str(cwd),
+            "code": code,
+            "cwd": str(cwd or os.getcwd()),
+            "environment": environment or {},
         }
         (out, printed), (err, said), (events, tell), (wait, go) = (os.pipe() for _ in range(4))
         for each in (out, err):  # is read at the end, so all of it must fit in
             fcntl.fcntl(each, fcntl.F_SETPIPE_SZ, 2**20)
-        given = [printed if stdout is None else stdout, said, tell, wait]
-        socket.send_fds(self._socket, [json.dumps(request).encode()], given)
-        pid = self._answer()
+        with tempfile.TemporaryFile() as typed:
+            typed.write(stdin.encode())
+            typed.seek(0)
+            given = [printed if stdout is None else stdout, said, tell, wait, typed.fileno()]
+            socket.send_fds(self._socket, [json.dumps(request).encode()], given)
+            pid = self._answer()
         for each in (printed, said, tell, wait):
             os.close(each)
         running = Running(self, words, pid, out, err, events, go)
         if not hold:
             running.release()
         return running
+
+    def at(self, phase, *words, **how) -> "Running":
+        """Start a command, and return when it has come to a phase of its progress; it waits."""
+        running = self.start(*words, hold=True, **how)
+        while event := running.event():
+            if event.startswith(phase):
+                return running
+            running.go()
+        raise AssertionError(running.end())
 
     def run(self, *words, **how) -> subprocess.CompletedProcess:
         """Run a command to its end."""
@@ -126,7 +153,7 @@ class Running:
 def serve(channel):
     """Fork a process for each request; return in it what it must do."""
     while True:
-        message, given, *_ = socket.recv_fds(channel, 100_000, 4)
+        message, given, *_ = socket.recv_fds(channel, 100_000, 5)
         if not message:
             os._exit(0)
         request = json.loads(message)
@@ -144,17 +171,17 @@ def serve(channel):
 
 def become(request, given):
     """Take the place that a request describes."""
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(given[0], 1)
-    os.dup2(given[1], 2)
-    os.close(given[0])
-    os.close(given[1])
+    out, err, tell, wait, typed = given
+    for descriptor, number in ((typed, 0), (out, 1), (err, 2)):
+        os.dup2(descriptor, number)
+        os.close(descriptor)
     # As the interpreter opens them: output to a file is written when a block is full.
     sys.stdin, sys.stdout = open(0), open(1, "w")  # noqa: SIM115  # for good
     sys.stderr = open(2, "w", buffering=1, errors="backslashreplace")  # noqa: SIM115
     sys.argv = ["graphstore", *request["words"]]
     os.chdir(request["cwd"])
-    tell_events(*given[2:])
+    os.environ.update(request["environment"])
+    tell_events(tell, wait)
     for name, limit in request["limits"].items():
         if name == "AS":
             limit += int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
@@ -225,5 +252,9 @@ def warm_up():
 if __name__ == "__main__":
     run = warm_up()
     gc.freeze()  # what is here is left alone by the children, whose ends are quicker so
-    become(*serve(socket.socket(fileno=int(sys.argv[1]))))
-    run()
+    request, given = serve(socket.socket(fileno=int(sys.argv[1])))
+    become(request, given)
+    if request["code"]:
+        exec(request["code"], {"__name__": "__main__"})  # noqa: S102  # a test's own
+    else:
+        run()

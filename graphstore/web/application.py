@@ -13,7 +13,7 @@ from typing import Any, Final
 from urllib.parse import parse_qsl
 
 from datasette.app import Datasette
-from datasette.database import Database
+from datasette.database import Database, QueryInterrupted
 from datasette.plugins import pm
 from datasette.utils.asgi import asgi_send
 from datasette.views.base import DatasetteError
@@ -169,7 +169,8 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
 
     async def warm(self) -> None:
         """Load the slowest pages once, for which the first request would wait."""
-        with suppress(DatasetteError, sqlite3.Error, GraphstoreError):  # pages will show it
+        failures = (DatasetteError, QueryInterrupted, sqlite3.Error, GraphstoreError)
+        with suppress(*failures):  # pages will show it
             await self.refresh_schemas()
         pages = [self.urls.path("/")]
         for name, file in self.files_served.items():
@@ -179,7 +180,10 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
                 pages.append(self.urls.table(name, "census"))
                 pages.append(f"{self.urls.table(name, 'state')}?_size=1&_facet=ply&_facet=value")
         for page in pages:
-            await self.client.get(page)
+            if self.stopping:
+                return
+            with suppress(*failures):
+                await self.client.get(page)
 
     def stop(self) -> None:
         """End the statements that are running, and let no other begin."""

@@ -22,6 +22,7 @@ from graphstore.errors import (
     TooLargeError,
 )
 from graphstore.play import agents
+from graphstore.store.sqlite import opening
 
 GAME, STATES = "mnk(4,3,3)", 28_275  # takes a second or so; the number is mnk.jsonl's
 
@@ -151,38 +152,18 @@ for force in (False, True):
 """
 
 
-def test_a_folder_that_cannot_be_written_is_named(open_folder):
-    done = subprocess.run(
-        [sys.executable, "-c", FORBIDDEN, open_folder], capture_output=True, text=True, timeout=60
-    )
+def test_a_folder_that_cannot_be_written_is_named(warm, open_folder):
+    done = warm.run(open_folder, code=FORBIDDEN)
     line = f"{open_folder}/t.db: Permission denied; nothing was changed\n"
     assert (done.stdout, done.stderr) == (2 * line, "")
     assert names(open_folder) == ["first.db"]
 
 
-LOUD_COMMAND = """
-import contextlib, graphstore.cli.main, graphstore.cli.console
-@contextlib.contextmanager
-def shown():
-    yield lambda *progress: print(*progress, flush=True)
-graphstore.cli.console.progress_shown = shown
-graphstore.cli.main.main()
-"""
-
-
 @pytest.mark.parametrize("phase", ["explore", "load states", "index"])
-def test_ctrl_c_is_answered_in_one_line_and_leaves_nothing(tmp_path, phase):
-    process = subprocess.Popen(
-        [sys.executable, "-c", LOUD_COMMAND, "build", GAME, "--db", tmp_path / "t.db"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    while not process.stdout.readline().startswith(phase):
-        assert process.poll() is None
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
-    assert (process.returncode, said) == (130, "graphstore: interrupted\n")
+def test_ctrl_c_is_answered_in_one_line_and_leaves_nothing(warm, tmp_path, phase):
+    building = warm.at(phase, "build", "tictactoe", "--db", tmp_path / "t.db")
+    building.send(signal.SIGINT)
+    assert error_line(building.end(), 130) == "interrupted"
     assert names(tmp_path) == []
 
 
@@ -298,7 +279,8 @@ def test_a_journal_beside_the_old_file_does_not_touch_the_new_one(
     assert content(copy) == content(tictactoe_db)
 
 
-def test_a_file_that_another_program_is_writing_is_not_replaced(copy):
+def test_a_file_that_another_program_is_writing_is_not_replaced(copy, monkeypatch):
+    monkeypatch.setitem(opening.connect.__kwdefaults__, "timeout", 0.2)
     with closing(sqlite3.connect(copy, isolation_level=None)) as other:
         other.execute("PRAGMA cache_size = 5")
         other.execute("BEGIN IMMEDIATE")
@@ -381,6 +363,9 @@ def test_a_file_whose_agents_cannot_be_read_is_replaced_where_they_are_dropped(c
         assert agents.names(store) == []
 
 
+IMPATIENT = (
+    "from graphstore.store.sqlite import opening; opening.connect.__kwdefaults__['timeout'] = 0.2"
+)
 HOLD = """
 import sqlite3, sys
 connection = sqlite3.connect(sys.argv[1], isolation_level=None)
@@ -390,14 +375,14 @@ sys.stdin.read()
 """
 
 
-def test_agents_of_a_file_that_another_program_holds_locked_are_not_lost(copy):
+def test_agents_of_a_file_that_another_program_holds_locked_are_not_lost(warm, copy):
     train(copy, games=10, seed=1)
     before = copy.read_bytes()
     command = [sys.executable, "-c", HOLD, str(copy)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, **pipes) as holder:
         assert holder.stdout.readline() == "held\n"
-        done = graphstore("build", "tictactoe", "--db", copy, "--force")
+        done = warm.run("build", "tictactoe", "--db", copy, "--force", before=IMPATIENT)
         holder.stdin.close()
     assert "another program is writing to it" in error_line(done)
     assert copy.read_bytes() == before

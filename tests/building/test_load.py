@@ -4,7 +4,6 @@ import shutil
 import signal
 import sys
 import time
-from contextlib import closing
 
 import numpy as np
 import postgresql
@@ -13,7 +12,6 @@ from conftest import DATABASES, error_line, table_games
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from stored import scatter
-from warm import Warm
 
 from graphstore import Store, build, explore, find_game, load, solve, train
 from graphstore.building.from_folder import FolderRows
@@ -57,13 +55,6 @@ def folder(tmp_path_factory):
 def spoilt_folder(folder, tmp_path):
     """Tic-tac-toe in parts, which a test may spoil."""
     return shutil.copytree(folder, tmp_path / "parts")
-
-
-@pytest.fixture(scope="module")
-def warm():
-    """A process that forks others."""
-    with closing(Warm()) as process:
-        yield process
 
 
 @pytest.fixture
@@ -243,12 +234,6 @@ WHERE datname = current_database() AND pid <> pg_backend_pid()
 """How many sessions there are: the server ends those of a client that was killed."""
 
 
-def until(running, phase):
-    """Let a command that is held go on until an event of a phase, at which it waits."""
-    while not running.event().startswith(phase):
-        running.go()
-
-
 def at_once(folder, address):
     return ("load", folder, "--db", f"{address}&schema=game", "--jobs", "3", "--force")
 
@@ -260,8 +245,7 @@ def test_a_load_that_is_killed_leaves_the_old_game_or_none_and_the_next_one_its_
 ):
     if old:
         build("nim(1,2)", f"{database}&schema=game")
-    running = warm.start(*at_once(folder, database), hold=True)
-    until(running, phase)
+    running = warm.at(phase, *at_once(folder, database))
     running.send(signal.SIGKILL)
     assert running.end().returncode == -signal.SIGKILL
     (draft,) = (name for name in schemas(database) if name != "game")
@@ -280,8 +264,7 @@ def test_a_load_that_is_killed_leaves_the_old_game_or_none_and_the_next_one_its_
 def test_of_two_loads_to_one_target_the_second_is_refused_and_spoils_nothing(
     warm, folder, database
 ):
-    first = warm.start(*at_once(folder, database), hold=True)
-    until(first, "load states")
+    first = warm.at("load states", *at_once(folder, database))
     line = error_line(warm.run(*at_once(folder, database)))
     assert "another build is writing" in line
     build("nim(1,2)", f"{database}&schema=other")  # which leaves the draft that is in use alone
@@ -293,8 +276,7 @@ def test_of_two_loads_to_one_target_the_second_is_refused_and_spoils_nothing(
 
 @pytest.mark.parametrize("phase", ["load states", "load edges", "index"])
 def test_a_load_that_is_interrupted_leaves_no_draft(warm, folder, database, phase):
-    running = warm.start(*at_once(folder, database), hold=True)
-    until(running, phase)
+    running = warm.at(phase, *at_once(folder, database))
     running.send(signal.SIGINT)
     done = running.end()
     assert (done.returncode, done.stderr) == (130, "graphstore: interrupted\n")

@@ -142,7 +142,7 @@ class Stops(OwnProcess):
             yield number, step(*call)
 
 
-@pytest.mark.parametrize("game", [RING, hashed(RING), "nim(2,2,3)"], ids=str)
+@pytest.mark.parametrize("game", [RING, hashed(RING), "nim(2,2,3)"], ids=["ring", "hashed", "nim"])
 @pytest.mark.parametrize("steps", [1, 7])
 def test_a_build_that_was_stopped_goes_on_and_does_nothing_twice(game, steps, tmp_path):
     game = find_game(game) if isinstance(game, str) else game
@@ -188,7 +188,9 @@ class Unnoted(OwnProcess):
 @pytest.mark.parametrize(
     "workers", [Again(), Unnoted()], ids=lambda workers: type(workers).__name__
 )
-@pytest.mark.parametrize("game", [RING, "nim(2,2,3)", "hexapawn(3,3)"], ids=str)
+@pytest.mark.parametrize(
+    "game", [RING, "nim(2,2,3)", "hexapawn(3,3)"], ids=["ring", "nim", "hexapawn"]
+)
 def test_steps_that_are_taken_twice_change_nothing(game, workers, tmp_path):
     game = find_game(game) if isinstance(game, str) else game
     assert in_parts(game, tmp_path / "parts", workers=workers, parts=2).digests == built(game)[2]

@@ -4,7 +4,6 @@ import json
 import signal
 import subprocess
 import sys
-from contextlib import contextmanager
 
 import networkx as nx
 import pytest
@@ -15,14 +14,6 @@ from graphstore.errors import QueryError, SelectionError, StoreError, StoreExist
 from graphstore.exports.selection import selected
 
 CYCLIC = TableGame({0: {0: 1, 5: 2}, 1: {3: 0, 1: 2}, 2: {0: 1, 1: 3}, 3: {0: 4}, 4: -1}, 0)
-LOUD_COMMAND = """
-import contextlib, graphstore.cli.main, graphstore.cli.console
-@contextlib.contextmanager
-def shown():
-    yield lambda *progress: print(*progress, flush=True)
-graphstore.cli.console.progress_shown = shown
-graphstore.cli.main.main()
-"""
 
 
 def part_of(store, **options):
@@ -286,23 +277,13 @@ def test_what_makes_no_sense_together_is_wrong_usage(run, tictactoe_db, options,
     assert message in error_line(done, exit_code=2)
 
 
-@contextmanager
-def exporting(folder, file_format, phase):
-    """Lend a process that exports a game to a folder and has come to a phase."""
+def exporting(warm, folder, file_format, phase):
+    """Return a process that exports a game to a folder and has come to a phase."""
     build("hexapawn(4,4)", folder / "game.db")
     with Store.open(folder / "game.db") as store:
         start = store.info["start"]
     words = ["export", folder / "game.db", "--format", file_format, "--below", start]
-    words += ["--output", folder / "out"]
-    with subprocess.Popen(
-        [sys.executable, "-c", LOUD_COMMAND, *map(str, words)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        while not process.stdout.readline().startswith(phase):
-            assert process.poll() is None
-        yield process
+    return warm.at(phase, *words, "--output", folder / "out")
 
 
 @pytest.mark.parametrize("file_format", ["parquet", "csv", "gexf"])
@@ -314,27 +295,27 @@ def exporting(folder, file_format, phase):
         ("export edge", signal.SIGINT),
     ],
 )
-def test_a_signal_is_answered_in_one_line_and_leaves_nothing(tmp_path, file_format, phase, number):
-    with exporting(tmp_path, file_format, phase) as process:
-        process.send_signal(number)
-        _, said = process.communicate(timeout=60)
-    assert (process.returncode, said) == (130, "graphstore: interrupted\n")
+def test_a_signal_is_answered_in_one_line_and_leaves_nothing(
+    warm, tmp_path, file_format, phase, number
+):
+    process = exporting(warm, tmp_path, file_format, phase)
+    process.send(number)
+    assert error_line(process.end(), 130) == "interrupted"
     assert [path.name for path in tmp_path.iterdir()] == ["game.db"]
 
 
 @pytest.mark.parametrize("file_format", ["csv", "dot"])
-def test_what_a_killed_export_left_is_taken_over_but_not_while_it_runs(tmp_path, file_format):
-    with exporting(tmp_path, file_format, "export state") as process:
-        process.send_signal(signal.SIGSTOP)
-        with Store.open(tmp_path / "game.db") as store:
-            with pytest.raises(StoreError, match="another export is writing"):
-                export(store, tmp_path / "out", file_format)
-            process.kill()
-            process.communicate(timeout=60)
-            left = {path.name for path in tmp_path.iterdir()}
-            assert left == {"game.db", ".out.exporting"}
+def test_what_a_killed_export_left_is_taken_over_but_not_while_it_runs(warm, tmp_path, file_format):
+    process = exporting(warm, tmp_path, file_format, "export state")
+    with Store.open(tmp_path / "game.db") as store:
+        with pytest.raises(StoreError, match="another export is writing"):
             export(store, tmp_path / "out", file_format)
-            export(store, tmp_path / "again", file_format)
+        process.send(signal.SIGKILL)
+        process.end()
+        left = {path.name for path in tmp_path.iterdir()}
+        assert left == {"game.db", ".out.exporting"}
+        export(store, tmp_path / "out", file_format)
+        export(store, tmp_path / "again", file_format)
     assert {path.name for path in tmp_path.iterdir()} == {"game.db", "out", "again"}
     for path in (tmp_path / "out").rglob("*.csv") if file_format == "csv" else [tmp_path / "out"]:
         again = tmp_path / "again" / path.relative_to(tmp_path / "out")

@@ -12,6 +12,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 import pytest
+from conftest import graphstore as run
 
 import graphstore
 from graphstore.errors import GameNameError, NotInStoreError, RulesDifferWarning, RulesMissingError
@@ -53,15 +54,6 @@ def rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("take", "neighbour"):  # as modules, from another test's folder
         sys.modules.pop(name, None)
     return tmp_path
-
-
-def run(*words: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-m", "graphstore", *words],
-        capture_output=True,
-        text=True,
-        env=os.environ | environment,
-    )
 
 
 def test_a_file_s_game_is_found_by_name_with_parameters_or_as_an_instance(rules: Path) -> None:

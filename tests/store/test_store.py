@@ -15,7 +15,7 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
-from conftest import DATA, ROOT, table_games
+from conftest import DATA, ROOT, table_games, warm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -322,9 +322,7 @@ def test_a_file_is_read_where_nothing_can_be_written(tictactoe_db, open_folder):
     path.chmod(0o444)
     open_folder.chmod(0o555)
     before = path.read_bytes(), path.stat().st_mtime_ns
-    done = subprocess.run(
-        [sys.executable, "-c", ASK_ALL, path], capture_output=True, text=True, timeout=60
-    )
+    done = warm().run(path, code=ASK_ALL)
     assert (done.stderr, done.returncode) == ("", 0)
     assert (path.read_bytes(), path.stat().st_mtime_ns) == before
     assert [each.name for each in open_folder.iterdir()] == [path.name]
@@ -537,9 +535,9 @@ def test_an_upgrade_that_fails_at_its_end_changes_nothing(older, end):
     fail += "def fail(connection):\n"
     fail += "    assert connection.exec_driver_sql('SELECT best_response FROM state').all()\n"
     fail += f"    {end}\nschema.create_views = fail\nupgrade(sys.argv[1])"
-    done = subprocess.run([sys.executable, "-c", fail, path], capture_output=True, timeout=60)
+    done = warm().run(path, code=fail)
     assert done.returncode in (1, 9)
-    assert b"Assertion" not in done.stderr
+    assert "Assertion" not in done.stderr
     assert path.read_bytes() == before
     path.with_name(path.name + "-journal").unlink(missing_ok=True)
     assert upgrade(path) == "0001"
@@ -586,9 +584,7 @@ TO_0001 = "\n".join(
 
 def alembic(*words):
     """Run alembic in the checkout, as its developers do."""
-    return subprocess.run(
-        [sys.executable, "-m", "alembic", *words], capture_output=True, text=True, cwd=ROOT
-    )
+    return warm().run(*words, code="from alembic.config import main; main()", cwd=ROOT)
 
 
 def test_alembic_says_in_one_line_which_database_it_lacks(tmp_path):

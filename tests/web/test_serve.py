@@ -23,6 +23,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import pytest
 from conftest import GRAPHSTORE, error_line
+from datasette.database import QueryInterrupted
 from sqlwrites import WRITES
 
 from graphstore import Store, build, find_game, train
@@ -692,6 +693,17 @@ def test_when_the_end_comes_no_statement_begins(tictactoe_db):
         assert site.sql("tictactoe", "SELECT 1 AS one")["rows"] == [[1]]
         site.explorer.stop()
         assert "about to end" in site.sql("tictactoe", "SELECT 2", status=503)["error"]
+
+
+def test_a_server_that_ends_while_it_loads_its_pages_says_nothing(tictactoe_db, monkeypatch):
+    async def interrupted(*_, **__):
+        raise QueryInterrupted(sqlite3.OperationalError("interrupted"), "SELECT 1", None)
+
+    with served(tictactoe_db) as site:
+        monkeypatch.setattr(databases.GameFile, "execute", interrupted)
+        assert site.runner.run(site.explorer.warm()) is None
+        site.explorer.stop()
+        assert site.runner.run(site.explorer.warm()) is None
 
 
 def test_an_address_that_others_can_reach_is_warned_of(tictactoe_db):
