@@ -1,4 +1,4 @@
-"""The questions of docs/cookbook.md: by number the file that is asked, the SQL, what is printed."""
+"""The questions of docs/cookbook.md: {number: (file, SQL, printed table)}."""
 
 import re
 
