@@ -30,7 +30,7 @@ sqlite3.enable_callback_tracebacks(False)
 
 HERE = Path(__file__).parent
 TAKEN: Final = ("_internal", "_memory", "-", ".", "..")
-READ_ONLY: Final = "this server only reads: use GET or HEAD\n"
+READ_ONLY: Final = "this server is read-only: use GET or HEAD\n"
 READING: Final = {"view-instance", "view-database", "view-table", "view-query", "execute-sql"}
 MOST_DESCRIPTIONS: Final = 1000  # in the cache; requests for missing tables add some, too
 MOST_PARAMETERS: Final = 100  # Datasette's time grows with the square of their number

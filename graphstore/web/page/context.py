@@ -144,7 +144,7 @@ def _worth(probe: Probe, *, bound: bool) -> list[tuple[str, str, str]]:
         ("ply", f"{probe.ply:,}", "fewest moves from a start"),
         ("value", f"{probe.value:+d}" if probe.value else "0", "for the player to move"),
         ("remoteness", remoteness, plies),
-        ("score", f"{probe.score:.4g}", "of the move to it, for the player who just moved"),
+        ("score", f"{probe.score:.4g}", "of the move that led here, for the player who just moved"),
     ]
     for name, number, meaning in (
         ("random play", probe.random_value, "mean result for the player to move"),

@@ -188,8 +188,9 @@ LIMIT 100
     "blunders": Stored(
         "Blunders of an agent",
         "Favourite moves of an agent that do not keep the value of the position, the likeliest "
-        "first, then by beads. A box with as many beads of every kind has no favourite. optimal is "
-        "what the move is worth to the agent under best play. Leave the agent empty for all.",
+        "first, then by beads. A box with equally many beads of each kind has no favourite. "
+        "optimal is what the move is worth to the agent under best play. Leave the agent empty "
+        "for all.",
         """
 SELECT agent, position, ply, move, beads, round(chance, 4) AS chance, optimal, state, child
 FROM (
