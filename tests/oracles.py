@@ -76,7 +76,7 @@ def played(start, steps, choices):
 
 
 def documented(family):
-    """Return {game: [states, positions, moves, value of the start]} from docs/reference/games.md."""
+    """Return {game: [states, positions, moves, value of the start]} from the page of games."""
     lines = (DATA.parents[1] / "docs" / "reference" / "games.md").read_text().splitlines()
     cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line[:2] == "| "]
     return {row[0].strip("`"): row[1:] for row in cells if row[0].startswith(f"`{family}(")}
