@@ -221,7 +221,7 @@ class Store:
         [Values(value=0, remoteness=6, score=0.5, win_depth=None, lose_depth=None), None]
         """
         with self.connect() as connection:
-            if connection.dialect.name == "sqlite":  # its driver begins none to read
+            if connection.dialect.name == "sqlite":  # psycopg has begun a transaction
                 connection.exec_driver_sql("BEGIN")
             snapshot = Snapshot(connection, self._probe, self._lookup)
             try:
