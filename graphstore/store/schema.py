@@ -304,7 +304,7 @@ OBJECTS: Final = (*metadata.tables, str(edge_child.name), *VIEWS, "alembic_versi
 """The names of all objects that graphstore creates in a database."""
 
 
-_MADE = """
+_DEFINITIONS = """
 SELECT c.relname, CASE c.relkind
     WHEN 'v' THEN pg_get_viewdef(c.oid)
     WHEN 'i' THEN replace(pg_get_indexdef(c.oid), format(' %I.', n.nspname), ' ')
@@ -325,8 +325,8 @@ WHERE n.nspname = current_schema() AND c.relname = ANY(:names)
 def objects(connection: sa.Connection) -> dict[str, str]:
     """Return the SQL of the tables, the index and the views, by name, as the database has it."""
     if connection.dialect.name == "postgresql":
-        rows = connection.execute(sa.text(_MADE), {"names": list(OBJECTS)})
-        return {str(name): str(made) for name, made in rows}
+        rows = connection.execute(sa.text(_DEFINITIONS), {"names": list(OBJECTS)})
+        return {str(name): str(sql) for name, sql in rows}
     master = sa.table("sqlite_master", sa.column("name"), sa.column("sql"))
     rows = connection.execute(sa.select(master).where(master.c.name.in_(OBJECTS)))
     return {str(name): str(sql) for name, sql in rows}

@@ -206,7 +206,7 @@ class Watch:
             "(seconds=), --seconds 0 for no limit"
         )
 
-    def noted(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def recording(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return the function, changed to keep the error that it raises."""
 
         def guarded(*arguments: Any) -> Any:
@@ -275,11 +275,11 @@ def weight(row: Sequence[Any]) -> int:
 def guard(connection: sqlite3.Connection, functions: Mapping[str, Function], watch: Watch) -> None:
     """Restrict a connection to reading, and add `functions`, each with one argument."""
     for name, function in functions.items():
-        connection.create_function(name, 1, watch.noted(function), deterministic=True)
+        connection.create_function(name, 1, watch.recording(function), deterministic=True)
     for name, strip in _TRIMS.items():
-        connection.create_function(name, 2, watch.noted(_trimming(strip)), deterministic=True)
+        connection.create_function(name, 2, watch.recording(_trimming(strip)), deterministic=True)
     for name in ("printf", "format"):
-        connection.create_function(name, -1, watch.noted(_printed), deterministic=True)
+        connection.create_function(name, -1, watch.recording(_printed), deterministic=True)
     for category, limit in LIMITS.items():
         connection.setlimit(category, limit)
     connection.execute("PRAGMA query_only = ON")
@@ -325,7 +325,7 @@ def _as_text(value: Any) -> str:
         return value.decode(errors="replace")
     if not isinstance(value, float):
         return str(value)
-    (text,) = _own().execute("SELECT CAST(? AS TEXT)", (value,)).fetchone()
+    (text,) = _empty_database().execute("SELECT CAST(? AS TEXT)", (value,)).fetchone()
     return str(text)
 
 
@@ -336,12 +336,12 @@ def _printed(*arguments: Any) -> str | None:
     if any(_WIDE.search(each) for each in (texts if many else texts[:1])):
         raise QueryError("SQL: printf writes numbers and texts no wider than 99,999 characters")
     marks = ",".join("?" * len(arguments))
-    (text,) = _own().execute(f"SELECT printf({marks})", arguments).fetchone()
+    (text,) = _empty_database().execute(f"SELECT printf({marks})", arguments).fetchone()
     return None if text is None else str(text)
 
 
 @cache
-def _own() -> sqlite3.Connection:
+def _empty_database() -> sqlite3.Connection:
     """Return a connection to an empty database, with SQLite's own functions."""
     connection = sqlite3.connect(":memory:", check_same_thread=False)
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)

@@ -1,4 +1,4 @@
-"""Look-ups of all kinds agree, with the graph too, in threads and in forked processes."""
+"""All kinds of look-ups agree with the graph, in threads and in forked processes."""
 
 import multiprocessing
 import os
@@ -90,7 +90,7 @@ def test_all_look_ups_say_what_the_graph_says(game, data):
 
 
 @pytest.mark.parametrize("size", [1, 31, 32, 33, 100, MOST - 1, MOST, MOST + 1, 3 * MOST + 5])
-def test_a_batch_of_any_size_is_in_the_order_asked(store, size):
+def test_a_batch_of_any_size_is_in_the_order_of_the_request(store, size):
     known = np.array([row[0] for row in store.sql("SELECT id FROM state")])
     ids = np.random.default_rng(size).choice(np.append(known, np.arange(300)), size)
     answer = store.lookup(ids)
@@ -134,7 +134,7 @@ def test_an_unsigned_id_is_an_id(store):
 
 
 @pytest.mark.parametrize("wrong", [0.0, "0", None])
-def test_the_values_of_what_is_no_integer_are_refused(store, wrong):
+def test_the_values_of_what_is_not_an_integer_are_refused(store, wrong):
     with store.snapshot() as snapshot, pytest.raises(TypeError):
         snapshot.values(wrong)
 
@@ -176,7 +176,7 @@ def test_a_number_that_no_column_holds_is_damage(copy):
 
 
 def ask_all(store, texts):
-    """Return what all kinds of look-ups say of positions."""
+    """Return the answers of all kinds of look-ups for positions."""
     probes = [store.probe(text) for text in texts]
     ids = [probe.state for probe in probes]
     with store.snapshot() as snapshot:
@@ -209,7 +209,7 @@ def test_threads_that_have_ended_leave_few_files_open(copy):
 
             def ask(state, together=together):
                 with store.snapshot() as snapshot:
-                    together.wait(60)  # so that each has a connection of its own
+                    together.wait(60)  # so that each thread has its own connection
                     return snapshot.values(state)
 
             with ThreadPoolExecutor(24) as pool:
@@ -219,7 +219,7 @@ def test_threads_that_have_ended_leave_few_files_open(copy):
 
 
 @PROC
-def test_a_store_that_is_closed_answers_on_and_leaves_no_file_open(copy):
+def test_a_closed_store_still_answers_and_leaves_no_file_open(copy):
     store = Store.open(copy)
     with store.connect():
         store.close()
@@ -231,7 +231,7 @@ def test_a_store_that_is_closed_answers_on_and_leaves_no_file_open(copy):
 
 
 @PROC
-def test_a_store_that_nobody_closes_is_closed_when_it_is_forgotten(copy):
+def test_a_store_is_closed_when_its_last_reference_is_deleted(copy):
     store = Store.open(copy)
     assert store.probe(0).state == 0
     assert times_open(copy) == 1
@@ -336,7 +336,7 @@ def test_forked_children_and_their_parent_ask_one_store_at_once(tictactoe_db):
 
 @FORKS
 @PROC
-def test_a_forked_child_opens_the_file_anew(copy):
+def test_a_forked_child_opens_the_file_itself(copy):
     def child(pipe):
         before = times_open(copy)
         store.probe(0)

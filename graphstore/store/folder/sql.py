@@ -217,7 +217,7 @@ def _add_functions(
     for name, function in added.items():
         connection.create_function(  # type: ignore[call-overload]  # it also takes a string
             f"rules_{name}",
-            _of_three(watch.noted(function)),
+            _with_three_arguments(watch.recording(function)),
             ["VARCHAR", "VARCHAR", "VARCHAR"],
             _RETURNED[name],
             null_handling="special",
@@ -229,6 +229,6 @@ def _add_functions(
         )
 
 
-def _of_three(function: Callable[..., Any]) -> Callable[[Any, Any, Any], Any]:
+def _with_three_arguments(function: Callable[..., Any]) -> Callable[[Any, Any, Any], Any]:
     """Return the function with three named arguments, which DuckDB counts."""
     return lambda argument, kind, stored: function(argument, kind, stored)

@@ -54,7 +54,7 @@ class Session:
                 raise self.watch.raised
             return job.result()
         except duckdb.Error as error:
-            raise wrong(error, self.watch) from error
+            raise translated(error, self.watch) from error
         except KeyboardInterrupt as error:
             self.watch.raised = error
             self._stop(job)
@@ -121,7 +121,7 @@ def _plain(cell: Any) -> Any:
     return str(cell)
 
 
-def wrong(error: Exception, watch: Watch) -> BaseException:
+def translated(error: Exception, watch: Watch) -> BaseException:
     """Return the error to raise in place of an error of DuckDB."""
     if watch.raised is not None:
         return watch.raised

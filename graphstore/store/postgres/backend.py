@@ -114,7 +114,7 @@ class PostgresSchema(GameSchema):
 
     def exists(self) -> bool:
         with self.explained(), self.session() as connection:
-            return self.there(connection) is not None
+            return self.catalog_row(connection) is not None
 
     def explained(self, consequence: str = "") -> AbstractContextManager[None]:
         return explained(self._at, consequence)
@@ -124,15 +124,15 @@ class PostgresSchema(GameSchema):
 
     def revision(self) -> str:
         with self.explained(), self.session(reads=True) as connection:
-            there = self.there(connection)
-            if there is None:
+            found = self.catalog_row(connection)
+            if found is None:
                 raise StoreMissingError(
                     f"there is no schema {self.address}; run: graphstore build GAME "
                     f"--db {self.address}"
                 )
-            if there.mark != MARK:
+            if found.mark != MARK:
                 raise NotAStoreError(f"{self.address} is not a graphstore database")
-            if not there.open:
+            if not found.open:
                 raise StoreError(
                     f"{self.address}: you may not read it; its owner can allow it: GRANT USAGE ON "
                     "SCHEMA and GRANT SELECT ON ALL TABLES IN SCHEMA"

@@ -78,14 +78,14 @@ class GameSchema:
         with engine.connect() as connection:
             yield connection
 
-    def there(self, connection: Connection) -> Any:
+    def catalog_row(self, connection: Connection) -> Any:
         """Return the row of the schema: mark, mine, owner, open; None if there is no schema."""
         return connection.execute(_THERE, {"name": self.schema}).first()
 
     def agents_seen(self, connection: Connection) -> tuple[str, list[str]]:
         """Return the name of the game and the names of its agents."""
-        there = self.there(connection)
-        if there is None or there.mark != MARK:
+        found = self.catalog_row(connection)
+        if found is None or found.mark != MARK:
             return "", []
         connection.exec_driver_sql("SET LOCAL row_security = off")  # an error, not fewer rows
         game = connection.exec_driver_sql(f"SELECT name FROM {self.name}.game").scalar()
@@ -97,17 +97,17 @@ class GameSchema:
 
     def check_target(self, connection: Connection, *, force: bool) -> None:
         """Raise StoreError if the schema must not or cannot be replaced."""
-        there = self.there(connection)
+        found = self.catalog_row(connection)
         right = "SELECT pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE')"
-        if there is not None and there.mark != MARK:
+        if found is not None and found.mark != MARK:
             raise StoreError(
                 f"{self.address} is a schema that graphstore did not create, so it is not "
                 "replaced; add ?schema=NAME to the address"
             )
-        if there is not None and not force:
+        if found is not None and not force:
             raise StoreExistsError(f"{self.address} exists; {REPLACE}")
-        if there is not None and not there.mine:
-            raise StoreError(f"{self.address} belongs to {there.owner}; log in as that role")
+        if found is not None and not found.mine:
+            raise StoreError(f"{self.address} belongs to {found.owner}; log in as that role")
         if not connection.exec_driver_sql(right).scalar():
             raise StoreError(
                 f"{self.address}: you may not create a schema there; its owner can allow it: "
@@ -128,7 +128,7 @@ class PostgresDraft:
         self._force = force
         self._name = ""
         self._others: list[Connection] = []
-        self._seen = False  # True once committed
+        self._committed = False
 
     def check_space(self, needed: int) -> None:
         """Do nothing: the server does not report its free space."""
@@ -147,7 +147,7 @@ class PostgresDraft:
         with ExitStack() as stack:
             if jobs > 1:
                 self._run(f"COMMENT ON SCHEMA {self._name} IS '{_DRAFT}'")
-                self._seen = True
+                self._committed = True
                 self._connection.commit()
             for _ in range(jobs - 1):
                 other = stack.enter_context(self._target.session())
@@ -167,14 +167,14 @@ class PostgresDraft:
         """Drop the draft, if it was committed."""
         with held_back(), suppress(DBAPIError, psycopg.Error):  # the next build would drop it
             self._connection.rollback()
-            if self._seen:
+            if self._committed:
                 self._run(f"DROP SCHEMA IF EXISTS {self._name} CASCADE")
                 self._connection.commit()
 
     def put(self, carry: Carry | None) -> None:
         target = self._target
         target.check_target(self._connection, force=self._force)
-        if target.there(self._connection) is not None:
+        if target.catalog_row(self._connection) is not None:
             self._lock()
             if carry is not None and target.agents_seen(self._connection)[1]:
                 carry(self._connection, target.name, self._name)

@@ -185,7 +185,7 @@ def explained(address: Address, consequence: str = "") -> Iterator[None]:
         if isinstance(reason, errors.QueryCanceled) and "user request" in str(reason):
             raise KeyboardInterrupt from None
         then = f"{'; ' * bool(consequence)}{consequence}"
-        what = said(reason)
+        what = message_of(reason)
         if isinstance(reason, _CHANGED):
             raise NotAStoreError(f"{address} is damaged, or changed just now: {what}{then}") from (
                 error
@@ -195,7 +195,7 @@ def explained(address: Address, consequence: str = "") -> Iterator[None]:
         raise StoreError(f"{address}: {what}{then}") from error
 
 
-def said(reason: BaseException) -> str:
+def message_of(reason: BaseException) -> str:
     """Return the message of the driver or the server, as one line."""
     message = getattr(getattr(reason, "diag", None), "message_primary", None)
     if message is None:

@@ -11,7 +11,7 @@ import psycopg
 from psycopg import RawServerCursor, errors
 
 from graphstore.errors import QueryError
-from graphstore.store.postgres.server import begin, said
+from graphstore.store.postgres.server import begin, message_of
 from graphstore.store.sql import NOTHING, SEVERAL, WRITES, Answer, Row, Statement, Watch, paged
 from graphstore.store.tokens import is_empty, numbered
 from graphstore.util.forks import closed_on_error
@@ -39,7 +39,7 @@ def run(
             limit(connection, watch)
             return cursor.fetchmany(count)
         except (psycopg.Error, UnicodeError) as error:
-            raise wrong(error, functions, watch) from error
+            raise translated(error, functions, watch) from error
 
     with closed_on_error(close):
         if is_empty(statement.text, _DIALECT):
@@ -50,7 +50,7 @@ def run(
             limit(connection, watch)
             cursor.execute(typed, bound)
         except (psycopg.Error, UnicodeError) as error:
-            raise wrong(error, functions, watch) from error
+            raise translated(error, functions, watch) from error
         if not cursor.description:
             raise QueryError("the statement returns no columns; name at least one")
         columns = [column.name for column in cursor.description]
@@ -65,9 +65,9 @@ def limit(connection: psycopg.Connection[Any], watch: Watch) -> None:
         connection.execute(f"SET LOCAL statement_timeout = {milliseconds}")
 
 
-def wrong(error: Exception, functions: Collection[str], watch: Watch) -> BaseException:
+def translated(error: Exception, functions: Collection[str], watch: Watch) -> BaseException:
     """Return the error to raise in place of an error of the driver."""
-    what = said(error)
+    what = message_of(error)
     if isinstance(error, errors.QueryCanceled):
         if "statement timeout" in what:
             return watch.too_long()
