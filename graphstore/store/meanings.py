@@ -46,8 +46,8 @@ COLUMNS: Final = {
     "random_value": f"the expected result {MOVER} if both play at random; NULL in games with "
     "cycles; without meaning in a strategy",
     "winner": f"the winner under best play: {_PLAYERS}; NULL if to_move is NULL",
-    "best_response": f"the expected result {MOVED} if the opponent plays at random and that player "
-    "plays best against it; NULL in games with cycles; without meaning in a strategy",
+    "best_response": f"the expected result {MOVED} if that player plays best against an opponent "
+    "who plays at random; NULL in games with cycles; without meaning in a strategy",
     "parent": "the id of the state in which the move is played",
     "state": "the id of the state in which the move is played",
     "move": "the number of the move on the canonical position; on boards the cell, 0 at the top "
