@@ -124,8 +124,8 @@ def test_a_target_that_cannot_be_a_file_is_refused(tmp_path, force):
     before = names(tmp_path)
     for target, message in (
         ("", "is a folder; name a file in it"),
-        ("none/t.db", "there is no folder .*none; make it first"),
-        ("file/t.db", "there is no folder .*file; make it first"),
+        ("none/t.db", "there is no folder .*none; create it first"),
+        ("file/t.db", "there is no folder .*file; create it first"),
         ("x" * 300, "File name too long; nothing was changed"),
         ("x" * 250, "File name too long; nothing was changed"),
         *([("pipe", "is a pipe or device")] if force else []),

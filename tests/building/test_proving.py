@@ -387,7 +387,7 @@ def test_what_x_does_not_let_come_is_not_there(strategy):
     with pytest.raises(MoveError, match=r"0\.0 is legal, but .* no other move of X here than 4\.4"):
         match.play("0.0")
     match.play("4.4")
-    with pytest.raises(NotInStoreError, match="not in this strategy: X never lets play come there"):
+    with pytest.raises(NotInStoreError, match="this strategy: its moves for X never lead there"):
         strategy.probe("X........ . . . . . . . . 0 O")
     with pytest.raises(MoveError, match="is not legal here"):
         match.read("0.0")

@@ -355,7 +355,7 @@ ERRORS = [
     (["export", "none.db", "--format", "gmap"], "there is no file none.db"),
     (["line", "t.db/x"], "there is no file t.db/x"),
     (["show", "x" * 5000], "File name too long"),
-    (["show", "mysql://host/db"], "only files and sqlite:///"),
+    (["show", "mysql://host/db"], "give a file, sqlite:///FILE"),
     (["show", "t.db", "XO"], "has 2 cells"),
     (["show", "t.db", ""], "9 cells"),
     (["show", "t.db", "XXXXXXXXX"], "9 X and 0 O"),

@@ -160,7 +160,7 @@ def test_of_a_file_a_condition_may_call_functions(file_store, condition, start):
         ("ply < 3 LIMIT 1", "syntax error"),
         ("max(ply) = 9", "misuse of aggregate|aggregate functions are not allowed"),
         ("load_extension('x')", "do more than read|does not exist"),
-        ("canonical(1.5)", "board.. and canonical.. take|called by files only"),
+        ("canonical(1.5)", "board.. and canonical.. take|not in PostgreSQL"),
     ],
 )
 def test_what_is_no_condition_is_refused(store, condition, message):
