@@ -244,7 +244,7 @@ def test_sql_takes_its_statement_from_standard_input(run, tictactoe_db):
 
 
 def test_verify_and_upgrade_tell_in_words_and_in_json(run, copy):
-    assert printed(run("verify", copy)).startswith(f"{copy} holds: 765 states, 2,270 moves\n")
+    assert printed(run("verify", copy)).startswith(f"{copy} is correct: 765 states, 2,270 moves\n")
     data = json.loads(printed(run("verify", copy, "--json")))
     assert (data["ok"], data["problems"], data["skipped"]) == (True, [], [])
     last = schema.REVISIONS[-1]
@@ -311,7 +311,7 @@ def test_a_game_without_end_says_so(run, inside):
     ).splitlines()[1:]
     assert "drawn, play need never end" in printed(run("show", "v.db", position))
     last = printed(run("line", "v.db", position)).splitlines()[-1]
-    assert last == "and so on: this position was met before, play need never end"
+    assert last == "and so on: the line repeats this position, play need never end"
 
 
 # Errors

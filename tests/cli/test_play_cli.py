@@ -110,9 +110,9 @@ def test_where_the_moves_run_out_the_game_is_unfinished(play):
 
 def test_a_loss_says_where_it_was_made(play):
     text = play("--against", "person", "--moves", "0,1,4,2,8")
-    assert text.endswith("X has won\nO threw a draw away with move 2, 1; best: 4\n")
+    assert text.endswith("X has won\nO gave away a draw: move 2 was 1; best: 4\n")
     text = play("--against", "person", "--moves", "0 1 8 2 7 4 3 6")
-    assert text.endswith("O has won\nX threw a win away with move 3, 8; best: 3 4 6\n")
+    assert text.endswith("O has won\nX gave away a win: move 3 was 8; best: 3 4 6\n")
     text = play("XO./.X./...", "--against", "person", "--moves", "2 8")
     assert text.endswith("X has won\n")  # what was lost is nobody's mistake
 
@@ -140,7 +140,7 @@ def test_what_cannot_be_played_is_told_in_one_line(run, tictactoe_db, words, mes
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--you", "random", "--moves", "4"], "--moves are a person's"),
+        (["--you", "random", "--moves", "4"], "machines play both sides"),
         (["--first", "me"], "'me' is not one of"),
         (["--seed", "-1"], "-1 is not in the range"),
         (["--seed", "x"], "'x' is not a valid integer"),

@@ -131,8 +131,8 @@ def test_an_agent_can_be_removed(copy, run):
         (("train", "--as", "X", "--against", "self"), 1, "cannot play itself"),
         (("train", "--empty", "cry"), 2, "cry"),
         (("agents", "nobody"), 1, "no agent 'nobody'"),
-        (("agents", "--remove"), 2, "wants an AGENT"),
-        (("agents", "--curve", "c.png"), 2, "wants an AGENT"),
+        (("agents", "--remove"), 2, "needs an AGENT"),
+        (("agents", "--curve", "c.png"), 2, "needs an AGENT"),
     ],
 )
 def test_what_makes_no_sense_is_told_in_one_line(copy, run, words, code, said):
@@ -201,7 +201,7 @@ def test_a_damaged_agent_is_told_of_and_can_be_removed(copy, run, spoil):
         connection.execute(f"UPDATE agent SET {spoil}")
     done = run("verify", copy)
     assert done.returncode == 1
-    assert "--remove deletes what is wrong" in done.stderr
+    assert "delete the agent: graphstore agents" in done.stderr
     error_line(run("train", copy, "--games", 20))
     assert run("agents", copy, "menace", "--remove").returncode == 0
     assert run("verify", copy).returncode == 0

@@ -429,11 +429,11 @@ def test_the_graph_as_json_has_the_names_of_the_columns(run, tictactoe_db):
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("--line", "--plies", "2"), 2, "ask for one"),
+        (("--line", "--plies", "2"), 2, "not both"),
         (("--best",), 2, "need --plies"),
-        (("--json", "--format", "svg"), 2, "ask for one"),
+        (("--json", "--format", "svg"), 2, "not both"),
         (("--plies", "1", "--format", "text"), 2, "only a position"),
-        (("--output", "x.jpeg"), 2, "which format?"),
+        (("--output", "x.jpeg"), 2, "unknown format"),
         (("--plies", "0"), 2, "--plies"),
         (("--plies", "9"), 1, "more than 300 states"),
         (("XX./.../...",), 1, ""),

@@ -270,15 +270,15 @@ def test_after_an_error_nothing_is_left(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["gmap", "--where", "ply = 1"], "--format gmap writes the whole file, without --where"),
-        (["record", "--below", "0"], "--format record writes the whole file, without --below"),
-        (["gmap", "--table", "edge"], "without --table"),
-        (["dot", "--table", "state"], "--format dot writes the graph, without --table"),
-        (["csv", "--plies", "3"], "add --below POSITION"),
+        (["gmap", "--where", "ply = 1"], "--format gmap writes the whole game; leave out --where"),
+        (["record", "--below", "0"], "--format record writes the whole game; leave out --below"),
+        (["gmap", "--table", "edge"], "leave out --table"),
+        (["dot", "--table", "state"], "--format dot writes the graph; leave out --table"),
+        (["csv", "--plies", "3"], "--plies needs --below POSITION"),
         (["csv", "--below", "0", "--plies", "-1"], "-1 is not in the range"),
         (["csv", "--table", "game"], "'game' is not one of 'state', 'edge', 'best_move'"),
         (["parquet"], "add --output TARGET"),
-        (["csv", "--json"], "rows as JSON: --format jsonl"),
+        (["csv", "--json"], "for rows as JSON use --format jsonl"),
     ],
 )
 def test_what_makes_no_sense_together_is_wrong_usage(run, tictactoe_db, options, message):
@@ -383,7 +383,7 @@ def test_without_its_rules_a_game_is_exported_below_positions_as_stored(tmp_path
     path = tmp_path / "h.db"
     assert run("build", f"{rules}:Heap", "--db", path).returncode == 0
     done = run("export", path, "--format", "csv", "--below", "heap of 4", "--table", "edge")
-    assert "positions are found only as they are stored" in done.stderr
+    assert "only positions as stored are found" in done.stderr
     assert done.stdout.splitlines()[:3] == ["parent,move,child", "1,1,0", "2,1,1"]
     done = run("export", path, "--format", "csv", "--below", "4x")
     assert "no stored state is written '4x'" in done.stderr

@@ -270,7 +270,7 @@ def test_the_command_says_it_in_words_and_as_json(run):
 def test_the_command_says_that_it_does_not_know(run):
     done = run("solve", "ultimate(closed)", "--timeout", "0.2")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "X to move: unknown (the time was up)" in done.stdout
+    assert "X to move: unknown (it did not end in time)" in done.stdout
     data = json.loads(run("solve", "ultimate(open)", "--timeout", 0.1, "--json").stdout)
     assert (data["value"], data["why"]) == (None, "timeout")
 
