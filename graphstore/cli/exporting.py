@@ -64,7 +64,7 @@ def export(
             raise click.UsageError(
                 f"--format {format_} writes the whole game; leave out {given[0]}"
             )
-        from graphstore.exports.seeds import write_gmap, write_records
+        from graphstore.exports.game_formats import write_gmap, write_records
 
         write = write_gmap if format_ == "gmap" else write_records
         target = nullcontext(sys.stdout) if output is None else new_file(output)

@@ -17,7 +17,7 @@ def figure_class() -> Any:
 
 
 def draw(curve: Curve, agent: str, game: str, target: str) -> None:
-    """Draw how an agent has learned a game as a PNG, in a new file."""
+    """Draw the learning curve of an agent as a PNG in a new file."""
     figure = figure_class()(figsize=(8, 4.5), layout="constrained")
     axes = figure.add_subplot()
     words = ("won", "drawn", "lost") if curve.alone else ("won by 1", "drawn", "won by 2")

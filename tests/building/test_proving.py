@@ -422,7 +422,7 @@ def test_the_commands_say_that_depths_are_bounds(run, proof, tmp_path, monkeypat
     assert "4.0  loses within 21" in hinted
     assert "no proof" in error_line(run("prove", "tictactoe"))
     assert "exists; add --force" in error_line(run("prove", "ultimate", "--db", proof))
-    assert "has room for" in error_line(run("export", proof, "--format", "gmap"))
+    assert "can hold tictactoe only" in error_line(run("export", proof, "--format", "gmap"))
 
 
 def test_the_picture_of_a_strategy_has_the_first_states_of_the_proof(strategy):

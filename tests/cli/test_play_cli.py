@@ -425,13 +425,13 @@ def test_a_game_too_large_for_agents_is_refused_before_it_is_played_to_learn(cop
         connection.execute("UPDATE game SET moves = 20000001")
     words = ("play", copy, "--against", "menace", "--you", "menace")
     for refused in (run(*words, "--learn"), run("train", copy)):
-        wanted = f"{copy} has 20,000,001 moves; agents take 20,000,000 at most"
+        wanted = f"{copy} has 20,000,001 moves; agents can learn at most 20,000,000"
         assert error_line(refused) == wanted
     assert run(*words).returncode == 0
     with Store.open(copy) as store:
         match = Match(store, "menace", "menace")
         match.resign()
-        with pytest.raises(TooLargeError, match="agents take 20,000,000 at most"):
+        with pytest.raises(TooLargeError, match="agents can learn at most 20,000,000"):
             training.learn_from(match)
         match = Match(store, "perfect", "random")
         match.resign()
@@ -441,7 +441,7 @@ def test_a_game_too_large_for_agents_is_refused_before_it_is_played_to_learn(cop
 def test_an_agent_is_not_put_on_the_side_that_it_has_not_learned(copy, run):
     run("train", copy, "--agent", "x", "--as", "X", "--games", 5)
     said = error_line(run("play", copy, "--against", "x", "--moves", "4"))
-    assert said == "x has learned to be X only, who moves first; change who begins (--first)"
+    assert said == "x has learned to be X only, who moves first; let the other side begin (--first)"
     said = error_line(run("play", copy, "--against", "y", "--moves", "4"))
     assert "no agent 'y'; its agents: x" in said
 
@@ -453,7 +453,7 @@ def test_an_agent_does_not_learn_from_a_game_that_train_finds_too_large(copy, ru
     words = ("play", copy, "--moves", "4", "--learn", "--record", copy.with_name("record"))
     for command in ((*words, "--against", "menace"), ("train", copy, "--games", 5)):
         done = run(*command)
-        assert "agents take 20,000,000 at most" in error_line(done)
+        assert "agents can learn at most 20,000,000" in error_line(done)
         assert done.stdout == ""
     with Store.open(copy) as store:
         match = Match(store, "menace", "person", seed=1)

@@ -262,7 +262,7 @@ def test_what_graphviz_cannot_do_is_one_line(capfd):
     with pytest.raises(DrawingError) as failed:
         dot.render("digraph {", "svg")
     assert "\n" not in str(failed.value)
-    with pytest.raises(DrawingError, match="was not done"):
+    with pytest.raises(DrawingError, match="did not finish"):
         dot.render("digraph {a -> b}", "svg", seconds=1e-6)
     assert capfd.readouterr() == ("", "")
 

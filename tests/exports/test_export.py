@@ -10,7 +10,7 @@ from conftest import error_line
 
 from graphstore import Store, build
 from graphstore.errors import GameNameError
-from graphstore.exports.seeds import MapRow, gmap, write_gmap
+from graphstore.exports.game_formats import MapRow, gmap, write_gmap
 
 NONE = 10  # what the map writes where a win or a loss cannot be forced
 

@@ -187,9 +187,9 @@ def test_a_format_or_table_that_there_is_not_is_refused_by_name(store, tmp_path)
         export(store, tmp_path / "f", "xlsx")
     with pytest.raises(FormatError, match="no table 'game'; there are state, edge"):
         export(store, tmp_path / "f", "csv", table="game")
-    with pytest.raises(FormatError, match="dot is of the graph"):
+    with pytest.raises(FormatError, match="dot writes the graph"):
         export(store, tmp_path / "f", "dot", table="edge")
-    with pytest.raises(FormatError, match=r"f\.csv has the name of csv, and would be dot"):
+    with pytest.raises(FormatError, match=r"f\.csv: the name ends in \.csv, but the format is dot"):
         export(store, tmp_path / "f.csv", "dot")
     with pytest.raises(FormatError, match=r"\"-\" is not a file name"):
         export(store, "-", "csv")
