@@ -49,10 +49,10 @@ class _Console(Console):
         raise
 
 
-def out(*, talk: bool = False) -> Console:
-    """Return a console on stdout, or with `talk` on stderr; NO_COLOR turns colours off."""
+def out(*, stderr: bool = False) -> Console:
+    """Return a console on stdout, or with `stderr` on stderr; NO_COLOR turns colours off."""
     return _Console(
-        file=sys.stderr if talk else sys.stdout,
+        file=sys.stderr if stderr else sys.stdout,
         highlight=False,
         markup=False,
         emoji=False,

@@ -100,7 +100,7 @@ def cli() -> None:
     GAME is a built-in game or your own rules, FILE a database that `graphstore build` wrote,
     POSITION a board. `graphstore COMMAND -h` explains a command. Exit codes: 0 success, 1 error, 2
     wrong usage, 130 interrupted.
-    """  # noqa: D301  # click takes this very character to mean: leave these lines alone
+    """  # noqa: D301  # click keeps the lines after this character as they are
 
 
 for command in (

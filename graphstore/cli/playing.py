@@ -82,7 +82,7 @@ def play(
         match = Match(store, *seats, start=position, seed=seed)
         if learn and match.agents:
             refuse_too_large(store)
-        screen = console.out(talk=as_json)
+        screen = console.out(stderr=as_json)
         interrupted = False
         try:
             if moves is None:

@@ -23,7 +23,7 @@ SECONDS = 60  # limit of a layout
 INSTALL: Final = "pip install matplotlib pygraphviz"
 CELL = 18  # points
 MOST_IN_A_ROW = 8  # boards of a line
-ROOMY = 44  # points, for cells that show moves
+CELL_WITH_MOVE = 44  # points
 FONTS = "DejaVu Sans,Verdana,Helvetica,sans-serif"
 PAPER: Final = "#ffffff"
 INK: Final = "#222222"
@@ -207,7 +207,7 @@ def _node_label(node: Node) -> str:
     board = node.board
     down, across = board.block
     on_cell = {choice.cell: choice for choice in reversed(node.shown)}
-    size = ROOMY if node.shown else CELL
+    size = CELL_WITH_MOVE if node.shown else CELL
     if (down, across) == (len(board.rows), board.columns):
         return _field(board, 0, 0, on_cell, size, border=width)
     fields = _table_rows(

@@ -145,7 +145,7 @@ def _write(
 
 @contextmanager
 def _draft(target: Path) -> Iterator[Path]:
-    """Yield the path of a draft; without an error it is renamed to the target at the end.
+    """Yield the path of a draft, which is renamed to the target if no error occurs.
 
     The draft is in a locked folder next to the target.
     """

@@ -1,4 +1,4 @@
-"""Formats for a single game: the 32-bit map of tic-tac-toe, the record of ultimate."""
+"""Formats for a single game: a 32-bit map of tic-tac-toe, a record of ultimate tic-tac-toe."""
 
 import csv
 import json

@@ -30,8 +30,8 @@ _ORDER = {
     "census": "ply",
     "matchbox": "agent, state, move",
 }
-_SOME = {"state": "WHERE id {among}", "edge": "WHERE parent {among} AND child {among}"}
-_MADE_OF = {
+_SELECTED = {"state": "WHERE id {among}", "edge": "WHERE parent {among} AND child {among}"}
+_BASE = {
     "best_move": ("edge", "parent"),
     "q_table": ("edge", "parent"),
     "census": ("state", "id"),
@@ -58,7 +58,7 @@ class Part:
         self.name = str(store.info["name"])
         self._whole = chosen is None
         self.states = int(store.info["states"]) if chosen is None else len(chosen)
-        self._place = store.backend
+        self._backend = store.backend
         self._reader = reader
         self._whole_moves = int(store.info["moves"])
         self._among = f"IN (SELECT id FROM {reader.chosen})"
@@ -93,14 +93,14 @@ class Part:
 
     def _statement(self, table: str) -> str:
         source, where = table, ""
-        if table in _MADE_OF:  # computed here, not read from the view of the file
-            base, key = _MADE_OF[table]
+        if table in _BASE:  # computed here, not read from the view of the file
+            base, key = _BASE[table]
             view = schema.written(TABLES[table], self._reader.dialect)
             some = f"SELECT * FROM {self._reader.main}.{base} WHERE {key} {self._among}"
             only = "" if self._whole else f"WITH {base} AS ({some})"  # avoids computing all rows
             source = f"({only} {view}) AS part"
         elif not self._whole:
-            where = _SOME[table].format(among=self._among)
+            where = _SELECTED[table].format(among=self._among)
         names = ", ".join(schema.COLUMNS[table])
         return f"SELECT {names} FROM {source} {where} ORDER BY {_ORDER[table]}"
 
@@ -111,7 +111,7 @@ class Part:
         elif self._whole and table in ("edge", "q_table"):
             total = self._whole_moves
         progress(f"export {table}", done, total)
-        with self._place.explained(), self._reader.cursor() as cursor:
+        with self._backend.explained(), self._reader.cursor() as cursor:
             cursor.execute(statement)
             while rows := cursor.fetchmany(CHUNK):
                 done += len(rows)
@@ -122,7 +122,7 @@ class Part:
         """Yield the columns of all edges in chunks of rows."""
         done = 0
         progress("export edge", done, self._whole_moves)
-        with self._place.explained(), closing(self._reader.edges(CHUNK)) as pages:
+        with self._backend.explained(), closing(self._reader.edges(CHUNK)) as pages:
             for columns in pages:
                 yield columns
                 done += len(columns[0])

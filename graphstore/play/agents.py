@@ -34,7 +34,7 @@ class Agent(NamedTuple):
     name: str
     settings: Settings
     seed: int  # of its generator at the first game
-    games: int  # the number it has learned from
+    games: int  # the number of games it has learned from
     random: str  # the state of the generator, as JSON
 
     def generator(self) -> Random:
@@ -86,7 +86,7 @@ def load(store: Store, name: str) -> Agent:
 
 
 def _by_name(connection: Connection, name: str) -> Row[Any] | None:
-    with suppress(UnicodeEncodeError):  # half a character, which SQLite cannot hold
+    with suppress(UnicodeEncodeError):  # a lone surrogate, which SQLite cannot store
         return connection.execute(agent.select().where(agent.c.name == str(name))).first()
     return None
 

@@ -129,21 +129,21 @@ class Boxes:
         self.beads: list[int] = now.tolist()
         self.total: list[int] = np.where(box, arena.total(now), NO_BOX).tolist()
         self.rows: list[int] = np.flatnonzero(box).tolist()
-        self._touched: set[int] = set()  # rows of boxes that changed since the last `settle`
-        self._keeps = {row for row in self.rows if self._keeps_value(row)}
+        self._changed: set[int] = set()  # rows of boxes that changed since the last `settle`
+        self._kept = {row for row in self.rows if self._keeps_value(row)}
 
     @property
     def kept(self) -> int:
         """The number of boxes in which all moves with the most beads keep the value."""
-        self._look_at_touched()
-        return len(self._keeps)
+        self._update_kept()
+        return len(self._kept)
 
     def settle(self) -> list[int]:
         """Return the edges of the boxes that have changed since the last call."""
-        self._look_at_touched()
+        self._update_kept()
         first = self._arena.first
-        edges = [e for row in sorted(self._touched) for e in range(first[row], first[row + 1])]
-        self._touched.clear()
+        edges = [e for row in sorted(self._changed) for e in range(first[row], first[row + 1])]
+        self._changed.clear()
         return edges
 
     def player(self, random: Callable[[], float]) -> Choose:
@@ -182,19 +182,19 @@ class Boxes:
                     added = 0
                 beads[edge] = there + added
                 total[row] += added
-                self._touched.add(row)
+                self._changed.add(row)
 
     def fill(self, row: int) -> int:
         """Fill a box with its first beads; return their number."""
         edges = slice(self._arena.first[row], self._arena.first[row + 1])
         self.beads[edges] = self._at_first[edges]
         self.total[row] = sum(self.beads[edges])
-        self._touched.add(row)
+        self._changed.add(row)
         return self.total[row]
 
-    def _look_at_touched(self) -> None:
-        for row in self._touched:
-            (self._keeps.add if self._keeps_value(row) else self._keeps.discard)(row)
+    def _update_kept(self) -> None:
+        for row in self._changed:
+            (self._kept.add if self._keeps_value(row) else self._kept.discard)(row)
 
     def _keeps_value(self, row: int) -> bool:
         begin, end = self._arena.first[row], self._arena.first[row + 1]

@@ -92,7 +92,7 @@ class Player:
 
 
 def one_of(moves: Sequence[Move], generator: random.Random) -> Move:
-    """Return a random one of some moves.
+    """Return one of some moves at random.
 
     Only random() of the generator is used: its numbers are the same in all versions of Python.
     """

@@ -78,7 +78,7 @@ class Curve(NamedTuple):
     The rates are over the second half of the games up to a checkpoint; NaN at the first one.
     """
 
-    games: NDArray[np.int64]  # [k], the number it had learned from; the first is 0
+    games: NDArray[np.int64]  # [k], the games it had learned from; the first is 0
     kept: NDArray[np.float64]  # [k], the share of boxes whose favourite moves all keep the value
     won: NDArray[np.float64]  # [k], by the agent; by player 1 if it played both sides
     drawn: NDArray[np.float64]  # [k]

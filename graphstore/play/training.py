@@ -263,8 +263,8 @@ def _check_opponent(store: Store, agent: str, side: int, against: str) -> None:
     opponent = read_opponent(against)
     if opponent.kind == "person":
         raise OpponentError(
-            f"a person plays in a terminal: graphstore play {store.address} --against {agent} "
-            "--learn"
+            f"to play against {agent} yourself, run graphstore play {store.address} "
+            f"--against {agent} --learn"
         )
     if opponent.kind == "self" or opponent.agent == agent:
         if side:

@@ -1,4 +1,4 @@
-"""Which part of a game is exported, and how the command says what it did or why it did not."""
+"""The parts of a game that an export selects, and the reports and errors of the command."""
 
 import json
 import signal
@@ -37,13 +37,13 @@ def part_of(store, **options):
 
 
 def induced(graph, states):
-    """Return what `part_of` should, by networkx."""
+    """Return the expected result of `part_of`, from networkx."""
     edges = graph.subgraph(states).edges(data="moves")
     return states, {(parent, move, child) for parent, child, moves in edges for move in moves}
 
 
 def within(graph, start, plies):
-    """Return the states at most so many plies below a state, by networkx."""
+    """Return the states at most `plies` below a state, from networkx."""
     return set(nx.single_source_shortest_path_length(graph, start, cutoff=plies))
 
 
@@ -59,7 +59,7 @@ def test_below_a_position_is_what_play_can_reach_within_the_plies(store, positio
 
 @pytest.mark.parametrize("plies", [None, 0, 1, 2, 3])
 @pytest.mark.parametrize("start", range(5))
-def test_where_play_goes_round_the_nearest_way_counts(tmp_path, start, plies):
+def test_in_a_game_with_cycles_the_shortest_way_counts(tmp_path, start, plies):
     build(CYCLIC, tmp_path / "t.db")
     with Store.open(tmp_path / "t.db") as store:
         graph = store.graph()
@@ -134,13 +134,13 @@ CLOSED = {
 }
 
 
-def test_what_is_in_quotes_or_comments_of_the_database_is_no_bracket(store):
+def test_brackets_in_quotes_and_comments_do_not_count(store):
     everything = part_of(store, where="ply >= 0")
     for condition in QUOTED[store.backend.dialect]:
         assert part_of(store, where=condition) == everything, condition
 
 
-def test_what_only_another_database_would_quote_is_a_bracket(store):
+def test_quotes_of_another_database_do_not_hide_a_bracket(store):
     for condition in CLOSED[store.backend.dialect]:
         with pytest.raises(QueryError, match=r"a [)] too many"):
             part_of(store, where=condition)
@@ -172,7 +172,7 @@ def test_of_a_file_a_condition_may_call_functions(file_store, condition, start):
         ("canonical(1.5)", "board.. and canonical.. take|called by files only"),
     ],
 )
-def test_what_is_no_condition_is_refused(store, condition, message):
+def test_a_wrong_condition_is_refused(store, condition, message):
     with pytest.raises(QueryError, match=message):
         part_of(store, where=condition)
 
@@ -281,14 +281,14 @@ def test_after_an_error_nothing_is_left(
         (["csv", "--json"], "for rows as JSON use --format jsonl"),
     ],
 )
-def test_what_makes_no_sense_together_is_wrong_usage(run, tictactoe_db, options, message):
+def test_options_that_exclude_each_other_are_wrong_usage(run, tictactoe_db, options, message):
     done = run("export", tictactoe_db, "--format", *options)
     assert message in error_line(done, exit_code=2)
 
 
 @contextmanager
 def exporting(folder, file_format, phase):
-    """Lend a process that exports a game to a folder and has come to a phase."""
+    """Yield a process that exports a game to a folder and has reached a phase."""
     build("hexapawn(4,4)", folder / "game.db")
     with Store.open(folder / "game.db") as store:
         start = store.info["start"]
@@ -323,7 +323,7 @@ def test_a_signal_is_answered_in_one_line_and_leaves_nothing(tmp_path, file_form
 
 
 @pytest.mark.parametrize("file_format", ["csv", "dot"])
-def test_what_a_killed_export_left_is_taken_over_but_not_while_it_runs(tmp_path, file_format):
+def test_the_draft_of_a_killed_export_is_replaced_but_not_while_it_runs(tmp_path, file_format):
     with exporting(tmp_path, file_format, "export state") as process:
         process.send_signal(signal.SIGSTOP)
         with Store.open(tmp_path / "game.db") as store:
@@ -342,7 +342,7 @@ def test_what_a_killed_export_left_is_taken_over_but_not_while_it_runs(tmp_path,
 
 
 @pytest.mark.parametrize("file_format", ["csv", "jsonl", "graphml", "gexf", "dot"])
-def test_a_reader_that_has_seen_enough_is_no_error(tictactoe_db, file_format):
+def test_a_closed_pipe_ends_an_export_quietly(tictactoe_db, file_format):
     with subprocess.Popen(
         [*GRAPHSTORE, "export", tictactoe_db, "--format", file_format],
         stdout=subprocess.PIPE,
