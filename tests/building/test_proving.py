@@ -394,7 +394,7 @@ def test_what_x_does_not_let_come_is_not_there(strategy):
 
 
 def test_agents_do_not_learn_a_strategy(proof):
-    with pytest.raises(SettingError, match="agents learn whole games"):
+    with pytest.raises(SettingError, match="train agents on a whole game"):
         train(proof, games=1)
 
 
