@@ -116,10 +116,10 @@ def test_other_folders_and_files_are_left_alone(run, tmp_path):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--folder", "x", "--db", "y"), "--folder writes no database"),
-        (("--folder", "x", "--drop-agents"), "--folder writes no database"),
-        (("--memory", "4GB"), "are for --out-of-core"),
-        (("--parts", "4"), "are for --out-of-core"),
+        (("--folder", "x", "--db", "y"), "--folder does not write a database"),
+        (("--folder", "x", "--drop-agents"), "--folder does not write a database"),
+        (("--memory", "4GB"), "need --out-of-core"),
+        (("--parts", "4"), "need --out-of-core"),
         (("--out-of-core", "--memory", "much"), "not a size"),
         (("--out-of-core", "--memory", "-1GB"), "not a size"),
         (("--out-of-core", "--parts", "0"), "not in the range"),
@@ -174,7 +174,7 @@ def test_a_build_that_was_interrupted_goes_on_and_does_nothing_twice(tmp_path):
         begun.send_signal(signal.SIGINT)
         _, said = begun.communicate(timeout=60)
     assert begun.returncode == 130
-    assert "the same command goes on" in said
+    assert "run the same command again" in said
     draft = tmp_path / ".slow.db.parts.building"
     done = sorted(draft.rglob("done/explore_block-*"))
     assert done

@@ -394,7 +394,7 @@ def test_what_x_does_not_let_come_is_not_there(strategy):
 
 
 def test_agents_do_not_learn_a_strategy(proof):
-    with pytest.raises(SettingError, match="agents learn whole games"):
+    with pytest.raises(SettingError, match="train agents on a whole game"):
         train(proof, games=1)
 
 
@@ -422,7 +422,7 @@ def test_the_commands_say_that_depths_are_bounds(run, proof, tmp_path, monkeypat
     assert "4.0  loses within 21" in hinted
     assert "no proof" in error_line(run("prove", "tictactoe"))
     assert "exists; add --force" in error_line(run("prove", "ultimate", "--db", proof))
-    assert "has room for" in error_line(run("export", proof, "--format", "gmap"))
+    assert "can hold tictactoe only" in error_line(run("export", proof, "--format", "gmap"))
 
 
 def test_the_picture_of_a_strategy_has_the_first_states_of_the_proof(strategy):

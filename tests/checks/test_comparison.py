@@ -221,12 +221,12 @@ def test_the_command_exits_with_0_for_the_same_and_with_1_for_others(run, copy, 
     done = run("diff", tictactoe_db, copy, "--rows", "--limit", 2)
     assert (done.returncode, done.stderr) == (1, "")
     assert done.stdout.splitlines() == [
-        "state: 1 with other cells (value 1)",
+        "state: 1 with different cells (value 1)",
         "edge: 9 only in the first",
         "state 0 .../.../...: value 0, in the second -1",
         "edge parent 0, move 0: only in the first",
         "and 8 more",
-        "the digests say otherwise: one file was changed; graphstore verify tells which",
+        "the stored digests disagree with the rows; graphstore verify finds the changed file",
     ]
     done = run("diff", copy, tictactoe_db, "--rows", "--json", "--limit", 1)
     answer = json.loads(done.stdout)
@@ -262,5 +262,5 @@ def test_a_changed_digest_of_the_game_is_told(run, tictactoe_db, copy):
         connection.commit()
     done = run("diff", tictactoe_db, copy)
     assert done.returncode == 0
-    assert "other digests: game.digest" in done.stdout
-    assert "the digests say otherwise" in done.stdout
+    assert "different digests: game.digest" in done.stdout
+    assert "the stored digests disagree with the rows" in done.stdout

@@ -210,7 +210,7 @@ def test_the_command_tells_the_bound_and_how_to_draw_again(run, copy):
     assert done.returncode == 1
     assert "30 of 30 of 765 states, drawn at random (seed 5), are wrong: with 95 % " in done.stdout
     assert done.stderr.startswith(f"graphstore: {copy} is wrong in 30 places; rebuild it")
-    assert "add --sample" in error_line(run("verify", copy, "--seed", 5), 2)
+    assert "needs --sample" in error_line(run("verify", copy, "--seed", 5), 2)
     for words in (("--sample", 0), ("--sample", 5, "--confidence", 1)):
         assert run("verify", copy, *words).returncode == 2
 

@@ -712,7 +712,7 @@ def test_an_address_that_others_can_reach_gets_a_warning(tictactoe_db):
         assert fetch(address)[0] == 200
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=30)
-    assert said == "graphstore: warning: everybody who can reach 0.0.0.0 can read these games\n"
+    assert said == "graphstore: warning: anyone who can reach 0.0.0.0 can read these files\n"
 
 
 def test_open_shows_the_address_in_the_browser(tictactoe_db, tmp_path):
@@ -797,7 +797,7 @@ def test_each_file_gets_the_rules_that_built_it(tictactoe_db, tmp_path):
             assert json.loads(fetch(address, f"{game}.json?{sql}")[1])["rows"] == [[str(heap)]]
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=30)
-    assert said == "graphstore: warning: nim(1) has built none of these files\n"
+    assert said == "graphstore: warning: none of these files was built with nim(1)\n"
 
 
 def test_a_damaged_file_is_reported_without_its_folder(copy):
