@@ -323,7 +323,7 @@ def test_a_scheduler_without_workers_is_one_line_at_the_start_and_later(tmp_path
         with worker(address, tmp_path) as only, cluster(address) as workers:
             assert workers.size == 1
             only.kill()
-            with pytest.raises(StoreError, match=f"{address} has had no worker for") as raised:
+            with pytest.raises(StoreError, match=f"{address} has had no workers for") as raised:
                 list(workers.run(divmod, [(7, 2)]))
         line_of(raised)
 
@@ -348,10 +348,10 @@ def test_a_scheduler_killed_in_the_middle_of_a_wave_is_one_line_and_a_new_one_go
     with scheduler(port) as first, worker(address, tmp_path), worker(address, tmp_path):
         killer = threading.Thread(target=kill_in_the_middle, args=(first,))
         killer.start()
-        with pytest.raises(StoreError, match=f"scheduler at {address} is gone") as raised:
+        with pytest.raises(StoreError, match=f"scheduler at {address} is lost") as raised:
             build_there()
         killer.join()
-    assert "give the same command again to go on" in line_of(raised)
+    assert "repeat the same command to resume" in line_of(raised)
     assert {*range(1, 16)} <= {*asked(bits)[0]}
     (bits / "log").write_text("")
     (bits / "closed").unlink()

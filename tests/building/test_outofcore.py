@@ -108,7 +108,9 @@ def test_other_folders_and_files_are_left_alone(run, tmp_path):
     for name in ("full", "file"):
         done = run("build", "tictactoe", "--folder", tmp_path / name, "--force")
         assert "is not a game in parts; name another" in error_line(done)
-    assert "make it first" in error_line(run("build", "nim(1)", "--folder", tmp_path / "no" / "x"))
+    assert "create it first" in error_line(
+        run("build", "nim(1)", "--folder", tmp_path / "no" / "x")
+    )
     (tmp_path / "empty").mkdir()
     assert run("build", "nim(1)", "--folder", tmp_path / "empty").returncode == 0
 
@@ -343,7 +345,7 @@ def test_what_somebody_puts_at_the_target_meanwhile_is_left_there(tmp_path):
     (tmp_path / "game" / "thesis.txt").unlink()
     build_folder("tictactoe", tmp_path / "game", parts=2)
     (tmp_path / "game" / "notes.txt").touch()
-    with pytest.raises(StoreError, match=r"did not make \(notes.txt\)"):
+    with pytest.raises(StoreError, match=r"files of other programs \(notes.txt\)"):
         build_folder("tictactoe", tmp_path / "game", force=True)
 
 
