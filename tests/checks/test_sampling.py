@@ -200,15 +200,15 @@ def test_a_bound_is_true_as_often_as_it_says_whatever_the_share(drawn, confidenc
 def test_the_command_tells_the_bound_and_how_to_draw_again(run, copy):
     done = run("verify", copy, "--sample", 300, "--seed", 5)
     assert (done.returncode, done.stderr) == (0, "")
-    line = "none of 300 of 765 states, drawn at random (seed 5), is wrong: with 95 % confidence at "
-    assert f"{line}most 0.994 % of all are\n" in done.stdout
+    line = "random sample (seed 5): 0 of 300 checked states are wrong; with 95 % confidence at most"
+    assert f"{line} 0.994 % of all 765 states are wrong\n" in done.stdout
     data = json.loads(run("verify", copy, "--sample", 300, "--confidence", 0.5, "--json").stdout)
     assert (data["ok"], data["sample"]["drawn"], data["sample"]["wrong"]) == (True, 300, 0)
     assert data["sample"]["at_most"] == pytest.approx(1 - 0.5 ** (1 / 300), rel=1e-12)
     change(copy, "UPDATE state SET score = 0.99")
     done = run("verify", copy, "--sample", 30, "--seed", 5)
     assert done.returncode == 1
-    assert "30 of 30 of 765 states, drawn at random (seed 5), are wrong: with 95 % " in done.stdout
+    assert "random sample (seed 5): 30 of 30 checked states are wrong; with 95 % " in done.stdout
     assert done.stderr.startswith(f"graphstore: {copy} is wrong in 30 places; rebuild it")
     assert "add --sample" in error_line(run("verify", copy, "--seed", 5), 2)
     for words in (("--sample", 0), ("--sample", 5, "--confidence", 1)):
