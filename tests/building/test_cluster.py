@@ -351,7 +351,7 @@ def test_a_scheduler_killed_in_the_middle_of_a_wave_is_one_line_and_a_new_one_go
         with pytest.raises(StoreError, match=f"scheduler at {address} is lost") as raised:
             build_there()
         killer.join()
-    assert "repeat the same command to resume" in line_of(raised)
+    assert "run the same command again to resume" in line_of(raised)
     assert {*range(1, 16)} <= {*asked(bits)[0]}
     (bits / "log").write_text("")
     (bits / "closed").unlink()

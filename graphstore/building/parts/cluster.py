@@ -47,7 +47,7 @@ LOCAL_CONFIG: Final = {
     "distributed.nanny.pre-spawn-environ": {},  # Dask would set these in this process, too
     "distributed.nanny.environ": {},
 }
-RESUME: Final = "repeat the same command to resume"
+RESUME: Final = "run the same command again to resume"
 
 _LOCAL = re.compile(r"\s*local:(?P<size>[0-9]{1,6})\s*", re.IGNORECASE)
 _TALK = re.compile(r"(distributed|tornado|asyncio|bokeh)(\..*)?")

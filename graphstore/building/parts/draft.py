@@ -104,7 +104,7 @@ def _begun(place: Path, plan: Mapping[str, Any], *, force: bool) -> Path:
             if before.get(name) != plan[name]
         )
         raise StoreError(
-            f"{place} was begun with other options ({differ}); repeat those to resume, or add "
+            f"{place} was begun with other options ({differ}); use those to resume, or add "
             "--force (force=True) to begin again"
         )
     clear(place)
