@@ -26,7 +26,7 @@ Found = Iterator[tuple[str, str]]
 class Breach(NamedTuple):
     """A law that a rule set breaks."""
 
-    law: str  # the law
+    law: str  # the law, as a sentence
     position: str  # the position that breaks it, as text; empty if it is not one position
     detail: str  # the observed behaviour
 

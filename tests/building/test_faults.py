@@ -1,7 +1,7 @@
 """Faults in real processes: kills, full disks, missing rights; files stay whole, errors are clear.
 
-Elsewhere: two builds of one file, journals of an old file (test_building); files that are cut short or
-of a newer version, upgrades that fail (test_store); exports that are killed (test_export_parts);
+Elsewhere: two builds of one file, journals of an old file (test_building); files that are cut short
+or of a newer version, upgrades that fail (test_store); exports that are killed (test_export_parts);
 outputs that are closed (test_cli).
 """
 

@@ -156,9 +156,7 @@ class ClusterWorkers:
 
         with self._lost_as_error(futures):
             try:
-                results: list[Any] = self._client.gather(
-                    futures
-                )  # in one call, since a call takes long
+                results: list[Any] = self._client.gather(futures)  # one call: calls are slow
             except KilledWorker as error:
                 raise StoreError(
                     f"{error.allowed_failures + 1} workers of {self._where} have died in the same "

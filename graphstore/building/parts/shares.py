@@ -17,9 +17,7 @@ from graphstore.rules.game import Codes, Ints
 from graphstore.solver.columns import Backward, Edges, Rows
 from graphstore.util.arrays import numbered, offsets, places, ragged
 
-SMALL: Final = (
-    1 << 20
-)  # bytes of an array that is copied into memory, so that its file can be closed
+SMALL: Final = 1 << 20  # bytes; smaller arrays are copied, so that their files can be closed
 
 
 class Share(NamedTuple):
@@ -31,10 +29,8 @@ class Share(NamedTuple):
     into: NDArray[np.int32]  # [m], the slot that a move leads to
     above: Ints  # [k + 1], where the parents of each slot begin
     parent: Rows  # [m], the parents
-    twice: NDArray[
-        np.int32
-    ]  # [t], states of moves to a child that another move of the state reaches, too
-    twice_into: NDArray[np.int32]  # [t], the slots of these
+    twice: NDArray[np.int32]  # [t], states of moves whose child another move reaches, too
+    twice_into: NDArray[np.int32]  # [t], the slots of those children
     begin: Ints  # [shares + 1], where the slots for the states of each share begin
     heard: Ints  # [n + 1], where the slots that hear of each state begin
     hearer: NDArray[np.int32]  # [w], those slots, numbered through all shares

@@ -39,9 +39,7 @@ class Build(NamedTuple):
     rules: str  # the version of the rules
     below: tuple[str, ...] = ()  # positions to begin from; empty for the starts of the game
     parts: tuple[int, ...] = ()  # the number of parts of each known wave
-    ones: tuple[
-        int, ...
-    ] = ()  # of each wave, as bits: the counts of one-bits of its ids; see `Run`
+    ones: tuple[int, ...] = ()  # of each wave, as bits: the one-bit counts of its ids; see `Run`
     shares: int = 0  # the number of shares; see `graphstore.building.parts.shares`
     memory: int = 0  # bytes that a step may take
 
@@ -205,9 +203,7 @@ class Block(NamedTuple):
     outcome: Codes  # [n]
     counts: NDArray[np.int32]  # [n], how many moves each state has
     into: NDArray[np.int32]  # [m], the index of the child among those saved
-    twice: NDArray[
-        Any
-    ]  # [t], states of moves to a child that another move of the state reaches, too
+    twice: NDArray[Any]  # [t], states of moves whose child another move reaches, too
     twice_into: NDArray[np.int32]  # [t], the children of those moves
 
     @classmethod

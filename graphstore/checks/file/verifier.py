@@ -28,9 +28,8 @@ from graphstore.store.store import Store
 from graphstore.util import arguments
 from graphstore.util.arrays import distinct
 
-CELL_DAMAGE = (
-    "CHECK constraint failed"  # integrity_check on a single cell; the file can still be read
-)
+CELL_DAMAGE = "CHECK constraint failed"
+"""The line of integrity_check for a wrong cell; such a file can still be read."""
 
 
 def verify(

@@ -39,9 +39,8 @@ class Whole:
         for part in reading.states(self._connection):
             if len(part["id"]):  # an empty column has no digest
                 self.hashes.update_table("state", part)
-            self._positions += sum(
-                part["orbit"][part["orbit"] != NULL].tolist()
-            )  # exact, also for large cells
+            # Python's sum is exact, also for large cells.
+            self._positions += sum(part["orbit"][part["orbit"] != NULL].tolist())
             parts.append(States.of(part))
             yield part
             done += len(part["id"])
