@@ -68,7 +68,7 @@ def verify(
         if sample is not None:
             mend += "; without --sample everything wrong is listed"
         number = len(verdict.problems) + verdict.more
-        options.fail(f"{store.address} is wrong in {number:,} places; {mend}")
+        options.fail(f"{store.address} is wrong in {number:,} place{'s' * (number > 1)}; {mend}")
 
 
 def print_verdict(verdict: Any, store: Any) -> None:

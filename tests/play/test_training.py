@@ -311,7 +311,7 @@ def test_training_goes_on_while_its_file_is_rebuilt(copy, tmp_path, monkeypatch)
         ("DELETE FROM checkpoint WHERE games = 15", "games is wrong at 15"),
         ("UPDATE bead SET beads = 1 << 40 WHERE state = 0 AND move = 0", "1,099,511,627,776 beads"),
         ("UPDATE agent SET name = 'x' || char(10)", "cannot be called"),
-        ("DELETE FROM agent", "no agent"),
+        ("DELETE FROM agent", "the id of an agent"),
     ],
 )
 def test_verify_names_what_is_wrong_with_an_agent(copy, spoil, said):

@@ -130,7 +130,7 @@ def test_a_user_s_game_goes_all_the_way_on_the_command_line(rules: Path) -> None
     assert run("show", "take.db", "(7,1)", GRAPHSTORE_RULES="take.py:Take").stdout == shown.stdout
     verified = run("verify", "take.db", "--rules", "take.py:Take")
     assert (verified.returncode, verified.stderr) == (0, "")
-    assert "states and edges from the rules" in verified.stdout
+    assert "states and edges against the rules" in verified.stdout
     assert "over: player 1 has won" in run("line", "take.db", "--rules", "take.py:Take").stdout
 
 
