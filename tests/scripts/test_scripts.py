@@ -443,7 +443,7 @@ def test_disagreements_are_those_of_games_played_out(told, tictactoe_db, tictact
     assert answer["in_play"] == 627
     wrong = told("analysis/disagreement.py", tictactoe_db, "--wrong", "--limit", 1000)
     assert wrong["positions"] == [row for row in found if row["costs"]]
-    # The table in docs/explanation/q-tables.md: optimal and random have no best move in common.
+    # docs/explanation/q-tables.md: optimal and random have no best move in common.
     assert answer["misled"] == len(wrong["positions"]) == 10
 
 
