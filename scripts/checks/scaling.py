@@ -225,7 +225,10 @@ def tables(result: Figures) -> str:
         [
             _table(f"One part, one process, and the build in memory ({when}).", times(runs)),
             _table("Memory and disk of the same builds.", sizes(runs)),
-            _table("Parts and workers.", split(runs, result["split"])),
+            _table(
+                "Parts and workers; the speed-up is over one part or one worker.",
+                split(runs, result["split"]),
+            ),
             _table(f"In proportion to the moves of {largest['game']}.", extrapolated(largest)),
         ]
     )
