@@ -19,6 +19,7 @@ from pathlib import Path
 
 import networkx as nx
 import pytest
+from conftest import SLOW
 
 from graphstore import Store, build, find_game, prove, train
 from graphstore.play.agents import load
@@ -251,6 +252,7 @@ def test_the_benchmark_says_what_the_plain_pipeline_does_not_know(run):
     assert done.stderr.splitlines()[-1] == error
 
 
+@SLOW
 def test_the_benchmark_prints_tables(run):
     done = run("checks/bench.py", "mnk(2,2,2)", "--quick")
     assert done.returncode == 0, done.stderr
@@ -548,6 +550,7 @@ def test_what_a_script_cannot_do_it_says_in_one_line(line, tictactoe_db, vanishi
     assert "nim(2) has no agent 'nobody'" in line(*words)
 
 
+@SLOW
 @pytest.mark.skipif(
     shutil.which("chromedriver") is None and os.environ.get("GRAPHSTORE_CHROMIUM") != "required",
     reason="chromium and chromedriver are not installed",
@@ -569,6 +572,7 @@ def test_pictures_need_a_browser(line, monkeypatch, tmp_path):
     assert "chromium and chromedriver are needed" in error
 
 
+@SLOW
 def test_many_readers_at_once_get_right_answers_and_no_error():
     done = in_own_process("checks/load.py", "--quick", "--json")
     assert (done.returncode, done.stderr) == (0, "")
