@@ -1,7 +1,7 @@
-"""The answers to the cookbook's questions, by number, told another way than in its SQL.
+"""The answers to the cookbook's questions, by number, computed without its SQL.
 
-Tic-tac-toe is told by `cookbookboard.Board`, learners by what Python's side of graphstore says of
-them, Connect Four by the graph's arrays and by connect_four.jsonl.
+Answers about tic-tac-toe come from `cookbookboard.Board`, those about learners from graphstore's
+Python functions, those about Connect Four from the graph's arrays and connect_four.jsonl.
 """
 
 from collections import Counter, defaultdict
@@ -18,20 +18,20 @@ from graphstore.solver.columns import NONE
 TICTACTOE = {}
 
 
-def tells(number, known=TICTACTOE):
-    """Return a decorator of the function that tells the answer to a question, as rows."""
+def answer(number, known=TICTACTOE):
+    """Return a decorator for the function that returns the answer to a question, as rows."""
     return lambda function: known.setdefault(number, function)
 
 
-@tells(1)
+@answer(1)
 def _(board):
     position = board.canonical("XO..X....")
     row = board.row[position]
-    told = (row[name] for name in ("ply", "to_move", "value", "remoteness"))
-    return [(position, *told, board.winner(position), row["orbit"])]
+    values = (row[name] for name in ("ply", "to_move", "value", "remoteness"))
+    return [(position, *values, board.winner(position), row["orbit"])]
 
 
-@tells(2)
+@answer(2)
 def _(board):
     rows = [(move, child, board.row[child]) for _, move, child in board.ranked("..X/.O./X..")]
     return [
@@ -40,19 +40,19 @@ def _(board):
     ]
 
 
-@tells(3)
+@answer(3)
 def _(board):
     total = board.plies[-1]
     return [(total["canon"], total["states"], total["xwin"] + total["owin"] + total["draw"])]
 
 
-@tells(4)
+@answer(4)
 def _(board):
     total = board.plies[-1]
     return [(w, total[f"c_{n}"], total[n]) for w, n in enumerate(("draw", "xwin", "owin"))]
 
 
-@tells(5)
+@answer(5)
 def _(board):
     return [
         (
@@ -68,14 +68,14 @@ def _(board):
     ]
 
 
-@tells(6)
+@answer(6)
 def _(board):
     rows = [(row["nt_win"], row["nt_draw"], row["nt_loss"]) for row in board.plies[:9]]
     rows = [row if ply % 2 == 0 else row[::-1] for ply, row in enumerate(rows)]
     return [(ply, *(count or None for count in row)) for ply, row in enumerate(rows)]
 
 
-@tells(7)
+@answer(7)
 def _(board):
     ends = Counter()
     for wave in board.paths():
@@ -86,7 +86,7 @@ def _(board):
     return [(ends.total(), ends[1], ends[2], ends[0])]
 
 
-@tells(8)
+@answer(8)
 def _(board):
     rows = []
     for ply, wave in enumerate(board.paths()):
@@ -97,12 +97,12 @@ def _(board):
     return rows
 
 
-@tells(9)
+@answer(9)
 def _(board):
     return [(ply, 9 - ply) for ply in range(9)]
 
 
-@tells(10)
+@answer(10)
 def _(board):
     rows, here = [(0, None, board.start, 0)], board.start
     while board.moves(here):
@@ -111,7 +111,7 @@ def _(board):
     return rows
 
 
-@tells(11)
+@answer(11)
 def _(board):
     children = {cell: board.canonical("." * cell + "X" + "." * (8 - cell)) for cell in (0, 1, 4)}
     assert [board.response(child) for child in children.values()] == [
@@ -125,7 +125,7 @@ def _(board):
     ]
 
 
-@tells(12)
+@answer(12)
 def _(board):
     rows = []
     for opening in board.by_ply()[1]:
@@ -135,12 +135,12 @@ def _(board):
     return sorted(rows, key=lambda row: -row[3])
 
 
-@tells(13)
+@answer(13)
 def _(board):
     return [(at, cell) for at in board.by_ply()[1] for cell, _ in sorted(board.best(at))]
 
 
-@tells(14)
+@answer(14)
 def _(board):
     choices = [*board.choices()]
     return [
@@ -148,7 +148,7 @@ def _(board):
     ]
 
 
-@tells(15)
+@answer(15)
 def _(board):
     drawn = []
     for at in board.order:
@@ -158,14 +158,14 @@ def _(board):
     return [(at, ply, 2 - (ply + 1) % 2, -share) for share, ply, at in sorted(drawn)[:4]]
 
 
-@tells(16)
+@answer(16)
 def _(board):
     drawn = [at for at in board.in_play() if board.value(at) == 0]
     worst = sorted(drawn, key=board.random)[:2]  # which keeps the order of ids
     return [(at.replace("/", "\n"), board.row[at]["to_move"], board.random(at)) for at in worst]
 
 
-@tells(17)
+@answer(17)
 def _(board):
     rows = []
     for at in board.in_play():
@@ -177,7 +177,7 @@ def _(board):
     return sorted(rows, key=lambda row: -row[2])[:4]
 
 
-@tells(18)
+@answer(18)
 def _(board):
     chances = defaultdict(Fraction)
     for wave in board.paths():
@@ -187,7 +187,7 @@ def _(board):
     return [(winner, round(chances[winner], 6)) for winner in range(3)]
 
 
-@tells(19)
+@answer(19)
 def _(board):
     rows = []
     for ply, wave in enumerate(board.by_ply()[:9]):
@@ -199,9 +199,9 @@ def _(board):
     return rows
 
 
-@tells(20)
+@answer(20)
 def _(board):
-    """Who cannot win at once, and cannot meet two threats: by the lines, not by the values."""
+    """Count players who cannot win at once and face two threats, by lines and not by values."""
     forks = {1: [], 2: []}
     for at in board.in_play():
         cells, to_move = at.replace("/", ""), int(board.row[at]["to_move"])
@@ -219,13 +219,13 @@ def _(board):
     return [(victim, len(orbits), sum(orbits)) for victim, orbits in forks.items()]
 
 
-@tells(21)
+@answer(21)
 def _(board):
     count = Counter((board.remoteness(at), board.value(at)) for at in board.order)
     return [(plies, *(count[plies, value] for value in (1, 0, -1))) for plies in range(10)]
 
 
-@tells(22)
+@answer(22)
 def _(board):
     won = [at for at in board.order if board.value(at) == 1]
     most = max(board.remoteness(at) for at in won)
@@ -239,14 +239,14 @@ def _(board):
     ]
 
 
-@tells(23)
+@answer(23)
 def _(board):
     parents = Counter(child for at in board.order for child in board.replies(at))
     most = sorted(parents, key=lambda at: (-parents[at], board.id(at)))[:3]
     return [(at, board.row[at]["ply"], parents[at]) for at in most]
 
 
-@tells(24)
+@answer(24)
 def _(board):
     orbits = Counter(
         len({tuple(at.replace("/", "")[c] for c in i) for i in IMAGES}) for at in board.order
@@ -254,7 +254,7 @@ def _(board):
     return [(images, count, images * count) for images, count in sorted(orbits.items())]
 
 
-@tells(25)
+@answer(25)
 def _(board):
     rows = []
     for at in [board.start, *board.by_ply()[1]]:
@@ -265,7 +265,7 @@ def _(board):
     return rows
 
 
-@tells(26)
+@answer(26)
 def _(board):
     rows, wave = [], {board.start}
     while wave:
@@ -278,7 +278,7 @@ def _(board):
     return rows
 
 
-@tells(27)
+@answer(27)
 def _(board):
     ends = Counter()
     for wave in board.paths(board.keeps):
@@ -290,7 +290,7 @@ def _(board):
 AGENT = {}
 
 
-@tells(28, AGENT)
+@answer(28, AGENT)
 def _(board, store, known, reports):
     cell = {
         child: min(c for c, to in board.moves(board.start) if to == child)
@@ -301,7 +301,7 @@ def _(board, store, known, reports):
     return [(c, n, Fraction(n, total), int(n == most), 1) for c, n in sorted(beads)]  # all draw
 
 
-@tells(29, AGENT)
+@answer(29, AGENT)
 def _(board, store, known, reports):
     rows = {}
     for at in board.in_play():
@@ -318,7 +318,7 @@ def _(board, store, known, reports):
     return [(ply, *row) for ply, row in sorted(rows.items())]
 
 
-@tells(30, AGENT)
+@answer(30, AGENT)
 def _(board, store, known, reports):
     points = curve(store, known)
     return [
@@ -328,7 +328,7 @@ def _(board, store, known, reports):
     ]
 
 
-@tells(31, AGENT)
+@answer(31, AGENT)
 def _(board, store, known, reports):
     return [(n, each.won_by_1, each.drawn, each.won_by_2) for n, each in enumerate(reports)]
 
@@ -344,7 +344,7 @@ def drawn_board(graph, state):
     return graph.nodes[state]["position"].replace("/", "\n") + "\n0123"
 
 
-@tells(32, CONNECT)
+@answer(32, CONNECT)
 def _(graph, known):
     whole, mirrored = known[0], known[1]
     plies = len(whole["per_ply"]) - 1
@@ -352,7 +352,7 @@ def _(graph, known):
     return [(*row, mirrored["edges"], plies)]
 
 
-@tells(33, CONNECT)
+@answer(33, CONNECT)
 def _(graph, known):
     ended = graph.states.orbit * (graph.edges_by_move.counts == 0)
     by_ply = np.bincount(graph.states.ply, ended).astype(int)
@@ -361,7 +361,7 @@ def _(graph, known):
     return [(ply, known[0]["per_ply"][ply], final[ply]) for ply in range(0, 17, 4)]
 
 
-@tells(34, CONNECT)
+@answer(34, CONNECT)
 def _(graph, known):
     decided = (graph.edges_by_move.counts > 0) & (graph.solution.value != 0)
     plies = np.unique(graph.states.ply[decided])[:3]
@@ -375,7 +375,7 @@ def _(graph, known):
     return [(ply, 1 + ply % 2, *count) for ply, count in zip(plies, counts, strict=True)]
 
 
-@tells(35, CONNECT)
+@answer(35, CONNECT)
 def _(graph, known):
     rows = []
     for state in graph.states.id[graph.states.ply == 2].tolist():
@@ -392,13 +392,13 @@ def longest(graph, known):
     return int(graph.states.id[won.argmax()])  # the first, so the lowest id
 
 
-@tells(36, CONNECT)
+@answer(36, CONNECT)
 def _(graph, known):
     state = longest(graph, known)
     return [(drawn_board(graph, state), *shown(graph, state, "ply", "to_move", "remoteness"))]
 
 
-@tells(37, CONNECT)
+@answer(37, CONNECT)
 def _(graph, known):
     rows, state = [(0, None, longest(graph, known))], longest(graph, known)
     while graph[state]:
@@ -416,10 +416,10 @@ def _(graph, known):
     ]
 
 
-@tells(38, CONNECT)
+@answer(38, CONNECT)
 def _(graph, known):
     ended = graph.edges_by_move.counts == 0
-    lost = ended & (graph.solution.value == -1)  # who is to move has lost
+    lost = ended & (graph.solution.value == -1)  # the player to move has lost
     rows = []
     for winner, here in enumerate(
         (ended & ~lost, *(lost & (graph.states.to_move == p) for p in (2, 1)))
@@ -430,12 +430,12 @@ def _(graph, known):
     return rows
 
 
-@tells(39, CONNECT)
+@answer(39, CONNECT)
 def _(graph, known):
     return [(2 * known[1]["states"] - known[0]["states"],)]
 
 
-@tells(40, CONNECT)
+@answer(40, CONNECT)
 def _(graph, known):
     keep = Counter()
     value = dict(zip(graph.states.id.tolist(), graph.solution.value.tolist(), strict=True))
