@@ -121,7 +121,7 @@ def line_of(error):
     ("name", "parts"),
     [
         ("connect(4,4)", 2),
-        ("vanishing", 2),
+        pytest.param("vanishing", 2, marks=SLOW),
         pytest.param("morris(king,pass,straight)", 2, marks=SLOW),
         pytest.param("mnk(4,4,4)", None, marks=SLOW),
         pytest.param("connect(5,4)", None, marks=SLOW),

@@ -207,6 +207,7 @@ FIGURES = {
 }
 
 
+@SLOW
 def test_the_benchmark_measures_everything(run):
     done = run("checks/bench.py", "tictactoe", "--quick", "--without-plain", "--json")
     assert done.returncode == 0, done.stderr
@@ -621,6 +622,7 @@ def scaling_run(tmp_path_factory):
     return file
 
 
+@SLOW
 def test_a_game_in_parts_sends_each_child_to_each_part_that_asks_once(scaling_run):
     memory, one, two = json.loads(scaling_run.read_text())["runs"]
     name, states, moves = BUILT
@@ -638,6 +640,7 @@ def test_a_game_in_parts_sends_each_child_to_each_part_that_asks_once(scaling_ru
     assert all(took["steps"] == 2 * two["waves"] for took in two["took"].values())
 
 
+@SLOW
 def test_the_tables_of_a_run_are_printed_again_as_text_and_into_a_document(
     run, scaling_run, tmp_path
 ):
