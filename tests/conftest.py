@@ -215,10 +215,22 @@ def place(request, tmp_path) -> str:
     return postgresql.place(request.getfixturevalue("server"))
 
 
+@pytest.fixture(scope="session")
+def template(server) -> str:
+    """The name of a PostgreSQL database with tic-tac-toe, to be copied."""
+    address = postgresql.database(server)
+    build("tictactoe", f"{address}&schema=game")
+    return postgresql.name(address)
+
+
 @pytest.fixture
-def spoilt(place) -> str:
+def spoilt(place, request) -> str:
     """The address of tic-tac-toe in a database of either kind; a test may change it."""
-    return build("tictactoe", place).file
+    if place.startswith("postgresql"):
+        server, template = map(request.getfixturevalue, ("server", "template"))
+        return f"{postgresql.database(server, template)}&schema=game"
+    shutil.copyfile(request.getfixturevalue("tictactoe_db"), place)
+    return place
 
 
 @pytest.fixture(scope="session")

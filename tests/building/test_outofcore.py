@@ -93,7 +93,7 @@ def test_a_folder_is_all_or_nothing_and_replaced_only_by_force(run, tmp_path):
 def test_an_unfinished_folder_is_refused_and_resumed_only_with_the_same_options(run, tmp_path):
     folder = tmp_path / "game"
     error_line(run("build", "tictactoe", "--folder", folder, "--max-states", 5))
-    with pytest.raises(StoreError, match="not finished; give the command"):
+    with pytest.raises(StoreError, match="not finished; run the same command again to resume"):
         Folder.open(folder)
     assert "begun with other options (name tictactoe, not nim(1,2)" in error_line(
         run("build", "nim(1,2)", "--folder", folder)

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import networkx as nx
 import pytest
+from conftest import SLOW
 
 from graphstore import Store, build, find_game, prove, train
 from graphstore.play.agents import load
@@ -206,6 +207,7 @@ FIGURES = {
 }
 
 
+@SLOW
 def test_the_benchmark_measures_everything(run):
     done = run("checks/bench.py", "tictactoe", "--quick", "--without-plain", "--json")
     assert done.returncode == 0, done.stderr
@@ -251,6 +253,7 @@ def test_the_benchmark_refuses_games_that_the_plain_pipeline_cannot_play(run):
     assert done.stderr.splitlines()[-1] == error
 
 
+@SLOW
 def test_the_benchmark_prints_tables(run):
     done = run("checks/bench.py", "mnk(2,2,2)", "--quick")
     assert done.returncode == 0, done.stderr
@@ -552,6 +555,7 @@ def test_errors_of_scripts_are_one_line(line, tictactoe_db, vanishing_db, tmp_pa
     assert "nim(2) has no agent 'nobody'" in line(*words)
 
 
+@SLOW
 @pytest.mark.skipif(
     shutil.which("chromedriver") is None and os.environ.get("GRAPHSTORE_CHROMIUM") != "required",
     reason="chromium and chromedriver are not installed",
@@ -573,6 +577,7 @@ def test_pictures_need_a_browser(line, monkeypatch, tmp_path):
     assert "chromium and chromedriver are needed" in error
 
 
+@SLOW
 def test_many_readers_at_once_get_right_answers_and_no_error():
     done = in_own_process("checks/load.py", "--quick", "--json")
     assert (done.returncode, done.stderr) == (0, "")
@@ -617,6 +622,7 @@ def scaling_run(tmp_path_factory):
     return file
 
 
+@SLOW
 def test_a_game_in_parts_sends_each_child_to_each_part_that_asks_once(scaling_run):
     memory, one, two = json.loads(scaling_run.read_text())["runs"]
     name, states, moves = BUILT
@@ -634,6 +640,7 @@ def test_a_game_in_parts_sends_each_child_to_each_part_that_asks_once(scaling_ru
     assert all(took["steps"] == 2 * two["waves"] for took in two["took"].values())
 
 
+@SLOW
 def test_the_tables_of_a_run_are_printed_again_and_put_into_a_document(run, scaling_run, tmp_path):
     again = run("checks/scaling.py", "--again", scaling_run)
     assert (again.returncode, again.stderr) == (0, "")

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from contextlib import closing
 
 import numpy as np
@@ -239,18 +240,18 @@ def test_readers_meet_no_error_while_a_game_is_rebuilt(server):
 
 
 @pytest.mark.parametrize("old", [False, True])
-def test_a_build_that_is_killed_at_any_moment_leaves_the_old_game_or_none(database, old):
+def test_a_build_that_is_killed_at_any_moment_leaves_the_old_game_or_none(
+    warm, database, moments, old
+):
     if old:
         build("nim(1,2)", f"{database}&schema=game")
     chance = random.Random(7)
-    command = [*GRAPHSTORE, "build", "mnk(3,3,3)", "--force", "--db", f"{database}&schema=game"]
-    for _ in range(4):
-        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        try:
-            child.wait(0.5 + chance.random() * 1.2)
-        except subprocess.TimeoutExpired:
-            child.send_signal(signal.SIGKILL)
-        ended = child.wait()
+    command = ["build", "mnk(3,3,3)", "--force", "--db", f"{database}&schema=game"]
+    for _ in range(moments(3, 12)):
+        child = warm.start(*command)
+        time.sleep(chance.random() * 0.4)
+        child.send(signal.SIGKILL)
+        ended = child.end().returncode
         seen = schemas(database)
         assert seen in ([], ["game"])
         if seen:
@@ -258,7 +259,7 @@ def test_a_build_that_is_killed_at_any_moment_leaves_the_old_game_or_none(databa
                 assert store.info["name"] in ({"nim(1,2)"} if old else set()) | {"mnk(3,3,3)"}
                 assert len(store.graph()) == store.info["states"]
         assert ended in (0, -signal.SIGKILL)
-    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+    assert warm.run(*command).returncode == 0
 
 
 TRAPS = {

@@ -107,9 +107,10 @@ def moves_of(expected, cells):
     return sorted(moves, key=lambda move: (rank(move), move["move"]))
 
 
-def test_every_position_is_found_in_its_own_orientation(store, expected):
+def test_every_position_is_found_in_its_own_orientation(store, expected, moments):
     assert len(expected) == 5478
-    for cells, row in expected.items():
+    step = moments(10, 1) if store.backend.product.startswith("PostgreSQL") else 1
+    for cells, row in list(expected.items())[::step]:
         probe = store.probe(slashed(cells))
         assert probe.position == slashed(cells)
         assert {name: getattr(probe, name) for name in row} == row, cells

@@ -22,7 +22,7 @@ from time import process_time
 from urllib.parse import quote, urlencode, urlsplit
 
 import pytest
-from conftest import GRAPHSTORE, error_line
+from conftest import GRAPHSTORE, SLOW, error_line
 from datasette.database import QueryInterrupted
 from sqlwrites import WRITES
 
@@ -706,6 +706,7 @@ def test_a_server_that_ends_while_it_loads_its_pages_says_nothing(tictactoe_db, 
         assert site.runner.run(site.explorer.warm()) is None
 
 
+@SLOW
 def test_an_address_that_others_can_reach_gets_a_warning(tictactoe_db):
     everywhere = "0.0.0.0"  # noqa: S104  # the test is about its warning
     with running(tictactoe_db, "--host", everywhere) as (process, address):
@@ -783,6 +784,7 @@ def test_without_datasette_it_says_what_to_install_before_all_else(missing):
     assert error_line(done) == "the explorer needs Datasette: pip install 'datasette<1'"
 
 
+@SLOW
 def test_each_file_gets_the_rules_that_built_it(tictactoe_db, tmp_path):
     rules = tmp_path / "take.py"
     rules.write_text(RULES)

@@ -38,9 +38,7 @@ class Folder:
         folder = Path(arguments.path("path", path))
         if not folder.is_dir():
             if draft_of(folder).is_dir():
-                raise StoreError(
-                    f"{folder} is not finished; to continue, repeat the command that began it"
-                )
+                raise StoreError(f"{folder} is not finished; run the same command again to resume")
             raise StoreMissingError(f"there is no folder {folder}")
         file = folder / MANIFEST
         try:

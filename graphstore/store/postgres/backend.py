@@ -25,7 +25,7 @@ from graphstore.rules.game import Ints
 from graphstore.store import schema
 from graphstore.store.backend import UNCHANGED, WAIT
 from graphstore.store.postgres import server
-from graphstore.store.postgres.draft import GameSchema, PostgresDraft, sweep, try_lock
+from graphstore.store.postgres.draft import GameSchema, PostgresDraft, sweep, try_lock, unlock
 from graphstore.store.postgres.rows import RowReader
 from graphstore.store.postgres.server import MARK, check_name, explained, quoted
 from graphstore.store.postgres.sql import run
@@ -244,3 +244,5 @@ class PostgresSchema(GameSchema):
             except BaseException:
                 draft.discard()
                 raise
+            finally:
+                unlock(connection, number)

@@ -13,7 +13,7 @@ from typing import Any
 
 import psycopg
 from sqlalchemy import Connection, Table, create_engine, text
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 from sqlalchemy.schema import AddConstraint, DropConstraint, ForeignKeyConstraint
 
@@ -235,6 +235,14 @@ def _constraints() -> list[Any]:
 def try_lock(connection: Connection, number: int) -> bool:
     """Try to lock a target until the session ends; return whether it succeeded."""
     return bool(connection.scalar(_TRY_LOCK, {"number": number}))
+
+
+def unlock(connection: Connection, number: int) -> None:
+    """Unlock a target now: the server may take a moment to notice the end of the session."""
+    with suppress(SQLAlchemyError):
+        connection.rollback()
+        connection.execute(_UNLOCK, {"number": number})
+        connection.rollback()
 
 
 def sweep(connection: Connection) -> None:
