@@ -273,6 +273,18 @@ def oracle() -> list[dict[str, str]]:
 
 
 @pytest.fixture
+def without(monkeypatch):
+    """Return a function that makes the import of a library and of its modules fail."""
+
+    def without(library):
+        loaded = [name for name in sys.modules if name.startswith(f"{library}.")]
+        for name in (library, *loaded):
+            monkeypatch.setitem(sys.modules, name, None)
+
+    return without
+
+
+@pytest.fixture
 def moments(pytestconfig):
     """Return a function that returns how many moments to try: all of them if --slow is given."""
     return lambda few, all_of_them: all_of_them if pytestconfig.getoption("--slow") else few

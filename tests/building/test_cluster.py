@@ -383,8 +383,8 @@ def test_a_scheduler_that_does_not_answer_is_one_line(scheme, monkeypatch):
     line_of(raised)
 
 
-def test_without_dask_a_line_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "distributed", None)
+def test_without_dask_a_line_says_what_to_install(without):
+    without("distributed")
     expected = pytest.raises(MissingExtraError, match="pip install distributed pyarrow")
     with expected, cluster("local:1"):
         pass

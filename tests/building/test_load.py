@@ -2,7 +2,6 @@
 
 import shutil
 import signal
-import sys
 import time
 
 import numpy as np
@@ -218,8 +217,8 @@ def test_the_command_writes_to_the_name_of_the_game(folder, tmp_path, run, monke
     assert '"states": 765' in run("load", folder, "--force", "--json").stdout
 
 
-def test_without_pyarrow_one_line_says_what_to_install(folder, tmp_path, run, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
+def test_without_pyarrow_one_line_says_what_to_install(folder, tmp_path, run, without):
+    without("pyarrow")
     line = error_line(run("load", folder, "--db", tmp_path / "t.db"))
     assert "pip install pyarrow" in line
 

@@ -5,7 +5,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from contextlib import suppress
 from functools import wraps
@@ -400,8 +399,8 @@ def test_commands_that_need_a_database_say_what_a_folder_is_for(run, tmp_path, c
     assert "is a game in parts" in error_line(run(command, tmp_path / "game"))
 
 
-def test_extra_packages_that_are_missing_are_named(run, monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
+def test_extra_packages_that_are_missing_are_named(run, without, tmp_path):
+    without("pyarrow")
     done = run("build", "tictactoe", "--folder", tmp_path / "x")
     assert "pip install pyarrow" in error_line(done)
     assert list(tmp_path.iterdir()) == []

@@ -2,7 +2,6 @@
 
 import json
 import sqlite3
-import sys
 from contextlib import closing
 
 import pytest
@@ -161,8 +160,8 @@ def test_a_rebuild_reports_the_agents_it_kept(copy, run):
     printed(run("build", "nim(1,2)", "--db", copy, "--force", "--drop-agents"))
 
 
-def test_without_matplotlib_one_line_says_what_to_install(copy, tmp_path, run, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
+def test_without_matplotlib_one_line_says_what_to_install(copy, tmp_path, run, without):
+    without("matplotlib")
     run("train", copy, "--games", 5)
     picture = tmp_path / "c.png"
     done = run("agents", copy, "menace", "--curve", picture)

@@ -3,7 +3,6 @@
 import csv
 import json
 import sqlite3
-import sys
 from contextlib import closing
 
 import duckdb
@@ -197,8 +196,8 @@ def test_an_unknown_format_or_table_is_refused_by_name(store, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_without_pyarrow_one_line_says_what_to_install(tictactoe_db, tmp_path, run, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
+def test_without_pyarrow_one_line_says_what_to_install(tictactoe_db, tmp_path, run, without):
+    without("pyarrow")
     done = run("export", tictactoe_db, "--format", "parquet", "--output", tmp_path / "both")
     assert "pip install pyarrow" in error_line(done)
     assert list(tmp_path.iterdir()) == []

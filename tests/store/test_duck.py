@@ -508,10 +508,10 @@ def test_a_folder_that_is_not_one_of_parts_is_one_line(tmp_path):
 
 
 @pytest.mark.parametrize("extra", ["duckdb", "pyarrow"])
-def test_without_an_extra_one_line_says_what_to_install(folder, monkeypatch, extra):
+def test_without_an_extra_one_line_says_what_to_install(folder, monkeypatch, without, extra):
     for name in ("sql", "sql_rows"):
         monkeypatch.delitem(sys.modules, f"graphstore.store.folder.{name}", raising=False)
-    monkeypatch.setitem(sys.modules, extra, None)
+    without(extra)
     with pytest.raises(MissingExtraError, match=f"pip install {extra}$"):
         folder.sql("SELECT 1")
 

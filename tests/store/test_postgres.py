@@ -6,7 +6,6 @@ import random
 import re
 import signal
 import subprocess
-import sys
 import threading
 import time
 from contextlib import closing
@@ -678,8 +677,8 @@ def test_the_explorer_refuses_a_schema(run, asked):
     assert "only SQLite files can be served" in error_line(run("serve", asked.address))
 
 
-def test_without_psycopg_one_line_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "psycopg", None)
+def test_without_psycopg_one_line_says_what_to_install(without):
+    without("psycopg")
     with pytest.raises(MissingExtraError, match=r"pip install 'psycopg\[binary\]'"):
         Store.open("postgresql://host/games")
 
