@@ -73,7 +73,10 @@ def _(board):
 def _(board):
     rows = [(row["nt_win"], row["nt_draw"], row["nt_loss"]) for row in board.plies[:9]]
     rows = [row if ply % 2 == 0 else row[::-1] for ply, row in enumerate(rows)]
-    return [(ply, *(count or None for count in row)) for ply, row in enumerate(rows) if ply > 5]
+    counts = [
+        (ply, w, n) for ply, row in enumerate(rows) for w, n in zip((1, 0, 2), row, strict=True)
+    ]
+    return sorted((ply, winner, count) for ply, winner, count in counts if ply > 6 and count)
 
 
 @tells(7)
@@ -317,7 +320,7 @@ def _(board, store, known, reports):
 
 @tells(31, AGENT)
 def _(board, store, known, reports):
-    return [(n, each.won_by_1, each.drawn, each.won_by_2) for n, each in enumerate(reports)]
+    return [(n, each.drawn, each.won_by_2) for n, each in enumerate(reports)]
 
 
 CONNECT = {}
@@ -411,7 +414,7 @@ def _(graph, known):
         rows.append((winner, graph.states.orbit[here].sum(), graph.states.ply[here].min()))
     assert rows[0][1] == known[0]["terminal_draw"]
     assert rows[1][1] + rows[2][1] == known[0]["terminal_win"]
-    return rows
+    return [(winner, ply) for winner, _, ply in rows]
 
 
 @tells(39, CONNECT)
