@@ -1,7 +1,7 @@
-"""What alembic runs to bring a database up to date.
+"""Alembic's environment, which upgrades a database.
 
-graphstore hands over the connection. By hand, from a checkout: alembic -x db=ADDRESS upgrade head,
-where ADDRESS is a file or postgresql://USER@HOST/DATABASE?schema=NAME.
+graphstore passes the connection. On the command line, in a checkout: alembic -x db=ADDRESS upgrade
+head, where ADDRESS is a file or postgresql://USER@HOST/DATABASE?schema=NAME.
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ from graphstore.store.store import find_backend
 
 
 def migrate(connection: Connection) -> None:
-    """Run the revisions; after any, renew the views and the digests of all that was made."""
+    """Run the revisions; if any ran, replace the views and the digests of the schema."""
     applied: list[Any] = []
     context.configure(
         connection=connection,
@@ -37,7 +37,7 @@ def migrate(connection: Connection) -> None:
 
 
 def by_hand(address: str | None) -> None:
-    """Migrate the database that was named on alembic's command line."""
+    """Migrate the database at an address from alembic's command line."""
     if not address:
         raise CommandError(
             "which database? alembic -x db=FILE ..., or "
@@ -45,7 +45,7 @@ def by_hand(address: str | None) -> None:
         )
     try:
         place = find_backend(address).located()
-        place.revision()  # refuses what graphstore did not write
+        place.revision()  # raises an error if graphstore did not write it
         with place.explained("nothing was changed"), place.upgrading() as connection:
             migrate(connection)
     except GraphstoreError as error:

@@ -1,4 +1,4 @@
-"""What several test modules share: games made from tables, and random ones; a built database."""
+"""Shared fixtures and helpers of the tests: games from tables, random games, a built database."""
 
 import atexit
 import csv
@@ -33,7 +33,8 @@ DATABASES = ("sqlite", "postgresql")
 GRAPHSTORE = (sys.executable, "-m", "graphstore")
 SLOW = pytest.mark.slow
 
-# Machines that run tests are shared; and the gate draws the examples that it drew the last time.
+# Tests may run on slow, shared machines, so examples have no deadline. The gate draws the same
+# examples each time.
 settings.register_profile("unhurried", deadline=None)
 settings.register_profile("gate", deadline=None, derandomize=True)
 settings.load_profile(os.environ.get("GRAPHSTORE_EXAMPLES", "unhurried"))
@@ -60,7 +61,7 @@ def pytest_xdist_auto_num_workers(config):
 
 
 def check_all(cases, law):
-    """Run a law on every case, a tuple of its arguments or the only one; report all that fail."""
+    """Call a law with every case, a tuple of its arguments or its only one; report all failures."""
     cases, failed = list(cases), []
     assert cases
     for case in cases:
@@ -77,9 +78,9 @@ def check_all(cases, law):
 
 
 def for_all(names, cases):
-    """Return a decorator like `pytest.mark.parametrize` that makes one test of all cases.
+    """Return a decorator like `pytest.mark.parametrize`, but with one test for all cases.
 
-    It is for cases that take less time than a test of its own would. They share their fixtures.
+    It is for cases that are quicker than the overhead of a test. They share their fixtures.
     """
     given = [names] if isinstance(names, str) else names
     cases = [(case,) if given is not names else tuple(case) for case in cases]
@@ -99,7 +100,7 @@ def for_all(names, cases):
 
 
 class TableGame(PlainGame):
-    """A game written as a table: position -> its result, or {move: the position it leads to}."""
+    """A game given as a table: {position: its result, or {move: next position}}."""
 
     def __init__(self, table, *starts):
         self.table = table
@@ -137,7 +138,7 @@ NASTY_TEXTS = [
 
 
 class Nasty(TableGame):
-    """A game whose texts no format likes."""
+    """A game with texts that are hard for every format."""
 
     def __init__(self):
         last = len(NASTY_TEXTS) - 1
@@ -145,7 +146,7 @@ class Nasty(TableGame):
         super().__init__(table | {last: -1}, 0)
 
     def text(self, position):
-        """Return the text of that number."""
+        """Return the text with that number."""
         return NASTY_TEXTS[position]
 
 
@@ -173,7 +174,7 @@ def table_games(draw, *, cyclic):
 
 @pytest.fixture(scope="session")
 def tictactoe() -> GameGraph:
-    """The solved graph of tic-tac-toe; no test may change it, nor can."""
+    """The solved graph of tic-tac-toe; it is read-only."""
     graph = explore(find_game("tictactoe"))
     solve(graph)
     return graph
@@ -181,7 +182,7 @@ def tictactoe() -> GameGraph:
 
 @pytest.fixture(scope="session")
 def tictactoe_db(tmp_path_factory) -> Path:
-    """The database of tic-tac-toe; a test that changes it changes a copy."""
+    """The database of tic-tac-toe; a test that writes must use a copy."""
     path = tmp_path_factory.mktemp("built") / "tictactoe.db"
     build("tictactoe", path)
     path.chmod(0o444)
@@ -208,7 +209,7 @@ def server() -> Iterator[str]:
 def built(request, tictactoe_db) -> str:
     """The address of tic-tac-toe in a database of either kind; no test may change it.
 
-    Where tests of both kinds take turns, this is asked for each kind more than once.
+    It is built more than once for a kind if tests of both kinds alternate.
     """
     if request.param == "sqlite":
         return str(tictactoe_db)
@@ -217,7 +218,7 @@ def built(request, tictactoe_db) -> str:
 
 @pytest.fixture(params=DATABASES)
 def place(request, tmp_path) -> str:
-    """The address of a place for a game in a database of either kind; there is nothing yet."""
+    """The address for a new game in a database of either kind; nothing is there yet."""
     if request.param == "sqlite":
         return str(tmp_path / "place.db")
     return postgresql.place(request.getfixturevalue("server"))
@@ -225,27 +226,27 @@ def place(request, tmp_path) -> str:
 
 @pytest.fixture
 def spoilt(place) -> str:
-    """The address of tic-tac-toe in a database of either kind, that a test may change."""
+    """The address of tic-tac-toe in a database of either kind; a test may change it."""
     return build("tictactoe", place).file
 
 
 @pytest.fixture(scope="session")
 def store(built):
-    """The database of tic-tac-toe, open, in a database of either kind."""
+    """The open store of tic-tac-toe, in a database of either kind."""
     with Store.open(built) as opened:
         yield opened
 
 
 @pytest.fixture(scope="session")
 def file_store(tictactoe_db):
-    """The file of tic-tac-toe, open."""
+    """The open store of the SQLite file of tic-tac-toe."""
     with Store.open(tictactoe_db) as opened:
         yield opened
 
 
 @pytest.fixture
 def copy(tictactoe_db, tmp_path) -> Path:
-    """A copy of the database of tic-tac-toe that a test may spoil."""
+    """A copy of the database of tic-tac-toe; a test may change or damage it."""
     path = tmp_path / "copy.db"
     path.write_bytes(tictactoe_db.read_bytes())
     return path
@@ -282,7 +283,7 @@ def warm_fixture() -> Warm:
 
 @pytest.fixture
 def run(monkeypatch, capsys):
-    """Return a function that runs `main` here, which is quicker than a new process."""
+    """Return a function that runs `main` in this process, which is quicker than in a new one."""
 
     def run(*words, stdin=b""):
         monkeypatch.setattr(sys, "argv", ["graphstore", *map(str, words)])
@@ -300,11 +301,11 @@ def run(monkeypatch, capsys):
 
 @pytest.fixture
 def run_script(monkeypatch, capsys):
-    """Return a function that runs one of scripts/ here: its exit code, output and errors."""
+    """Return a function that runs a script of scripts/ in this process: (exit code, out, err)."""
 
     def run(script, *arguments):
         monkeypatch.setattr(sys, "argv", [script, *map(str, arguments)])
-        monkeypatch.syspath_prepend((SCRIPTS / script).parent)  # what it shares with others
+        monkeypatch.syspath_prepend((SCRIPTS / script).parent)  # for the modules that scripts share
         code, said = 0, ""
         try:
             runpy.run_path(str(SCRIPTS / script), run_name="__main__")
@@ -318,7 +319,7 @@ def run_script(monkeypatch, capsys):
 
 @contextmanager
 def small_disk(tmp_path, size):
-    """Yield a folder on a file system of its own, as large as `size` says."""
+    """Yield a folder on its own file system of a given size."""
     if os.geteuid() != 0 or not shutil.which("mount"):
         pytest.skip("only root can mount a small disk")
     folder = tmp_path / "disk"
@@ -342,12 +343,12 @@ def warm() -> Warm:
 
 
 def graphstore(*words, stdin="", cwd=None, **environment):
-    """Run the command line in a process of its own; return what it did."""
+    """Run the command line in its own process; return the completed process."""
     return warm().run(*words, stdin=stdin, cwd=cwd, environment=environment)
 
 
 def error_line(done, exit_code=1):
-    """Return what a command that failed said, which must be one line on stderr alone."""
+    """Return the error of a failed command, which must have printed one line, on stderr."""
     assert (done.returncode, done.stdout) == (exit_code, ""), done
     assert done.stderr.startswith("graphstore: "), done.stderr
     assert done.stderr.endswith("\n"), done.stderr

@@ -1,7 +1,7 @@
-"""The answers to the cookbook's questions, by number, told another way than in its SQL.
+"""The answers to the cookbook's questions, by number, computed without its SQL.
 
-Tic-tac-toe is told by `cookbookboard.Board`, learners by what Python's side of graphstore says of
-them, Connect Four by the graph's arrays and by connect_four.jsonl.
+Answers about tic-tac-toe come from `cookbookboard.Board`, those about learners from graphstore's
+Python functions, those about Connect Four from the graph's arrays and connect_four.jsonl.
 """
 
 from collections import Counter, defaultdict
@@ -18,20 +18,20 @@ from graphstore.solver.columns import NONE
 TICTACTOE = {}
 
 
-def tells(number, known=TICTACTOE):
-    """Return a decorator of the function that tells the answer to a question, as rows."""
+def answer(number, known=TICTACTOE):
+    """Return a decorator for the function that returns the answer to a question, as rows."""
     return lambda function: known.setdefault(number, function)
 
 
-@tells(1)
+@answer(1)
 def _(board):
     position = board.canonical("XO..X....")
     row = board.row[position]
-    told = (row[name] for name in ("to_move", "value", "remoteness"))
-    return [(position, *told, board.winner(position))]
+    values = (row[name] for name in ("to_move", "value", "remoteness"))
+    return [(position, *values, board.winner(position))]
 
 
-@tells(2)
+@answer(2)
 def _(board):
     ranked = board.ranked(board.canonical("XO..X...."))
     rows = [(move, board.row[child]) for _, move, child in ranked[:2]]
@@ -41,19 +41,19 @@ def _(board):
     ]
 
 
-@tells(3)
+@answer(3)
 def _(board):
     total = board.plies[-1]
     return [(total["canon"], total["states"], total["xwin"] + total["owin"] + total["draw"])]
 
 
-@tells(4)
+@answer(4)
 def _(board):
     total = board.plies[-1]
     return [(w, total[f"c_{n}"], total[n]) for w, n in enumerate(("draw", "xwin", "owin"))]
 
 
-@tells(5)
+@answer(5)
 def _(board):
     return [
         (
@@ -69,7 +69,7 @@ def _(board):
     ]
 
 
-@tells(6)
+@answer(6)
 def _(board):
     rows = [(row["nt_win"], row["nt_draw"], row["nt_loss"]) for row in board.plies[:9]]
     rows = [row if ply % 2 == 0 else row[::-1] for ply, row in enumerate(rows)]
@@ -79,7 +79,7 @@ def _(board):
     return sorted((ply, winner, count) for ply, winner, count in counts if ply > 6 and count)
 
 
-@tells(7)
+@answer(7)
 def _(board):
     ends = Counter()
     for wave in board.paths():
@@ -90,7 +90,7 @@ def _(board):
     return sorted(ends.items())
 
 
-@tells(8)
+@answer(8)
 def _(board):
     nodes, ended = [], []
     for wave in board.paths():
@@ -101,13 +101,13 @@ def _(board):
     return [(ply, games) for ply, games in enumerate(ended) if games]
 
 
-@tells(9)
+@answer(9)
 def _(board):
     orbits = [(board.row[at]["orbit"], 9 - board.row[at]["ply"]) for at in board.in_play()]
     return [(sum(n * moves for n, moves in orbits) / sum(n for n, _ in orbits),)]
 
 
-@tells(10)
+@answer(10)
 def _(board):
     line = [board.start]
     while len(line) < 4:
@@ -115,7 +115,7 @@ def _(board):
     return [*enumerate(line)]
 
 
-@tells(11)
+@answer(11)
 def _(board):
     children = {cell: board.canonical("." * cell + "X" + "." * (8 - cell)) for cell in (0, 1, 4)}
     assert [board.response(child) for child in children.values()] == [
@@ -129,7 +129,7 @@ def _(board):
     ]
 
 
-@tells(12)
+@answer(12)
 def _(board):
     rows = []
     for opening in board.by_ply()[1]:
@@ -139,19 +139,19 @@ def _(board):
     return sorted(rows)
 
 
-@tells(13)
+@answer(13)
 def _(board):
     best = {at: [cell for cell, _ in board.best(at)] for at in board.by_ply()[1]}
     return sorted((at, min(cells), len(cells)) for at, cells in best.items())
 
 
-@tells(14)
+@answer(14)
 def _(board):
     choices = [*board.choices()]
     return [(value, choices.count((value, 1))) for value in (0, 1)]
 
 
-@tells(15)
+@answer(15)
 def _(board):
     drawn = []
     for at in board.order:
@@ -161,14 +161,14 @@ def _(board):
     return [(at, 2 - (ply + 1) % 2, -share) for share, ply, at in sorted(drawn)[:2]]
 
 
-@tells(16)
+@answer(16)
 def _(board):
     drawn = [at for at in board.in_play() if board.value(at) == 0]
     worst = sorted(drawn, key=board.random)[:2]  # which keeps the order of ids
     return [(at, board.random(at)) for at in worst]
 
 
-@tells(17)
+@answer(17)
 def _(board):
     rows = []
     for at in board.in_play():
@@ -181,7 +181,7 @@ def _(board):
     return [row for _, row in sorted(rows, key=lambda row: -row[0])[:2]]
 
 
-@tells(18)
+@answer(18)
 def _(board):
     chances = defaultdict(Fraction)
     for wave in board.paths():
@@ -191,7 +191,7 @@ def _(board):
     return [(winner, round(chances[winner], 6)) for winner in range(3)]
 
 
-@tells(19)
+@answer(19)
 def _(board):
     rows = []
     for ply in (1, 2, 3):
@@ -203,9 +203,9 @@ def _(board):
     return rows
 
 
-@tells(20)
+@answer(20)
 def _(board):
-    """Who cannot win at once, and cannot meet two threats: by the lines, not by the values."""
+    """Count players who cannot win at once and face two threats, by lines and not by values."""
     forks = {1: [], 2: []}
     for at in board.in_play():
         cells, to_move = at.replace("/", ""), int(board.row[at]["to_move"])
@@ -223,27 +223,27 @@ def _(board):
     return [(victim, len(orbits), sum(orbits)) for victim, orbits in forks.items()]
 
 
-@tells(21)
+@answer(21)
 def _(board):
     count = Counter((board.remoteness(at), board.value(at)) for at in board.order)
     return [(plies, *(count[plies, value] for value in (1, 0, -1))) for plies in range(3)]
 
 
-@tells(22)
+@answer(22)
 def _(board):
     won = [at for at in board.order if board.value(at) == 1]
     longest = sorted(won, key=board.remoteness, reverse=True)[:2]  # which keeps the order of ids
     return [(at, board.remoteness(at)) for at in longest]
 
 
-@tells(23)
+@answer(23)
 def _(board):
     parents = Counter(child for at in board.order for child in board.replies(at))
     most = sorted(parents, key=lambda at: (-parents[at], board.id(at)))[:2]
     return [(at, parents[at]) for at in most]
 
 
-@tells(24)
+@answer(24)
 def _(board):
     orbits = Counter(
         len({tuple(at.replace("/", "")[c] for c in i) for i in IMAGES}) for at in board.order
@@ -251,7 +251,7 @@ def _(board):
     return sorted(orbits.items())
 
 
-@tells(25)
+@answer(25)
 def _(board):
     cells = defaultdict(list)
     for cell, child in board.moves(board.start):
@@ -259,7 +259,7 @@ def _(board):
     return sorted((min(same), len(same)) for same in cells.values())
 
 
-@tells(26)
+@answer(26)
 def _(board):
     rows, wave = [], {board.start}
     while wave:
@@ -272,7 +272,7 @@ def _(board):
     return rows[:-3:-1]
 
 
-@tells(27)
+@answer(27)
 def _(board):
     ends = Counter()
     for wave in board.paths(board.keeps):
@@ -284,7 +284,7 @@ def _(board):
 AGENT = {}
 
 
-@tells(28, AGENT)
+@answer(28, AGENT)
 def _(board, store, known, reports):
     cell = {
         child: min(c for c, to in board.moves(board.start) if to == child)
@@ -295,7 +295,7 @@ def _(board, store, known, reports):
     return [(c, n, Fraction(n, total), int(n == most), 1) for c, n in sorted(beads)]  # all draw
 
 
-@tells(29, AGENT)
+@answer(29, AGENT)
 def _(board, store, known, reports):
     rows = {}
     for at in board.in_play():
@@ -308,7 +308,7 @@ def _(board, store, known, reports):
     return [(ply, *row) for ply, row in sorted(rows.items())]
 
 
-@tells(30, AGENT)
+@answer(30, AGENT)
 def _(board, store, known, reports):
     points = curve(store, known)
     return [
@@ -318,7 +318,7 @@ def _(board, store, known, reports):
     ]
 
 
-@tells(31, AGENT)
+@answer(31, AGENT)
 def _(board, store, known, reports):
     return [(n, each.drawn, each.won_by_2) for n, each in enumerate(reports)]
 
@@ -334,7 +334,7 @@ def drawn_board(graph, state):
     return graph.nodes[state]["position"].replace("/", "\n") + "\n0123"
 
 
-@tells(32, CONNECT)
+@answer(32, CONNECT)
 def _(graph, known):
     whole, mirrored = known[0], known[1]
     plies = len(whole["per_ply"]) - 1
@@ -342,7 +342,7 @@ def _(graph, known):
     return [(whole["root"], plies, *states, mirrored["edges"])]
 
 
-@tells(33, CONNECT)
+@answer(33, CONNECT)
 def _(graph, known):
     ended = graph.states.orbit * (graph.edges_by_move.counts == 0)
     by_ply = np.bincount(graph.states.ply, ended).astype(int)
@@ -351,7 +351,7 @@ def _(graph, known):
     return [(ply, known[0]["per_ply"][ply], final[ply]) for ply in (0, 8, 16)]
 
 
-@tells(34, CONNECT)
+@answer(34, CONNECT)
 def _(graph, known):
     decided = (graph.edges_by_move.counts > 0) & (graph.solution.value != 0)
     plies = np.unique(graph.states.ply[decided & (graph.states.ply < 5)])
@@ -365,7 +365,7 @@ def _(graph, known):
     return [(ply, *count) for ply, count in zip(plies, counts, strict=True)]
 
 
-@tells(35, CONNECT)
+@answer(35, CONNECT)
 def _(graph, known):
     rows = []
     for state in graph.states.id[graph.states.ply == 2].tolist():
@@ -382,13 +382,13 @@ def longest(graph, known):
     return int(graph.states.id[won.argmax()])  # the first, so the lowest id
 
 
-@tells(36, CONNECT)
+@answer(36, CONNECT)
 def _(graph, known):
     state = longest(graph, known)
     return [(drawn_board(graph, state), *shown(graph, state, "to_move", "remoteness"))]
 
 
-@tells(37, CONNECT)
+@answer(37, CONNECT)
 def _(graph, known):
     line = [longest(graph, known)]
     while graph[line[-1]]:
@@ -403,10 +403,10 @@ def _(graph, known):
     return [row for row in rows if row[0] in (4, 5, 15, 16)]
 
 
-@tells(38, CONNECT)
+@answer(38, CONNECT)
 def _(graph, known):
     ended = graph.edges_by_move.counts == 0
-    lost = ended & (graph.solution.value == -1)  # who is to move has lost
+    lost = ended & (graph.solution.value == -1)  # the player to move has lost
     rows = []
     for winner, here in enumerate(
         (ended & ~lost, *(lost & (graph.states.to_move == p) for p in (2, 1)))
@@ -417,12 +417,12 @@ def _(graph, known):
     return [(winner, ply) for winner, _, ply in rows]
 
 
-@tells(39, CONNECT)
+@answer(39, CONNECT)
 def _(graph, known):
     return [(2 * known[1]["states"] - known[0]["states"],)]
 
 
-@tells(40, CONNECT)
+@answer(40, CONNECT)
 def _(graph, known):
     """By the numbers of a child's row among those of its parent: each child counts once."""
     edges, value = graph.edges_by_move, graph.solution.value

@@ -1,6 +1,6 @@
-"""Tic-tac-toe as the oracle's rows tell it, and by moves made here on their texts.
+"""Tic-tac-toe from the oracle's rows, with moves made on the texts of positions.
 
-It shares nothing with graphstore; test_cookbook.py compares with it what SQL answers.
+It shares no code with graphstore; test_cookbook.py compares the answers of SQL with it.
 """
 
 import csv
@@ -22,7 +22,7 @@ IMAGES = [  # of nine cells: four turns, each also reflected
 
 
 class Board:
-    """Tic-tac-toe by the oracle's rows, as dicts of numbers, and by moves on their texts."""
+    """The oracle's rows as dicts of numbers, with moves on the texts of positions."""
 
     def __init__(self, oracle):
         words = ("position", "ended", "moves", "children", "state32")
@@ -51,7 +51,7 @@ class Board:
         images = ("".join(cells[cell] for cell in image) for image in IMAGES)
         return min(("/".join((t[:3], t[3:6], t[6:])) for t in images), key=cls.id)
 
-    @cache  # noqa: B019  # there is one board, for as long as its tests run
+    @cache  # noqa: B019  # there is one board, which lasts as long as its tests
     def moves(self, position):
         """Return (cell, child) of every legal move."""
         cells, row = position.replace("/", ""), self.row[position]
@@ -78,7 +78,7 @@ class Board:
     def keeps(self, position, child):
         return self.value(position) == -self.value(child)
 
-    @cache  # noqa: B019  # there is one board, for as long as its tests run
+    @cache  # noqa: B019  # there is one board, which lasts as long as its tests
     def random(self, position):
         """Return the mean result of random play, for the player to move."""
         moves = self.moves(position)
@@ -86,9 +86,9 @@ class Board:
             return Fraction(self.value(position))
         return sum(-self.random(child) for _, child in moves) / len(moves)
 
-    @cache  # noqa: B019  # there is one board, for as long as its tests run
+    @cache  # noqa: B019  # there is one board, which lasts as long as its tests
     def response(self, position):
-        """Return the mean result for the player who just moved, at his best against chance."""
+        """Return the best mean result of the player who just moved against a random opponent."""
         moves = self.moves(position)
         if not moves:
             return Fraction(-self.value(position))
@@ -102,7 +102,7 @@ class Board:
         known = self.row[position]["remoteness"]
         return self.way_to_tie(position) if self.value(position) == 0 else int(known)
 
-    @cache  # noqa: B019  # there is one board, for as long as its tests run
+    @cache  # noqa: B019  # there is one board, which lasts as long as its tests
     def way_to_tie(self, position):
         ways = [self.way_to_tie(c) for c in self.replies(position) if self.value(c) == 0]
         return 1 + min(ways) if ways else 0
@@ -122,7 +122,7 @@ class Board:
         return [(cell, child) for rank, cell, child in ranked if rank == ranked[0][0]]
 
     def paths(self, kept=lambda _position, _child: True):
-        """Yield, by ply, how many paths lead to each position and how likely chance takes them."""
+        """Yield for each ply {position: (paths to it, chance that random play reaches it)}."""
         wave = {self.start: (1, Fraction(1))}
         while wave:
             yield wave
@@ -152,7 +152,7 @@ class Board:
         return [position for position in self.order if not self.row[position]["ended"]]
 
     def choices(self):
-        """Return (value, how many choices keep it) of those with a choice that are not lost."""
+        """Yield (value, replies that keep it) of positions with a choice that are not lost."""
         for position in self.order:
             replies = self.replies(position)
             if len(replies) > 1 and self.value(position) >= 0:

@@ -1,4 +1,4 @@
-"""Counts and values of solved games, in the words of tests/data/small_games.jsonl."""
+"""Counts and values of solved games, with the names of tests/data/small_games.jsonl."""
 
 import json
 
@@ -13,13 +13,13 @@ LETTERS = {WIN: "W", DRAW: "T", LOSS: "L"}
 
 
 def rows(beginning):
-    """Return the rows of the games whose name begins so."""
+    """Return the rows of the games whose names begin with a text."""
     lines = (DATA / "small_games.jsonl").read_text().splitlines()
     return [row for row in map(json.loads, lines) if row["game"].startswith(beginning)]
 
 
 def answers(game, *, positions):
-    """Return a game's counts: of states, or of all positions, each state as often as its orbit."""
+    """Return the counts of a game: of states, or of positions (states weighted by orbit)."""
     graph = explore(game)
     solution, states, edges = solve(graph), graph.states, graph.edges_by_move
     weight = states.orbit.astype(np.int64) if positions else np.ones(len(states.id), dtype=np.int64)
@@ -50,7 +50,7 @@ def answers(game, *, positions):
 
 
 def expected(row):
-    """Return what the answers should be."""
+    """Return the expected `answers` of a row."""
     return {name: row[name] for name in row if name not in ("game", "sym")}
 
 
@@ -65,7 +65,7 @@ def reached(game):
 
 
 def played(start, steps, choices):
-    """Return the states of a random game: `steps(state)` lists (move, next), `choices` picks."""
+    """Return the states of a game: `steps(state)` lists (move, next), `choices` selects one."""
     game = [start]
     for choice in choices:
         moves = steps(game[-1])
@@ -76,14 +76,14 @@ def played(start, steps, choices):
 
 
 def documented(family):
-    """Return {game: [states, positions, moves, how it starts]} from docs/reference/games.md."""
+    """Return {game: [states, positions, moves, value of the start]} from the page of games."""
     lines = (DATA.parents[1] / "docs" / "reference" / "games.md").read_text().splitlines()
     cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line[:2] == "| "]
     return {row[0].strip("`"): row[1:] for row in cells if row[0].startswith(f"`{family}(")}
 
 
 def as_documented(game):
-    """Return what the tables should say of a game."""
+    """Return the cells that the tables should have for a game."""
     states, positions = answers(game, positions=False), answers(game, positions=True)
     counts = (states["states"], positions["states"], states["move_edges"])
     plies = states["root_plies"]

@@ -1,4 +1,4 @@
-"""Pages as tests read them: links, labels, headings and text."""
+"""A reader of HTML pages for tests: their links, labels, headings and text."""
 
 from html.parser import HTMLParser
 
@@ -6,13 +6,13 @@ VOID = {"meta", "link", "input", "br", "hr", "img"}
 
 
 class Reader(HTMLParser):
-    """What is on a page.
+    """The content of a page.
 
     Attributes:
         links: (attributes, text) of each ``a``.
         rows: the texts of the cells of each row of a table.
         tags: (name, attributes) of each element, in order.
-        text: all of it.
+        text: the text of the whole page.
         by_id: the text of each element that has an id.
     """
 

@@ -1,4 +1,4 @@
-"""Builds a game in parts in a process of its own, which tests stop: WHERE GAME FOLDER PARTS."""
+"""Build a game in parts, in a process that tests can kill: CLUSTER GAME FOLDER PARTS."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A throw-away PostgreSQL server, which listens at a unix socket only, for as long as tests run."""
+"""A temporary PostgreSQL server for tests, which listens at a Unix socket only."""
 
 import os
 import pwd
@@ -19,7 +19,7 @@ numbers = count(1)
 
 
 def programs() -> Path | None:
-    """Return the folder of the newest server that is installed."""
+    """Return the folder of the newest installed server."""
     found = [Path(path).resolve().parent for path in [shutil.which("initdb")] if path]
     found += Path("/usr/lib/postgresql").glob("*/bin")
     whole = [folder for folder in found if (folder / "initdb").exists()]
@@ -29,7 +29,7 @@ def programs() -> Path | None:
 
 
 def user() -> str | None:
-    """Return the unprivileged user that must run the server: it refuses to run as root."""
+    """Return the unprivileged user that runs the server, which refuses root; None if not root."""
     if os.geteuid() != 0:
         return None
     known = {entry.pw_name for entry in pwd.getpwall()}
@@ -38,7 +38,7 @@ def user() -> str | None:
 
 @contextmanager
 def server() -> Iterator[str]:
-    """Run a server, and stop it at the end whatever happens; lend the address of its database."""
+    """Run a server and yield the address of its database; stop it at the end, also on errors."""
     folder = programs()
     if folder is None:
         reason = "no PostgreSQL server is installed"
@@ -80,7 +80,7 @@ def server() -> Iterator[str]:
 
 
 def started(process: subprocess.Popen, address: str, log: Path) -> None:
-    """Wait until a server answers, and make its database."""
+    """Wait until a server answers, and create its database."""
     while True:
         try:
             with psycopg.connect(address, autocommit=True) as connection:
@@ -95,7 +95,7 @@ def started(process: subprocess.Popen, address: str, log: Path) -> None:
 
 
 def stopped(process: subprocess.Popen) -> bool:
-    """Tell a server to stop at once, without its clients; return whether it did."""
+    """Stop a server without waiting for its clients; return whether it stopped."""
     process.send_signal(signal.SIGINT)
     try:
         process.wait(10)
@@ -105,19 +105,19 @@ def stopped(process: subprocess.Popen) -> bool:
 
 
 def place(address: str) -> str:
-    """Return the address of a schema that there is not yet."""
+    """Return the address of a new schema."""
     return f"{address}&schema=place{next(numbers)}"
 
 
 def database(address: str) -> str:
-    """Make a database of its own on the same server; return its address."""
+    """Create a new database on the same server; return its address."""
     name = f"d{next(numbers)}"
     ask(address, f"CREATE DATABASE {name}")
     return address.replace("/games", f"/{name}", 1)
 
 
 def ask(address: str, statement: str) -> list:
-    """Return the rows of a statement, or of several, past all of graphstore."""
+    """Return the rows of one or more statements, without graphstore."""
     with psycopg.connect(address.partition("&schema=")[0], autocommit=True) as connection:
         cursor = connection.execute(statement)
         return cursor.fetchall() if cursor.description else []

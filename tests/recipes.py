@@ -1,4 +1,4 @@
-"""The questions of docs/guides/sql.md: by number the queried file, the SQL, what is printed."""
+"""The questions of docs/guides/sql.md: {number: (file, SQL, printed table)}."""
 
 import re
 

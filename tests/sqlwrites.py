@@ -1,4 +1,4 @@
-"""Statements of SQLite that write, or would if they were run: every one must be refused."""
+"""SQLite statements that would write if they ran; each must be refused."""
 
 WRITES = """
 INSERT INTO state VALUES (1)

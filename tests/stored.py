@@ -1,4 +1,4 @@
-"""What tests read from the files of games, and how they damage files and scatter rows."""
+"""Functions that read rows of game files, damage files, and write rows in parts."""
 
 import math
 import sqlite3
@@ -22,7 +22,7 @@ def names(folder):
 
 
 def content(path):
-    """Return all rows of all tables, but for what tells when and how fast the file was built."""
+    """Return all rows of all tables, without the time and the duration of the build."""
     with closing(sqlite3.connect(path)) as connection:
         tables = [
             name
@@ -42,7 +42,7 @@ def content(path):
 
 
 def rows(path, table, agent=1):
-    """Return the rows of one agent in a table, without what tells agents apart."""
+    """Return the rows of one agent in a table, without its id and name."""
     key = "id" if table == "agent" else "agent"
     with Store.open(path) as store:
         found = store.sql(f"SELECT * FROM {table} WHERE {key} = {agent} ORDER BY {KEYS[table]}")
@@ -68,7 +68,7 @@ def verdict_on(path, **options):
 
 
 def change(path, *statements):
-    """Run statements as a hand that respects no CHECK and no foreign key."""
+    """Run statements without CHECKs and foreign keys."""
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA ignore_check_constraints = ON")
         for statement in statements:
@@ -79,7 +79,7 @@ def change(path, *statements):
 
 
 def other_values(cell, others, chance):
-    """Return cells that are not this one: near, far, of another row, none."""
+    """Return cells that differ from this one: near, far, empty, or of another row."""
     if isinstance(cell, str):
         place = chance.randrange(len(cell)) if cell else 0
         letter = chance.choice([c for c in HEX + ".XO/" if c != cell[place : place + 1]])
@@ -92,7 +92,7 @@ def other_values(cell, others, chance):
 
 
 def redigest(path):
-    """Make the digests those of the content, as the most careful forger would."""
+    """Set the digests to those of the content, as a careful forger would."""
     kinds = {str: list, float: np.array}
     hashes = digests.ColumnDigests()
     with closing(sqlite3.connect(path)) as connection:
@@ -121,7 +121,7 @@ def redigest(path):
 
 
 def some(columns, rows):
-    """Return rows of columns."""
+    """Return columns with these rows only."""
     return {
         name: [cells[row] for row in rows] if isinstance(cells, list) else cells[rows]
         for name, cells in columns.items()
@@ -129,7 +129,7 @@ def some(columns, rows):
 
 
 def scatter(path, table, columns, parts, group):
-    """Write rows to files by the part of their id, in row groups of a size."""
+    """Write rows to files by the part of their id, in row groups of `group` rows."""
     part = np.array([parts[int(each)] for each in columns[IDS[table]]], dtype=np.int64)
     for number in np.unique(part).tolist():
         rows = np.flatnonzero(part == number)

@@ -1,4 +1,4 @@
-"""The same game gives the same content, whatever the machine, the Python, numpy or the run."""
+"""The same game has the same content on every machine, with every Python and numpy."""
 
 import json
 import os
@@ -26,7 +26,7 @@ print(json.dumps({name: content_digest(name) for name in SMALL}))
 
 
 def content_digest(name):
-    """Return the digest of a game's content, as a build stores it."""
+    """Return the digest of the content of a game, as a build stores it."""
     graph = explore(find_game(name))
     solution = solve(graph)
     hashes = digests.ColumnDigests()
@@ -49,7 +49,7 @@ def test_every_builtin_game_is_known():
 
 @pytest.mark.parametrize("seed", ["1", "2"])
 def test_neither_the_seed_of_hashes_nor_the_processor_changes_the_content(seed):
-    # The sets of instructions that numpy may use beyond those that every machine has.
+    # The instruction sets that numpy may use beyond those of every machine.
     features = " ".join(np._core._multiarray_umath.__cpu_dispatch__)
     environment = os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
     if seed == "2":
@@ -66,14 +66,14 @@ def test_neither_the_seed_of_hashes_nor_the_processor_changes_the_content(seed):
 
 
 def test_sums_of_random_play_follow_the_order_of_the_moves():
-    """Nothing else than the order of adding could make a real number depend on the machine."""
+    """A real number could depend on the machine only through the order of additions."""
     graph = explore(find_game("nim(1,3,5,7,misere)"))
     solution: Solution = solve(graph)
     for row in range(len(graph.states.id)):
         children = graph.edges_by_move.child[
             graph.edges_by_move.offset[row] : graph.edges_by_move.offset[row + 1]
         ]
-        if 0 < len(children) < 8:  # from eight on numpy adds in pairs
+        if 0 < len(children) < 8:  # numpy adds eight or more in pairs
             total = 0.0
             for child in children.tolist():
                 total += solution.random_value[child]

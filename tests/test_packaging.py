@@ -1,4 +1,4 @@
-"""What is shipped works without the checkout."""
+"""The sdist and the wheel are complete, and the wheel works without the checkout."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ from conftest import ROOT
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the sdist and the wheel that is built from it."""
+    """The folder of the sdist and of the wheel that is built from it."""
     source = tmp_path_factory.mktemp("source") / "checkout"
     shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(".git", ".*_cache", "*.db"))
     folder = tmp_path_factory.mktemp("dist")
@@ -46,7 +46,7 @@ def test_the_wheel_alone_builds_and_shows_tictactoe(built: Path, tmp_path: Path)
     python = tmp_path / "venv" / "bin" / "python"
     (site,) = (tmp_path / "venv" / "lib").glob("python*/site-packages")
     zipfile.ZipFile(wheel).extractall(site)
-    # What the wheel depends on comes from this environment, behind the wheel itself.
+    # The dependencies of the wheel come from this environment, after the wheel in the path.
     (site / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
 

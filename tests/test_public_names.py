@@ -1,4 +1,4 @@
-"""Public names can be imported, no submodule hides one, and every package is explained."""
+"""Public names can be imported, no submodule hides one, and every package has a docstring."""
 
 import ast
 import pkgutil
@@ -12,7 +12,7 @@ import graphstore
 FOLDER = ROOT / "graphstore"
 PACKAGES = sorted(path.parent.name for path in FOLDER.glob("*/__init__.py"))
 
-# In a process of its own, so that every name is as its first user finds it.
+# Run in a new process, so that nothing is imported before.
 ALL_SUBMODULES = """
 import pkgutil
 from importlib import import_module
@@ -31,7 +31,7 @@ for name, thing in before.items():
 def test_every_public_name_can_be_imported_and_is_not_a_module():
     def law(name):
         imported = {}
-        exec(f"from graphstore import {name}", imported)  # noqa: S102  # a name of our own list
+        exec(f"from graphstore import {name}", imported)  # noqa: S102  # a public name
         assert imported[name] is getattr(graphstore, name)
         assert callable(imported[name])
         assert name in dir(graphstore)
@@ -40,13 +40,13 @@ def test_every_public_name_can_be_imported_and_is_not_a_module():
     assert len(set(graphstore.__all__)) == len(graphstore.__all__)
 
 
-def test_no_entry_of_the_package_has_the_name_of_a_public_name():
+def test_no_module_or_package_has_a_public_name():
     entries = {module.name for module in pkgutil.iter_modules([str(FOLDER)])}
     assert entries >= {"errors", "store"}
     assert not entries & set(graphstore.__all__)
 
 
-def test_importing_every_submodule_leaves_every_public_name_what_it_was():
+def test_importing_every_submodule_changes_no_public_name():
     done = subprocess.run(
         [sys.executable, "-c", ALL_SUBMODULES],
         cwd=ROOT,
@@ -57,13 +57,13 @@ def test_importing_every_submodule_leaves_every_public_name_what_it_was():
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_the_packages_at_the_top_are_those_of_the_layout_and_little_stands_beside_them():
+def test_the_top_level_packages_are_those_of_the_layout():
     layout = "building checks cli exports games play rules solver store util web"
     assert layout.split() == PACKAGES
     assert len([entry for entry in FOLDER.iterdir() if entry.name != "__pycache__"]) <= 16
 
 
-def test_a_package_begins_with_five_to_ten_lines_on_what_it_is_for():
+def test_the_docstring_of_a_package_has_five_to_ten_lines():
     def law(package):
         tree = ast.parse((FOLDER / package / "__init__.py").read_text())
         assert 5 <= len(ast.get_docstring(tree).splitlines()) <= 10

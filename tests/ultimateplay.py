@@ -1,4 +1,4 @@
-"""Ultimate tic-tac-toe once more, one position at a time, with all marks kept, for the tests."""
+"""A second, simple implementation of ultimate tic-tac-toe for tests: one position, all marks."""
 
 import json
 from typing import NamedTuple
@@ -25,18 +25,18 @@ class Raw(NamedTuple):
 
 
 def playable(raw, rules):
-    """Return the fields that can be played in."""
+    """Return the fields that are open for a move."""
     full = [0 not in raw.spots[9 * f : 9 * f + 9] for f in range(9)]
     return [f for f in range(9) if not full[f] and (rules == "open" or not raw.results[f])]
 
 
 def winner(cells):
-    """Return who has a line, if only one can."""
+    """Return the mark that has a line of three, or 0."""
     return next((cells[a] for a, b, c in LINES if 0 != cells[a] == cells[b] == cells[c] != 3), 0)
 
 
 def result(raw, rules):
-    """Return 0 in play, 1 X, 2 O, 3 drawn."""
+    """Return the result: 0 in play, 1 X, 2 O, 3 drawn."""
     if winner(raw.results) or playable(raw, rules):
         return winner(raw.results)
     x, o = raw.results.count(1), raw.results.count(2)
@@ -67,7 +67,7 @@ def played(raw, move, rules):
 
 @st.composite
 def games(draw, *, rules=None):
-    """Draw a game: its rules, and (move, position) of as many plies as it lasts, or fewer."""
+    """Draw a game: its rules, and (move, position) of each ply; it may stop before the end."""
     rules = draw(st.sampled_from(RULES)) if rules is None else rules
     rng, plies = draw(st.randoms(use_true_random=False)), draw(st.integers(0, 81))
     raw, found = Raw(), []
@@ -95,7 +95,7 @@ class Below:
         return np.array([self.position])
 
     def canonical(self, positions):
-        """Return the game's states, or what was given."""
+        """Return the game's states, or the positions themselves."""
         return self.game.canonical(positions) if self.folded else positions
 
     def orbits(self, positions):

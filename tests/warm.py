@@ -1,8 +1,8 @@
-"""Commands in processes of their own, forked from one that has imported all they need.
+"""Run graphstore commands in processes that are forked from one with all imports done.
 
-Starting Python and importing what a build needs takes half a second, a fork some milliseconds: so
-dozens of processes can be killed, starved and locked out in a test. Run as a script, this is the
-process that forks.
+Starting Python and importing what a build needs takes half a second, a fork some milliseconds. So a
+test can kill dozens of processes, or run them without memory or rights. Run as a script, this file
+is the process that forks.
 """
 
 import fcntl
@@ -22,7 +22,7 @@ NOBODY = 65534
 
 
 class Warm:
-    """A process that forks others; close it at the end."""
+    """A process that forks commands; close it at the end."""
 
     def __init__(self):
         self._socket, theirs = socket.socketpair()
@@ -47,15 +47,16 @@ class Warm:
         """Start a command.
 
         Args:
-            words: of its command line.
-            limits: of its resources by name, such as ``{"FSIZE": 0}``; AS is beyond what it has.
-            user: whose rights it has.
-            before: Python to run first.
-            code: Python to run instead of a command.
-            hold: whether it waits at every event for `Running.go` or `Running.release`.
-            stdin: its input.
-            stdout: a file descriptor.
-            cwd: its folder.
+            words: the words of the command line.
+            limits: resource limits by name, such as ``{"FSIZE": 0}``; AS counts from the memory
+                that the process has at its start.
+            user: the id of the user and group to run as.
+            before: Python code to run first.
+            code: Python code to run instead of a command.
+            hold: True to wait at every event for `Running.go` or `Running.release`.
+            stdout: a file descriptor; by default the output is returned by `Running.end`.
+            stdin: the text of its standard input.
+            cwd: the current directory.
             environment: variables to add.
         """
         request = {
@@ -68,7 +69,7 @@ class Warm:
             "environment": environment or {},
         }
         (out, printed), (err, said), (events, tell), (wait, go) = (os.pipe() for _ in range(4))
-        for each in (out, err):  # is read at the end, so all of it must fit in
+        for each in (out, err):  # read at the end, so the pipe must hold everything
             fcntl.fcntl(each, fcntl.F_SETPIPE_SZ, 2**20)
         with tempfile.TemporaryFile() as typed:
             typed.write(stdin.encode())
@@ -84,7 +85,7 @@ class Warm:
         return running
 
     def at(self, phase, *words, **how) -> "Running":
-        """Start a command, and return when it has come to a phase of its progress; it waits."""
+        """Start a command and return when it waits at a phase of its progress."""
         running = self.start(*words, hold=True, **how)
         while event := running.event():
             if event.startswith(phase):
@@ -93,11 +94,11 @@ class Warm:
         raise AssertionError(running.end())
 
     def run(self, *words, **how) -> subprocess.CompletedProcess:
-        """Run a command to its end."""
+        """Run a command and wait for its end."""
         return self.start(*words, **how).end()
 
     def wait(self, pid) -> int:
-        """Return the exit code of a process, negative if a signal ended it."""
+        """Wait for a process; return its exit code, negative if a signal ended it."""
         self._socket.send(json.dumps(pid).encode())
         return self._answer()
 
@@ -105,15 +106,15 @@ class Warm:
         return json.loads(self._socket.recv(100))
 
     def close(self):
-        """End it."""
+        """End the process that forks."""
         self._socket.close()
         self._process.wait(60)
 
 
 class Running:
-    """A command that runs.
+    """A running command.
 
-    Its events are its progress, and the connections, renames and syncs that it is about to make.
+    Its events are progress reports, and connections, renames and syncs just before they happen.
     """
 
     def __init__(self, warm, words, pid, out, err, events, go):
@@ -122,26 +123,26 @@ class Running:
         self._go = go
 
     def event(self) -> str:
-        """Return the next event, when it comes; nothing once the process has ended."""
+        """Wait for the next event and return it; "" after the process has ended."""
         return self._events.readline().decode().rstrip("\n")
 
     def go(self):
-        """Let it go on from an event at which it waits."""
+        """Let the command continue from the event at which it waits."""
         with suppress(BrokenPipeError):  # it has ended
             os.write(self._go, b".")
 
     def release(self):
-        """Let it go on, and not wait any more."""
+        """Let the command continue without waiting at events."""
         if self._go is not None:
             os.close(self._go)
             self._go = None
 
     def send(self, number=signal.SIGKILL):
-        """Send it a signal; it is there until `end` is called, though it may be dead."""
+        """Send a signal; the process id is valid until `end` is called, also after it has died."""
         os.kill(self._pid, number)
 
     def end(self) -> subprocess.CompletedProcess:
-        """Wait for its end."""
+        """Wait for the end of the command; return its result."""
         self.release()
         code = self._warm.wait(self._pid)
         self._events.close()
@@ -151,7 +152,7 @@ class Running:
 
 
 def serve(channel):
-    """Fork a process for each request; return in it what it must do."""
+    """Fork a process for each request; in that process, return the request."""
     while True:
         message, given, *_ = socket.recv_fds(channel, 100_000, 5)
         if not message:
@@ -170,13 +171,13 @@ def serve(channel):
 
 
 def become(request, given):
-    """Take the place that a request describes."""
+    """Set up this process as a request describes."""
     out, err, tell, wait, typed = given
     for descriptor, number in ((typed, 0), (out, 1), (err, 2)):
         os.dup2(descriptor, number)
         os.close(descriptor)
-    # As the interpreter opens them: output to a file is written when a block is full.
-    sys.stdin, sys.stdout = open(0), open(1, "w")  # noqa: SIM115  # for good
+    # As the interpreter opens them: with block buffering.
+    sys.stdin, sys.stdout = open(0), open(1, "w")  # noqa: SIM115  # stays open
     sys.stderr = open(2, "w", buffering=1, errors="backslashreplace")  # noqa: SIM115
     sys.argv = ["graphstore", *request["words"]]
     os.chdir(request["cwd"])
@@ -186,9 +187,9 @@ def become(request, given):
         if name == "AS":
             limit += int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         if name == "FSIZE":
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # as Python itself does at its start
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # as Python does at its start
         resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (limit, limit))
-    exec(request["before"], {})  # noqa: S102  # a test's own
+    exec(request["before"], {})  # noqa: S102  # code of a test
     if request["user"] is not None:
         os.setgroups([])
         os.setresgid(*[request["user"]] * 3)
@@ -196,7 +197,7 @@ def become(request, given):
 
 
 def tell_events(tell, wait):
-    """Write every event to one pipe, and wait until the other has a byte for it, or is closed."""
+    """Write every event to the pipe `tell`, then wait for a byte on `wait`, or for its end."""
     from graphstore.cli import console
     from graphstore.rules import game
 
@@ -229,7 +230,7 @@ def tell_events(tell, wait):
 
 
 def warm_up():
-    """Do once what imports all that a command may need."""
+    """Import everything that a command may need, by running some commands."""
     import pyarrow.parquet  # noqa: F401
 
     from graphstore import Store, build, export, train, verify
@@ -251,7 +252,7 @@ def warm_up():
 
 if __name__ == "__main__":
     run = warm_up()
-    gc.freeze()  # what is here is left alone by the children, whose ends are quicker so
+    gc.freeze()  # children do not collect these objects, so they end faster
     request, given = serve(socket.socket(fileno=int(sys.argv[1])))
     become(request, given)
     if request["code"]:

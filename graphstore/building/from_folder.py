@@ -1,4 +1,4 @@
-"""A folder of parts into a database."""
+"""Load a folder of Parquet files into a database."""
 
 import os
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from graphstore.store.store import find_backend
 from graphstore.util import arguments
 
 JOBS: Final = min(max((os.cpu_count() or 1) // 2, 1), 4)
-"""Connections to load over, by default: more do not help, as the server writes one disk."""
+"""Default number of connections to load over. More do not help: the server writes to one disk."""
 
 
 def load(
@@ -28,26 +28,26 @@ def load(
     jobs: int | None = None,
     progress: Progress = quiet,
 ) -> Report:
-    """Write a folder of parts to a database, all or nothing.
+    """Write a folder of Parquet files to a database, all or nothing.
 
-    The digests of all columns are computed again, and a folder whose rows are not those that it was
-    built with is refused.
+    The digests of all columns are computed again. A folder that was changed since it was built is
+    refused.
 
     Args:
-        folder: what `graphstore.build_folder` made, or where it is.
-        target: the file to write, or its address: see `Store.open`.
-        force: replace the file if there is one; its agents are kept.
-        drop_agents: with `force`, do not keep them.
-        jobs: connections to load over, into PostgreSQL; by default one for two processors, since
-            the server works as much, at most 4. With one, rows lie in the order of their key.
-        progress: called with the phase and how far it is.
+        folder: a folder that `graphstore.build_folder` wrote, or its path.
+        target: the file or address to write: see `Store.open`.
+        force: replace an existing game; its agents are kept.
+        drop_agents: with `force`, delete its agents.
+        jobs: connections to load over, for PostgreSQL; by default one for every two processors,
+            since the server needs the others, at most 4. With one, rows are stored in key order.
+        progress: called with the phase, the number done and the total, if known.
 
     Raises:
         MissingExtraError: pyarrow is not installed.
-        StoreMissingError, NotAStoreError: there is no such folder, or it is damaged.
-        StoreExistsError: the file is there and `force` is not given.
-        StoreError: it cannot be written, the folder is not finished, or the file has agents that
-            the new one could not keep.
+        StoreMissingError, NotAStoreError: the folder does not exist, or is damaged.
+        StoreExistsError: the target exists and `force` is not given.
+        StoreError: the target cannot be written, the folder is not complete, or the old game has
+            agents that the new one cannot keep.
     """
     jobs = arguments.limit("jobs", jobs, least=1)
     source = folder if isinstance(folder, Folder) else arguments.path("folder", folder)
@@ -65,7 +65,7 @@ def load(
 
 
 class FolderRows:
-    """The rows of a folder of parts that are written to a database; see `saving.Content`."""
+    """The rows of a folder, as they are written to a database; see `saving.Content`."""
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
@@ -74,13 +74,13 @@ class FolderRows:
             cell = folder.info[column.name]
             kind = {"float64": float, "string": str}.get(schema.cell_type(column), int)
             if not (column.nullable if cell is None else isinstance(cell, kind)):
-                raise self._damaged(f"its {column.name} cannot be {shown(str(cell))}")
+                raise self._damaged(f"{column.name} cannot be {shown(str(cell))}")
         self.name: str = folder.info["name"]
         self.states: int = folder.info["states"]
         self.moves: int = folder.info["moves"]
         known = digests.of_content(folder.digests) if folder.digests else ""
         if known != folder.info["digest"]:
-            raise self._damaged("its digests are not those that it was built with")
+            raise self._damaged("the digests of its columns differ from the digest of its game")
         try:
             for table, wanted in (("state", self.states), ("edge", self.moves)):
                 check_rows(folder.path, table, wanted)
@@ -88,18 +88,18 @@ class FolderRows:
             raise NotAStoreError(f"{error}; {UNCHANGED}") from error
 
     def rows(self, table: str) -> Iterator[Chunk]:
-        """Yield the rows of a table; at the end, refuse those of a changed folder."""
+        """Yield the rows of a table; at the end, raise if the folder was changed."""
         for done, total, columns in ordered(self._folder.files(table), table):
             self._hashes.update_table(table, columns)
             yield done, total, columns
         found, built = self._hashes.of_columns(), self._folder.digests
         names = {name for name in found.keys() | built if name.startswith(f"{table}.")}
         differing = sorted(name for name in names if found.get(name) != built.get(name))
-        if built and differing:  # else it was made to be loaded, and has no digests
-            raise self._damaged(f"what was built had other cells in {', '.join(differing)}")
+        if built and differing:  # a folder that is built only to be loaded has no digests
+            raise self._damaged(f"cells were changed in {', '.join(differing)}")
 
     def blocks(self, table: str) -> list[Iterator[Chunk]]:
-        """Return the rows of each file, of the largest first."""
+        """Return the rows of each file, the largest file first."""
         files = sorted(self._folder.files(table), key=lambda file: -file.stat().st_size)
         return [chunks(file, table) for file in files]
 

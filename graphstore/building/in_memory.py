@@ -1,4 +1,4 @@
-"""Build a game into a database: explore, solve, save."""
+"""Build a game into a database, with the whole graph in memory."""
 
 import os
 from collections.abc import Sequence
@@ -32,21 +32,22 @@ def build(
 ) -> Report:
     """Explore and solve a game and write it to a database, all or nothing.
 
-    With positions to begin from, only what play from them can reach is built; if the file is there
-    and was built so, they are added to those it has.
+    With `below`, only the states that play can reach from these positions are built. If the target
+    was built in this way, the positions are added to its own.
 
     Args:
         game: the rules, or a name for `graphstore.find_game`.
-        target: the file to write, or its address: see `Store.open`.
+        target: the file or address to write: see `Store.open`.
         below: positions to begin from, as text; by default the starts of the game.
-        force: replace the file if there is one; its agents are kept.
-        drop_agents: with `force`, do not keep them.
-        max_states: how many states to allow, by default 100 million.
-        progress: called with the phase and how far it is.
+        force: replace an existing game; its agents are kept.
+        drop_agents: with `force`, delete its agents.
+        max_states: the most states to allow, by default 100 million.
+        progress: called with the phase, the number done and the total, if known.
 
     Raises:
-        StoreExistsError: the file is there and `force` is not given, or has the positions.
-        StoreError: it cannot be written, or has agents that the new one could not keep.
+        StoreExistsError: the target exists and `force` is not given, or it already has the
+            positions of `below`.
+        StoreError: the target cannot be written, or has agents that the new game cannot keep.
         RulesError, TooLargeError: see `graphstore.explore`.
         PositionError: a text of `below` is not a position.
     """
@@ -77,20 +78,20 @@ def build(
 
 
 def _starts_in(place: Backend, game: Game, new: Ints) -> Ints:
-    """Return the positions from which a file was built, if new ones can be added."""
+    """Return the positions from which a database was built; raise if new ones cannot be added."""
     with Store.at(place) as store:
         info = store.info
         if info["name"] != game.name or not are_those_of(game, info["name"], info["rules"]):
             raise StoreExistsError(
-                f"{place.address} has {info['name']} {info['rules']}, to which positions of "
-                f"{game.name} {game.rules} cannot be added; {REPLACE}"
+                f"{place.address} has {info['name']} {info['rules']}; positions of {game.name} "
+                f"{game.rules} cannot be added to it; {REPLACE}"
             )
         if info["extent"] != schema.BELOW:
             what = "the whole game" if info["extent"] == schema.WHOLE else "a strategy"
             raise StoreExistsError(
-                f"{place.address} has {what}, to which nothing is added; {REPLACE}"
+                f"{place.address} has {what}; positions cannot be added to it; {REPLACE}"
             )
         starts = game.canonical(game.read_many([text for (text,) in store.sql(_STARTS)]))
     if np.isin(game.canonical(new), starts).all():
-        raise StoreExistsError(f"{place.address} was built from there already; {REPLACE}")
+        raise StoreExistsError(f"{place.address} already has these positions; {REPLACE}")
     return starts

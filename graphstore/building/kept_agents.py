@@ -1,4 +1,4 @@
-"""Copy the agents of a game into the one that replaces it."""
+"""Copy the agents of a game into the game that replaces it."""
 
 from sqlalchemy import Connection
 
@@ -10,17 +10,17 @@ DROP = "add --drop-agents (drop_agents=True) to delete them, or write to another
 
 
 def carry_over(connection: Connection, old: str, new: str, address: str) -> list[str]:
-    """Copy the agents of a game into the one that will replace it; return their names.
+    """Copy the agents of a game into the game that will replace it; return their names.
 
-    The connection sees both; `old` and `new` qualify their tables. A StoreError says that the new
-    one has other states or moves.
+    `old` and `new` are the schemas of both games, as the connection names them. Raise a StoreError
+    if the new game has other states or moves.
     """
     run = connection.exec_driver_sql
     kept = [str(name) for (name,) in run(f"SELECT name FROM {old}.agent ORDER BY name")]
     if run(_OTHER_STATES.format(old=old, new=new)).first() is not None:
         raise StoreError(
-            f"{address} has agents ({', '.join(kept)}), and the game has other states or moves "
-            f"now, for which they have no beads; {DROP}"
+            f"{address} has agents ({', '.join(kept)}) that cannot be kept: the game now has "
+            f"other states or moves; {DROP}"
         )
     for table in schema.AGENT_TABLES:
         columns = ", ".join(column.name for column in table.columns)
@@ -39,7 +39,7 @@ SELECT 1 FROM {old}.game AS before, {new}.game AS now WHERE before.digest <> now
 
 
 def _fill_new_boxes(new: str, number: int, side: int, stages: str) -> str:
-    """Return the SQL that fills the boxes that an agent did not have, in a game that has grown."""
+    """Return the SQL that fills the boxes of the states that are new to an agent."""
     beads = read_stages(stages)
     cases = " ".join(f"WHEN {stage} THEN {count}" for stage, count in enumerate(beads))
     mine = f"AND (state.to_move IS NULL OR state.to_move = {side})" if side else ""

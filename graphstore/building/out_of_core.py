@@ -1,4 +1,4 @@
-"""Build a game out of core, by this process or a cluster: into a folder, or into a database."""
+"""Build a game out of core, in this process or on a cluster, into a folder or a database."""
 
 import os
 import shutil
@@ -20,8 +20,8 @@ from graphstore.store.folder.folder import Folder
 from graphstore.store.store import find_backend
 from graphstore.util import arguments
 
-OVERHEAD: Final = 280_000_000  # bytes of a process before it has any state: measured
-LEAST: Final = 400_000_000  # bytes that a process must have
+OVERHEAD: Final = 280_000_000  # bytes of a process without any state, as measured
+LEAST: Final = 400_000_000  # the fewest bytes that `memory` may be
 
 
 class BuildOptions(TypedDict, total=False):
@@ -29,15 +29,15 @@ class BuildOptions(TypedDict, total=False):
 
     Attributes:
         below: positions to begin from, as text; by default the starts of the game.
-        force: replace what is there; the agents of a database are kept.
-        cluster: ``local:N`` for N processes here, or the address of a Dask scheduler whose workers
-            see the folder by the same name; by default this process does all.
-        parts: how many parts each wave has; by default as few as memory allows, and as all
-            processes have work.
-        memory: bytes that each process may take, at least 400 million; by default half of what
-            this machine has, shared by the processes that are on it.
-        max_states: how many states to allow, by default 100 million.
-        progress: called with the phase and how far it is.
+        force: replace an existing game; the agents of a database are kept.
+        cluster: ``local:N`` for N processes on this machine, or the address of a Dask scheduler
+            whose workers see the folder under the same path; by default this process alone.
+        parts: the number of parts of each wave; by default the fewest that fit into memory and give
+            every process work.
+        memory: bytes for each process, at least 400 million; by default half of the memory of this
+            machine, divided by the number of processes.
+        max_states: the most states to allow, by default 100 million.
+        progress: called with the phase, the number done and the total, if known.
     """
 
     below: Sequence[str] | None
@@ -52,18 +52,18 @@ class BuildOptions(TypedDict, total=False):
 def build_folder(
     game: Game | str, folder: str | os.PathLike[str], **options: Unpack[BuildOptions]
 ) -> Report:
-    """Explore and solve a game in parts, and leave it in a folder of Parquet files.
+    """Explore and solve a game in parts, and write it to a folder of Parquet files.
 
-    Whatever stops it, the same call goes on after the last blocks that were done.
+    After an interruption, the same call resumes after the last complete blocks.
 
     Args:
-        game: the rules, or a name for `graphstore.find_game`; for a cluster, rules that have one.
-        folder: where; what is there before it is complete lies beside it.
+        game: the rules, or a name for `graphstore.find_game`; on a cluster, rules with a name.
+        folder: the folder to write; until it is complete, a draft next to it holds the files.
         options: see `BuildOptions`.
 
     Raises:
-        StoreExistsError: the folder is there and `force` is not given.
-        StoreError: it cannot be written, or the cluster is gone.
+        StoreExistsError: the folder exists and `force` is not given.
+        StoreError: the folder cannot be written, or the cluster is lost.
         RulesError, TooLargeError: see `graphstore.explore`.
         PositionError: a text of `below` is not a position.
         MissingExtraError: pyarrow, or for a cluster distributed, is not installed.
@@ -86,31 +86,32 @@ def build_out_of_core(
     drop_agents: bool = False,
     **options: Unpack[BuildOptions],
 ) -> Report:
-    """Build a game into a database by way of a folder beside it, which is removed at the end.
+    """Build a game into a folder of Parquet files, load it into a database, and remove the folder.
 
-    Whatever stops it, the same call goes on after the last blocks that were done. For the game, the
-    options and what is raised see `build_folder`, for the target `graphstore.load`; with `force`,
-    the agents of the database that is replaced are kept unless `drop_agents`.
+    After an interruption, the same call resumes after the last complete blocks. See `build_folder`
+    for the game, the options and the exceptions, and `graphstore.load` for the target. `force`
+    keeps the agents of the old game, unless `drop_agents` is given.
     """
     rules, force = rules_of(game), options.get("force", False)
     place = find_backend(target, "target").for_game(rules.name)
     if place.exists() and not force:
         raise StoreExistsError(f"{place.address} exists; {REPLACE}")
-    path, clock = _beside(place, rules), Clock()
-    made = Folder.open(path) if path.exists() else None
-    if made is not None:  # an earlier call has built it, and could not load it
-        name, version = made.info["name"], made.info["rules"]
+    path, clock = _folder_for(place, rules), Clock()
+    built = Folder.open(path) if path.exists() else None
+    if built is not None:  # by an earlier call, which did not load it
+        name, version = built.info["name"], built.info["rules"]
         same = name == rules.name and are_those_of(rules, name, version)
-        if not same or made.contents.below != _texts(options.get("below")):
-            made = None
+        if not same or built.contents.below != _texts(options.get("below")):
+            built = None
             if not force:
                 raise StoreError(
-                    f"{path} is there from another build; load it, or add --force (force=True) to "
-                    "replace it"
+                    f"{path} exists and holds another build; load it, or add --force (force=True) "
+                    "to replace it"
                 )
-    if made is None:
-        made = _build(rules, path, clock, with_digests=False, **options)  # loading makes them
-    rows = FolderRows(made)
+    if built is None:
+        # Loading computes the digests.
+        built = _build(rules, path, clock, with_digests=False, **options)
+    rows = FolderRows(built)
     report = save(
         rows.name,
         place,
@@ -120,7 +121,7 @@ def build_out_of_core(
         jobs=JOBS,
         progress=options.get("progress", quiet),
     )
-    if not made.digests:  # else it was built to stay
+    if not built.digests:  # a folder with digests was built by `build_folder`, and stays
         shutil.rmtree(path)
     return report._replace(seconds=clock.laps | report.seconds)
 
@@ -137,7 +138,7 @@ def _build(
     max_states: int | None = None,
     **options: Any,
 ) -> Folder:
-    """Return the folder of a game that is built in parts; `clock` notes the seconds."""
+    """Build a game in parts; return its folder. `clock` notes the seconds of each phase."""
     memory = arguments.limit("memory", memory)
     if memory is not None and memory < LEAST:
         raise StoreError(f"{sized(memory)} is too little memory: a process needs {sized(LEAST)}")
@@ -163,8 +164,8 @@ def _build(
         )
 
 
-def _beside(place: Backend, game: Game) -> Path:
-    """Return the folder from which a database is loaded: beside a file, else in this folder."""
+def _folder_for(place: Backend, game: Game) -> Path:
+    """Return the folder to build for a database: next to a file, else in the current directory."""
     try:
         path = place.path
     except StoreError:

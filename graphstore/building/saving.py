@@ -1,7 +1,7 @@
-"""A solved game into a database: the only writer of a new one.
+"""Write a solved game to a database.
 
-What is written is a draft, which takes the place of the old game at the end: killed at any moment,
-this leaves the old game or none.
+The game is written as a draft, which replaces the old game at the end. A build that is killed
+leaves the old game or none.
 """
 
 import time
@@ -24,41 +24,41 @@ from graphstore.store.bulk import insert_rows
 from graphstore.store.columns import Chunk
 from graphstore.util.signals import held_back
 
-_OFTEN = 0.2  # seconds after which progress is told
+_OFTEN = 0.2  # seconds between two reports of progress
 
 
 class Content(Protocol):
-    """A solved game that can be written: so many states, with so many moves."""
+    """A solved game to write, with the numbers of its states and moves."""
 
     states: int
     moves: int
 
     def rows(self, table: str) -> Iterator[Chunk]:
-        """Yield the rows of state or of edge in the order of their key, each table once.
+        """Yield the rows of `state` or `edge` in the order of their key; called once per table.
 
-        A NotAStoreError says, at the end at the latest, that they are not those they should be.
+        Raise a NotAStoreError, at the end at the latest, if the rows are damaged.
         """
 
     def blocks(self, table: str) -> Sequence[Iterator[Chunk]]:
-        """Return the same rows as several streams, which threads may read at the same time."""
+        """Return the same rows as several streams, for several threads."""
 
     def digests(self) -> dict[str, str]:
-        """Return the digests of all columns, by name, once all rows were yielded."""
+        """Return the digests of all columns by name; called after all rows were yielded."""
 
     def row(self) -> dict[str, Any]:
-        """Return the row of the table game as it is before the writing, without `built_at`."""
+        """Return the row of the table `game`, without `built_at`."""
 
 
 class Report(NamedTuple):
-    """What a build made.
+    """The result of a build.
 
-    The fields from `states` to `remoteness` are the columns of the table `game` that have their
-    names, which `store.meanings` explains: value and remoteness are those of the start.
+    The fields from `states` to `remoteness` are columns of the table `game`, explained by
+    `store.meanings`; value and remoteness are those of the start.
 
     Attributes:
         file: the address of the database, or the folder.
         game: its name.
-        agents: those of the file that was replaced, which the new one keeps.
+        agents: the names of the agents that were kept from the old game.
         seconds: by phase.
     """
 
@@ -87,8 +87,8 @@ def save(
 ) -> Report:
     """Write a solved game to a database, all or nothing; see `graphstore.build`.
 
-    `solved` makes what is written; it is called once the place is known to be free. `jobs` is over
-    how many connections to load, where a database takes several.
+    `solved` returns the content to write; it is called after the target is known to be free. `jobs`
+    is the number of connections to load over, if the backend supports several.
     """
     clock = Clock()
     kept: list[str] = []
@@ -128,22 +128,22 @@ class Clock:
 
 
 def _check_agents(place: Backend, game: str) -> None:
-    """Refuse to replace another game that has agents, before the work begins."""
+    """Raise if the target holds agents of another game, before the work begins."""
     try:
         trained_on, names = place.agents_in()
     except NotAStoreError as error:
         raise NotAStoreError(f"{error}; its agents cannot be read: {kept_agents.DROP}") from error
     if names and trained_on != game:
         raise StoreError(
-            f"{place.address} has agents ({', '.join(names)}), which have learned {trained_on} and "
-            f"not {game}; {kept_agents.DROP}"
+            f"{place.address} has agents ({', '.join(names)}) of {trained_on}, not of {game}; "
+            f"{kept_agents.DROP}"
         )
 
 
 def _fill(
     draft: Draft, place: Backend, content: Content, clock: Clock, jobs: int, progress: Progress
 ) -> dict[str, Any]:
-    """Fill an empty draft; return the row of the table game."""
+    """Fill an empty draft; return the row of the table `game`."""
     with draft.filling(jobs) as connections:
         for table in ("state", "edge"):
             if len(connections) == 1:
@@ -174,7 +174,7 @@ def _fill(
 def _load_at_once(
     connections: Sequence[Connection], table: str, content: Content, progress: Progress
 ) -> None:
-    """Insert blocks over several connections; another thread reads all rows for the digests."""
+    """Insert blocks over several connections, while another thread computes the digests."""
     stop, blocks = Event(), SimpleQueue[Iterator[Chunk] | None]()
     loaded = [0] * len(connections)
     for block in (*content.blocks(table), *(None for _ in connections)):

@@ -1,10 +1,10 @@
-"""X wins ultimate tic-tac-toe under the open rules: find the strategy, and write it to a database.
+"""Find X's winning strategy for ultimate tic-tac-toe (open rules), and write it to a database.
 
 The strategy is that of Bertholon, Géraud-Stewart, Kugelmann, Lenoir and Naccache (2020, arXiv
-2006.02353). In the *first phase* X answers O's 4.j with j.4 until field 4 is full, and then plays
-k.k in the field k to which O's last mark has sent X. In the *second phase* X wins at once if
-possible, and else sends O to field k or to field 8 - k; a search chooses among these moves.
-`graphstore.checks.proof` checks what is in the file.
+2006.02353). Here f.s is spot s of field f. In the *first phase* X answers O's 4.j with j.4 until
+field 4 is full, and then plays k.k, where k is the field that O's last mark sends X to. In the
+*second phase* X wins at once if possible, and otherwise sends O to field k or to field 8 - k; a
+search chooses among these moves. `graphstore.checks.proof` checks the strategy in the file.
 """
 
 import os
@@ -42,7 +42,7 @@ MIDDLE: Final = 4
 OPENING: Final = SPOTS * MIDDLE + MIDDLE
 
 Place: TypeAlias = tuple[tuple[int, ...], int]
-"""The numbers of nine fields, and the active field; whose turn it is is known where it is used."""
+"""The numbers of nine fields, and the active field; the side to move follows from the context."""
 
 
 def prove(
@@ -54,8 +54,8 @@ def prove(
 ) -> Report:
     """Write X's strategy for ``ultimate(open)`` to a database, all or nothing.
 
-    X has one move in every state, O all of them; values and depths hold under that strategy. For
-    the options, and for what is raised, see `graphstore.build`.
+    In every state X has one move, and O has all legal moves; values and depths are those under this
+    strategy. The options and the exceptions are those of `graphstore.build`.
     """
     game = Answered()
 
@@ -80,20 +80,20 @@ def prove(
 
 
 def check_name(name: str) -> None:
-    """Raise a GameNameError for a game that there is no proof for."""
+    """Raise a GameNameError unless the game is ``ultimate(open)``."""
     if name.strip().lower() != "ultimate" and find_game(name).name != GAME:
-        raise GameNameError(f"there is no proof for {find_game(name).name}; only for {GAME}")
+        raise GameNameError(f"there is no proof for {find_game(name).name}, only for {GAME}")
 
 
 class Answered(Ultimate):
-    """Ultimate tic-tac-toe under the open rules, where X has only the moves of the strategy."""
+    """Ultimate tic-tac-toe under the open rules, with only the moves of the strategy for X."""
 
     def __init__(self) -> None:
         super().__init__(dead=False, count=False)
         self._answers: dict[Place, int | None] = {}
 
     def search(self) -> None:
-        """Find X's answers of the second phase: k a corner, and k an edge.
+        """Find X's moves of the second phase, for field k in a corner and on an edge.
 
         >>> game = Answered()
         >>> game.search()
@@ -106,7 +106,7 @@ class Answered(Ultimate):
             self._answers |= search.answers
 
     def expand(self, positions: Ints) -> Moves:
-        """See `graphstore.rules.game.Game.expand`: all moves of O, and the one that X chooses."""
+        """Return all moves of O and X's one move: see `graphstore.rules.game.Game.expand`."""
         moves = super().expand(positions)
         chosen = np.full(len(positions), -1)
         for row in np.flatnonzero(self.turns(positions) == CROSS):
@@ -116,7 +116,7 @@ class Answered(Ultimate):
         return Moves(*(column[kept] for column in moves))
 
     def _answer(self, place: Place) -> int:
-        """Return X's move, in the second phase by the first symmetry that has an answer."""
+        """Return X's move; in the second phase, under the first symmetry that has one."""
         fields, active = place
         if not any(fields):
             return OPENING
@@ -133,32 +133,33 @@ class Answered(Ultimate):
 
 
 class Search:
-    """The second phase, searched depth first; a place is met at one ply only.
+    """A depth-first search of the second phase.
 
-    `k` is the field that O has sent X to with the last mark in field 4.
+    `k` is the field to which O's last mark in field 4 has sent X. A place determines its ply, so
+    results are cached by place alone.
     """
 
     def __init__(self, k: int) -> None:
         self.pair = (k, SPOTS - 1 - k)
-        self.answers: dict[Place, int | None] = {}  # None where X has no move that wins in time
+        self.answers: dict[Place, int | None] = {}  # None: X has no move that wins in time
         self._held: dict[Place, bool] = {}
         known = tables()
         marks = (cells_of(known.codes) == CROSS).sum(axis=1)
         missing = np.where(known.result == CROSS, 0, np.maximum(1, 3 - marks))
         missing[~np.isin(known.result, (0, CROSS))] = SPOTS * SPOTS
-        # By the number of a field, as lists, which Python reads faster than arrays.
+        # Lists by the number of a field: Python reads them faster than arrays.
         self._marked: list[list[list[int]]] = known.after[0].tolist()  # [player - 1][field][spot]
         self._result: list[int] = known.result.tolist()
         self._free = [tuple(np.flatnonzero(each).tolist()) for each in known.free]
-        self._lacking: list[int] = missing.tolist()  # marks that X needs to win it, at least
+        self._lacking: list[int] = missing.tolist()  # the fewest marks that X needs to win it
         middle, first = ((0,) * at + (CROSS,) + (0,) * (SPOTS - 1 - at) for at in (MIDDLE, k))
         fields = [contents(Field(middle, 0), dead=False).field] * SPOTS
         fields[MIDDLE] = contents(Field((NOUGHT,) * SPOTS, NOUGHT), dead=False).field
         fields[k] = contents(Field(first, 0), dead=False).field
-        self.start: Place = (tuple(fields), k)  # where O is to move after X's k.k
+        self.start: Place = (tuple(fields), k)  # O is to move, after X's k.k
 
     def holds(self, place: Place, left: int) -> bool:
-        """Return whether X wins with so many moves at most, whatever O plays here."""
+        """Return whether X wins within `left` own moves, with O to move."""
         if place not in self._held:
             fields, active = place
             spots = self._free[fields[active]]
@@ -168,17 +169,17 @@ class Search:
         return self._held[place]
 
     def _wins(self, place: Place, left: int) -> bool:
-        """Return whether X, to move, wins with so many moves at most."""
+        """Return whether X wins within `left` own moves, with X to move."""
         if place not in self.answers:
             self.answers[place] = self._best(place, left)
         return self.answers[place] is not None
 
     def _best(self, place: Place, left: int) -> int | None:
-        """Return X's move, or None.
+        """Return X's move, or None if X does not win within `left` own moves.
 
-        That is the lowest that wins at once, else the lowest that leads to a place known to hold,
-        so that states share what follows, else the first that is found to hold: those that bring X
-        nearest to lines are tried first, then the lowest.
+        The lowest move that wins at once comes first; then the lowest that leads to a place known
+        to be won, so that states share their continuations; then the first that a search finds to
+        win. The search tries moves that bring X nearest to a line first, then the lowest.
         """
         fields, active = place
         if min(self._missing(fields)) > left:
@@ -207,14 +208,14 @@ class Search:
         return fields, spot if self._free[fields[spot]] else ANY
 
     def _has_line(self, fields: tuple[int, ...], field: int, mark: int) -> bool:
-        """Return whether a side has a line of fields through one."""
+        """Return whether a side has a line of fields through `field`."""
         return any(
             field in line and all(self._result[fields[each]] == mark for each in line)
             for line in LINES
         )
 
     def _missing(self, fields: tuple[int, ...]) -> list[int]:
-        """Return how many marks X lacks for each line of fields, at least."""
+        """Return the fewest marks that X needs for each line of fields."""
         lacking = [self._lacking[field] for field in fields]
         return [lacking[a] + lacking[b] + lacking[c] for a, b, c in LINES]
 

@@ -1,10 +1,9 @@
-"""Whether rules, databases and proofs are right, and whether two databases agree.
+"""Checks of rules, databases and proofs, and the comparison of two databases.
 
-In comes a `Store`, rules or two databases; out comes a list of problems, each with its place.
-`laws` tests a rule set position by position. `file/` derives all cells of a database again, whole
-or for a sample, by code of its own and not by the solver. `proof` checks the strategy for ultimate
-tic-tac-toe by rules of its own. `compare` says whether two databases hold the same game, and lists
-the rows that differ. Nothing is repaired.
+The input is rules, a `Store` or two; the output is a list of problems, each with its place. `laws`
+tests a rule set position by position. `file/` computes the cells of a database again, all or for a
+sample, without the code of the solver. `proof` checks the strategy for ultimate tic-tac-toe with
+its own rules. `compare` lists the rows that differ between two databases. Nothing is repaired.
 """
 
 from graphstore.checks.file.findings import Problem as Problem

@@ -1,7 +1,7 @@
-"""Compare two databases: by their digests first, then row by row where digests differ.
+"""Comparison of two databases: by their digests first, then row by row where digests differ.
 
-The game is what is compared, not when and with what it was built. Agents do not belong to a game;
-they are compared, by name, on request.
+Only the games are compared, not the date, program and duration of the build. Agents are not part of
+a game; they are compared, by name, on request.
 """
 
 from collections import Counter, defaultdict
@@ -18,10 +18,10 @@ from graphstore.store.bulk import streamed
 from graphstore.store.store import Store
 from graphstore.util import arguments
 
-SHOWN: Final = 20  # differences that are listed; all are counted
+SHOWN: Final = 20  # differences to list; all are counted
 STEP: Final = 10_000  # rows between two reports of progress
 OF_THE_BUILD: Final = ("id", "built_at", "built_with", "build_seconds", "digest")
-"""The columns of the table `game` that are not compared; the digest is of what is compared."""
+"""The columns of the table `game` that are not compared."""
 
 Row: TypeAlias = tuple[Any, ...]
 
@@ -30,12 +30,12 @@ class Difference(NamedTuple):
     """A cell that differs in the other database, or a row that is in one of them only.
 
     Attributes:
-        table: where.
-        key: the cells of its key, by column.
-        position: of a state, the text.
-        column: the column; None if the row is in one of them only.
-        first: the cell in the first database, or the row by column; None if it is not there.
-        second: the same in the second.
+        table: the name of the table.
+        key: the cells of the key of the row, by column.
+        position: the text, if the row is a state.
+        column: the column; None if the row is in one database only.
+        first: the cell in the first database, or the row by column; None if the row is missing.
+        second: the same in the second database.
     """
 
     table: str
@@ -62,13 +62,13 @@ class Difference(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """How much of a table differs.
+    """The numbers of differences in a table.
 
     Attributes:
         only_first: rows that are in the first database only.
-        only_second: rows that are in the second only.
-        differ: rows that are in both, with other cells.
-        cells: how many cells of a column differ, for those columns that do.
+        only_second: rows that are in the second database only.
+        differ: rows that are in both, with different cells.
+        cells: the number of different cells, by column.
     """
 
     only_first: int
@@ -78,21 +78,21 @@ class Counts(NamedTuple):
 
     @property
     def rows(self) -> int:
-        """How many rows are not the same in both."""
+        """The number of rows that differ or are in one database only."""
         return self.only_first + self.only_second + self.differ
 
 
 class Comparison(NamedTuple):
-    """What `compare` found.
+    """The result of `compare`.
 
     Attributes:
-        names: the name and the rules of each game.
-        digests: columns of `state` and `edge` whose stored digests differ; if there are none,
-            `game.digest`, which is made of them, if that differs.
+        names: the name and the version of the rules of each game.
+        digests: the columns of `state` and `edge` with different stored digests; if there are none,
+            ``game.digest``, if that differs, which is the digest of them all.
         read: the tables that were compared row by row.
-        tables: by name, those that differ.
-        differences: the first ones.
-        more: how many more there are.
+        tables: the tables that differ, by name.
+        differences: the first differences.
+        more: the number of further differences.
     """
 
     names: tuple[str, str]
@@ -104,12 +104,12 @@ class Comparison(NamedTuple):
 
     @property
     def same(self) -> bool:
-        """Whether nothing differs."""
+        """True if nothing differs."""
         return not self.tables
 
     @property
     def digests_tell(self) -> bool:
-        """Whether the digests say of `state` and `edge` what the rows do, as far as read."""
+        """True if the stored digests agree with the rows of `state` and `edge` that were read."""
         return all(
             (table in self.tables) == any(name.startswith(f"{table}.") for name in self.digests)
             for table in ("state", "edge")
@@ -125,21 +125,21 @@ def compare(
     most: int = SHOWN,
     progress: Progress = quiet,
 ) -> Comparison:
-    """Compare two databases, each in SQLite or PostgreSQL.
+    """Return the differences between two databases, each in SQLite or PostgreSQL.
 
-    Digests are believed as they are stored: a table is read only if one of its columns has another
-    digest in the other database, or with `rows`.
+    The stored digests are trusted: a table is read only with `rows`, or if the digest of one of its
+    columns differs.
 
     Args:
-        first: one database.
-        second: the other.
-        rows: read all rows, also where the digests are the same.
-        agents: compare the agents too; they are found by their names.
+        first: the first database.
+        second: the second database.
+        rows: compare all rows, even where the digests are equal.
+        agents: compare the agents too, matched by name.
         most: how many differences to list.
-        progress: called with the phase and how far it is.
+        progress: called with the phase, the number done and the total, if known.
 
     Raises:
-        StoreError: one of them cannot be read to its end.
+        StoreError: a database cannot be read completely.
     """
     found = _Differences(arguments.count("most", most))
     found.add("game", {}, _game(first), _game(second))
@@ -180,13 +180,13 @@ def _game(store: Store) -> dict[str, Any]:
 
 
 def _digests(connection: Connection) -> dict[str, str]:
-    """Return the digests of the columns of state and edge, as they are stored, by name."""
+    """Return the stored digests of the columns of `state` and `edge`, by name."""
     rows = connection.execute(select(schema.digest.c.name, schema.digest.c.blake2b))
     return {name: digest for name, digest in rows if name.startswith(("state.", "edge."))}
 
 
 class _Differences:
-    """The differences found so far: the first ones, and the numbers of all."""
+    """The differences found so far: a list of the first, and the numbers of all."""
 
     def __init__(self, most: int) -> None:
         self.rows: dict[str, Counter[str]] = defaultdict(Counter)  # by table, fields of `Counts`
@@ -202,7 +202,7 @@ class _Differences:
         first: Mapping[str, Any] | None,
         second: Mapping[str, Any] | None,
     ) -> None:
-        """Compare two rows of one key; None where a database does not have it."""
+        """Compare two rows with the same key; None if a database does not have the row."""
         kind = "only_second" if first is None else "only_first"
         differing: list[tuple[str | None, Any, Any]] = [(None, first, second)]
         if first is not None and second is not None:
@@ -218,7 +218,7 @@ class _Differences:
             self.listed.append(Difference(table, key, position, *each))
 
     def counts(self) -> dict[str, Counts]:
-        """Return the numbers by table, those of cells in the order of its columns."""
+        """Return the numbers by table; those of cells are in the order of the columns."""
         found = {}
         for table, rows in self.rows.items():
             cells, columns = self.cells[table], schema.metadata.tables[table].c.keys()
@@ -235,7 +235,7 @@ def _compare_table(
     progress: Progress,
     agent: tuple[str, Sequence[int]] | None = None,
 ) -> None:
-    """Compare all rows of a table, or those of an agent: its name, and its id in each database."""
+    """Compare all rows of a table, or of `agent`: (name, its id in each database)."""
     columns = [each for each in table.c if each.computed is None and each.name != "agent"]
     names = [column.name for column in columns]
     key = [column for column in columns if column.primary_key]
@@ -259,9 +259,9 @@ def _compare_table(
 def in_step(
     first: Iterable[Row], second: Iterable[Row], width: int
 ) -> Iterator[tuple[Row | None, Row | None]]:
-    """Yield the rows of two streams in pairs of one key; None where a stream does not have it.
+    """Yield pairs of rows with the same key from two streams; None if a stream lacks the row.
 
-    A key is so many first cells of a row, by which the rows of each stream ascend.
+    The key is the first `width` cells of a row; each stream ascends by it.
 
     >>> list(in_step([(1, "a"), (2, "b")], [(2, "c")], 1))
     [((1, 'a'), None), ((2, 'b'), (2, 'c'))]
@@ -283,7 +283,7 @@ def in_step(
 def _compare_agents(
     found: _Differences, connections: Sequence[Connection], progress: Progress
 ) -> None:
-    """Compare the agents of two databases by name; an id means nothing in the other database."""
+    """Compare the agents of two databases by name, because ids differ between databases."""
     ours, theirs = (_agents(each) for each in connections)
     for name in sorted(ours.keys() | theirs.keys()):
         agents = [each[name] for each in (ours, theirs) if name in each]
@@ -294,7 +294,7 @@ def _compare_agents(
 
 
 def _agents(connection: Connection) -> dict[str, dict[str, Any]]:
-    """Return the rows of agents by name, each with a digest for the long state of its generator."""
+    """Return the rows of agents by name, with a digest in place of the state of the generator."""
     agents = {}
     for row in connection.execute(select(schema.agent)).mappings():
         generator = blake2b(row["random"].encode(), digest_size=8).hexdigest()

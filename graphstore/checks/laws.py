@@ -1,7 +1,7 @@
-"""The laws that every rule set must keep, checked position by position.
+"""The laws that every rule set must keep, and their check position by position.
 
-A breach names the law and the position. The states are explored twice, with the game's symmetries
-and without, so that images which disagree in value are found.
+A breach names the law and the position. The game is also solved with and without its symmetries, to
+find symmetric positions with different values.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,33 +17,33 @@ from graphstore.solver.solution import solve
 from graphstore.util.arrays import distinct
 
 POSITIONS = 100_000
-"""How many positions `check_rules` looks at by default."""
+"""The number of positions that `check_rules` looks at by default."""
 
 Found = Iterator[tuple[str, str]]
-"""Positions at which a law is broken, as text, and what was found."""
+"""Pairs: the text of a position that breaks a law, and the detail."""
 
 
 class Breach(NamedTuple):
     """A law that a rule set breaks."""
 
-    law: str  # what must hold
-    position: str  # where it does not, as text; empty if it is not one position's fault
-    detail: str  # what was found
+    law: str  # the law, as a sentence
+    position: str  # the position that breaks it, as text; empty if it is not one position
+    detail: str  # the observed behaviour
 
     def __str__(self) -> str:
         return f"{self.law}: {self.position}{': ' * bool(self.position)}{self.detail}"
 
 
 class CheckedRules(NamedTuple):
-    """What `check_rules` found."""
+    """The result of `check_rules`."""
 
-    breaches: tuple[Breach, ...]  # the first one of every law that is broken
-    positions: int  # how many were looked at
-    complete: bool  # whether those were all
+    breaches: tuple[Breach, ...]  # the first breach of each broken law
+    positions: int  # the number of positions checked
+    complete: bool  # True if these are all positions
 
 
 class _Unfolded:
-    """A game whose every position is a state of its own, up to a number of them."""
+    """A game without its symmetries: every position is its own state."""
 
     def __init__(self, game: Game) -> None:
         self._game = game
@@ -61,9 +61,9 @@ class _Unfolded:
 def check_rules(
     game: Game, *, max_positions: int = POSITIONS, progress: Progress = quiet
 ) -> CheckedRules:
-    """Return which laws a rule set breaks, each with the first position at fault.
+    """Return the laws that a rule set breaks, each with the first position that breaks it.
 
-    It stops looking after so many positions, without symmetry.
+    The search for positions stops after `max_positions`, counted without symmetry.
     """
     breaches: list[Breach] = []
     try:
@@ -85,7 +85,7 @@ def check_rules(
 
 
 def _positions(game: Game, limit: int, progress: Progress) -> tuple[Ints, bool]:
-    """Return the positions that play reaches, nearest first, and whether these are all."""
+    """Return the positions that play reaches, by ply, and whether these are all."""
     fresh = known = distinct(np.asarray(game.start_states()))
     while fresh.size and len(known) < limit:
         in_play = fresh[game.outcomes(fresh) == IN_PLAY]
@@ -102,7 +102,7 @@ def _in_play_has_moves(game: Game, positions: Ints) -> Found:
     parents = game.expand(rows).parent
     stuck = np.setdiff1d(np.arange(len(rows)), parents)
     for row in stuck:
-        yield _text(game, rows[row]), "no move and no result; say what it is worth, or add a pass"
+        yield _text(game, rows[row]), "no move and no result; give it a result, or add a pass"
 
 
 def _turns_alternate(game: Game, positions: Ints) -> Found:
@@ -119,7 +119,7 @@ def _turns_alternate(game: Game, positions: Ints) -> Found:
     for edge in np.flatnonzero((before == 0) != (after == 0)):
         yield (
             _text(game, rows[parent[edge]]),
-            f"the side to move is told here or after move {move[edge]}, not in both",
+            f"the side to move is known either here or after move {move[edge]}, not in both",
         )
 
 
@@ -129,16 +129,16 @@ def _answers_repeat(game: Game, positions: Ints) -> Found:
     first, second = game.expand(rows), game.expand(rows)
     for column in range(3):
         if not np.array_equal(first[column], second[column]):
-            yield "", "moves() or play() answers differently when asked again"
+            yield "", "moves() or play() returns something else when called again"
     for verb in (game.outcomes, game.turns, game.canonical):
         for row in np.flatnonzero(verb(positions) != verb(positions)):
-            yield _text(game, positions[row]), "an answer changes when asked again"
+            yield _text(game, positions[row]), "the answer changes when the rules are called again"
 
 
 def _texts_read_back(game: Game, positions: Ints) -> Found:
     """A text reads back as its position."""
     texts = game.texts(positions)
-    if isinstance(game, PlainGame):  # which also reads the texts that it has written
+    if isinstance(game, PlainGame):  # it would remember the texts that it has written
         game = game.afresh()
     for position, text in zip(positions.tolist(), texts, strict=True):
         try:
@@ -155,7 +155,10 @@ def _texts_differ(game: Game, positions: Ints) -> Found:
     seen: dict[str, int] = {}
     for position, text in zip(positions.tolist(), game.texts(positions), strict=True):
         if seen.setdefault(text, position) != position:
-            yield text, "two positions have this text; it must tell all that the rules look at"
+            yield (
+                text,
+                "two positions have this text; it must hold everything that the rules look at",
+            )
 
 
 def _canonical_is_idempotent(game: Game, positions: Ints) -> Found:
@@ -174,7 +177,10 @@ def _images_agree(game: Game, positions: Ints) -> Found:
     states = game.canonical(positions)
     for name, verb in (("result", game.outcomes), ("side to move", game.turns)):
         for row in np.flatnonzero(verb(positions) != verb(states)):
-            yield _text(game, positions[row]), f"another {name} than {_text(game, states[row])}"
+            yield (
+                _text(game, positions[row]),
+                f"its {name} is not that of {_text(game, states[row])}",
+            )
 
 
 LAWS: tuple[Callable[[Game, Ints], Found], ...] = (
@@ -189,7 +195,7 @@ LAWS: tuple[Callable[[Game, Ints], Found], ...] = (
 
 
 def _of_graphs(game: Game, progress: Progress) -> Iterator[Breach]:
-    """Yield how the values with symmetry differ from those without."""
+    """Yield the first differences between the solutions with and without symmetry."""
     progress("check: values with and without symmetry", 0, None)
     folded, unfolded = explore(game), explore(_Unfolded(game))
     here, there = solve(folded), solve(unfolded)

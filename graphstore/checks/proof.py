@@ -1,12 +1,12 @@
-"""Check a stored strategy for ultimate tic-tac-toe under the open rules, by rules of its own.
+"""Checker of a stored strategy for ultimate tic-tac-toe under the open rules.
 
-This shares nothing with what found the strategy, nor with the games of this package. That X wins
-follows from what it checks: the empty board is there; where O is to move every legal move is there,
-where X is one; a move leads to an image of the position after it, which has fewer spots to play in;
-and play ends only where X has three fields in a line.
+It has its own rules, and shares no code with the search for the strategy or with the games. The
+checks prove that X wins: the empty board is a state; a state with O to move has every legal move,
+and one with X to move has one; a move leads to an image of the position after it, with fewer free
+spots; and play ends only where X has three fields in a line.
 
-Of a won field nothing matters but who won it and which spots are free: marks there change nothing.
-So its marks are all written as the winner's, and a full field as its result alone.
+In a won field only the winner and the free spots matter. So all its marks are written as the
+winner's, and a full field is written as its result.
 """
 
 from collections.abc import Iterable, Iterator
@@ -30,10 +30,10 @@ SOURCES = tuple(tuple(map(symmetry.index, range(9))) for symmetry in SYMMETRIES)
 
 
 class Position(NamedTuple):
-    """One position.
+    """A position.
 
-    A field is written ``.`` if it is empty, ``X``, ``O`` or ``=``, its result, if it is full, and
-    else as nine spots.
+    An empty field is written ``.``, a full one as its result ``X``, ``O`` or ``=``, any other as
+    nine spots.
     """
 
     fields: tuple[str, ...]  # nine
@@ -42,7 +42,7 @@ class Position(NamedTuple):
 
 
 class Row(NamedTuple):
-    """The columns that are checked of a row of the table state."""
+    """The columns of the table `state` that are checked."""
 
     id: int
     position: str
@@ -55,7 +55,7 @@ class Row(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """A row of the table edge."""
+    """A row of the table `edge`."""
 
     parent: int
     move: int
@@ -63,7 +63,7 @@ class Edge(NamedTuple):
 
 
 class Flaw(NamedTuple):
-    """Something that is not as the proof needs it, as a `Problem` of `verify`."""
+    """A gap in the proof, with the fields of a `Problem` of `verify`."""
 
     table: str
     row: str
@@ -76,7 +76,7 @@ START = Position((".",) * 9, ANY, "X")
 
 
 def flaws(rows: Iterable[Row], edges: Iterable[Edge]) -> Iterator[Flaw]:
-    """Yield where a stored strategy does not prove that X wins; nothing if it does."""
+    """Yield the flaws of a stored strategy; none if it proves that X wins."""
     moves: dict[int, dict[int, int]] = {}
     for edge in edges:
         moves.setdefault(edge.parent, {})[edge.move] = edge.child
@@ -85,12 +85,12 @@ def flaws(rows: Iterable[Row], edges: Iterable[Edge]) -> Iterator[Flaw]:
     for row in rows:
         position = parse(row.position)
         if position is None:
-            yield Flaw("state", str(row.id), "position", row.position, "a position as written")
+            yield Flaw("state", str(row.id), "position", row.position, "a valid position")
             continue
         states[row.id] = row, position
         other = by_key.setdefault(key(position), row.id)
         if other != row.id:
-            yield _of(row, "position", "a second row", f"in one row with its image, {other}")
+            yield _state_flaw(row, "position", f"an image of state {other}", "a state of its own")
     keys = {state: each for each, state in by_key.items()}
     for row, position in states.values():
         yield from _check_state(row, position)
@@ -105,14 +105,14 @@ def flaws(rows: Iterable[Row], edges: Iterable[Edge]) -> Iterator[Flaw]:
         reached.update(wave)
     for row, _ in states.values():
         if row.id not in reached:
-            yield _of(row, "row", "never reached", "reached from the empty board")
+            yield _state_flaw(row, "row", "not reachable", "reachable from the empty board")
 
 
 def _check_state(row: Row, position: Position) -> Iterator[Flaw]:
-    """Yield what a row says that its position does not."""
+    """Yield the cells of a row that are wrong for its position."""
     ended = winner(position) is not None
     if ended and winner(position) != "X":
-        yield _of(row, "position", "an end that X has not won", "X's line, or a position in play")
+        yield _state_flaw(row, "position", "an end without a win of X", "won by X or in play")
     for column, expected in (
         ("ended", int(ended)),
         ("value", 1 if position.turn == "X" else -1),
@@ -121,7 +121,7 @@ def _check_state(row: Row, position: Position) -> Iterator[Flaw]:
         ("orbit", len(set(images(position)))),
     ):
         if getattr(row, column) != expected:
-            yield _of(row, column, getattr(row, column), expected)
+            yield _state_flaw(row, column, getattr(row, column), expected)
 
 
 def _check_moves(
@@ -131,33 +131,33 @@ def _check_moves(
     keys: dict[int, Position],
     states: dict[int, tuple[Row, Position]],
 ) -> Iterator[Flaw]:
-    """Yield what is wrong with the moves of a row; its remoteness follows from them."""
+    """Yield the flaws in the moves of a state, and in its remoteness, which follows from them."""
     legal = [] if winner(position) is not None else legal_moves(position)
     for move in moves:
         if move not in legal:
-            yield _move(row, move, "move", move, "legal")
+            yield _edge_flaw(row, move, "move", move, "legal")
     if position.turn == "O":
         for move in legal:
             if move not in moves:
-                yield _move(row, move, "row", "missing", "O's every reply")
+                yield _edge_flaw(row, move, "row", "missing", "there for every move of O")
     elif legal and len(moves) != 1:
-        yield _of(row, "moves", len(moves), "the one move of X")
+        yield _state_flaw(row, "moves", len(moves), "1, the move of X")
     for move, child in moves.items():
         if move not in legal:
             continue
         after = key(play(position, move))
         if keys.get(child) != after:
-            yield _move(row, move, "child", child, f"the row of {write(after)}")
+            yield _edge_flaw(row, move, "child", child, f"the state {write(after)}")
         elif spots_left(states[child][1]) >= spots_left(position):
-            yield _move(row, move, "child", child, "a state with fewer spots to play in")
+            yield _edge_flaw(row, move, "child", child, "a state with fewer free spots")
     below = [states[child][0].remoteness or 0 for child in moves.values() if child in states]
     depth = 1 + max(below, default=-1)
     if row.remoteness != depth:
-        yield _of(row, "remoteness", row.remoteness, depth)
+        yield _state_flaw(row, "remoteness", row.remoteness, depth)
 
 
 def parse(text: str) -> Position | None:
-    """Return the position of a text, None unless it is written as the database writes it.
+    """Return the position for a text as the database writes it, else None.
 
     >>> parse(". . . . ....X.... . . . . 4 O").active
     4
@@ -177,7 +177,7 @@ def parse(text: str) -> Position | None:
 
 @lru_cache(None)
 def _is_partial(field: str) -> bool:
-    """Return whether nine spots are written: some free, some not, a won field's all of one side."""
+    """Return whether a text is nine spots, some free and some marked, one side's if it is won."""
     return (
         len(field) == 9
         and {*field} <= {*".XO"}
@@ -195,7 +195,7 @@ def write(position: Position) -> str:
 
 @lru_cache(None)
 def result(field: str) -> str | None:
-    """Return ``X``, ``O`` or ``=`` of a decided field, None of another."""
+    """Return the result of a field: ``X``, ``O``, ``=``, or None if it is not decided."""
     if len(field) == 1:
         return None if field == "." else field
     winners = [field[a] for a, b, c in LINES if "." != field[a] == field[b] == field[c]]
@@ -204,7 +204,7 @@ def result(field: str) -> str | None:
 
 @lru_cache(None)
 def free(field: str) -> tuple[int, ...]:
-    """Return the spots that can be played, also in a won field.
+    """Return the free spots of a field, also of a won one.
 
     >>> free("XXX......"), free("."), free("X")
     ((3, 4, 5, 6, 7, 8), (0, 1, 2, 3, 4, 5, 6, 7, 8), ())
@@ -214,7 +214,7 @@ def free(field: str) -> tuple[int, ...]:
 
 
 def spots_left(position: Position) -> int:
-    """Return how many spots of the board can be played in."""
+    """Return the number of free spots on the board."""
     return sum(map(len, map(free, position.fields)))
 
 
@@ -235,7 +235,7 @@ def marked(field: str, spot: int, mark: str) -> str:
 
 
 def winner(position: Position) -> str | None:
-    """Return ``X`` or ``O``, who has a line of fields, ``=`` for a draw, or None in play."""
+    """Return the side with a line of fields, ``X`` or ``O``, ``=`` for a draw, None in play."""
     results = [result(field) for field in position.fields]
     for a, b, c in LINES:
         if results[a] == results[b] == results[c] and results[a] in ("X", "O"):
@@ -284,13 +284,13 @@ def images(position: Position) -> list[Position]:
 
 
 def key(position: Position) -> Position:
-    """Return the least of the images of a position, by which symmetric ones are told alike."""
+    """Return the least of the images of a position, the same for all symmetric positions."""
     return min(images(position))
 
 
-def _of(row: Row, column: str, found: Any, expected: Any) -> Flaw:
+def _state_flaw(row: Row, column: str, found: Any, expected: Any) -> Flaw:
     return Flaw("state", f"{row.id} ({row.position})", column, found, expected)
 
 
-def _move(row: Row, move: int, column: str, found: Any, expected: Any) -> Flaw:
+def _edge_flaw(row: Row, move: int, column: str, found: Any, expected: Any) -> Flaw:
     return Flaw("edge", f"(parent {row.id}, move {move})", column, found, expected)

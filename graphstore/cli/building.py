@@ -1,4 +1,4 @@
-"""The commands that take a game: games, build, load, prove, estimate, check and solve."""
+"""The commands games, build, load, prove, estimate, check and solve."""
 
 import re
 from typing import Any
@@ -11,7 +11,7 @@ from graphstore.cli import options
 @click.command()
 @options.JSON
 def games(as_json: bool) -> None:
-    """List the games that are built in."""
+    """List the built-in games."""
     from graphstore.cli import console
     from graphstore.games import FAMILIES
 
@@ -29,32 +29,41 @@ def games(as_json: bool) -> None:
 @options.BELOW
 @options.FORCE
 @options.DROP_AGENTS
-@options.number("--max-states", "Give up beyond N states  [default: 100 million]", least=1)
+@options.number(
+    "--max-states",
+    "Stop with an error at more than N states.",
+    least=1,
+    show_default="100 million",
+)
 @click.option(
-    "--out-of-core", is_flag=True, help="Build in parts on the disk; what is stopped goes on."
+    "--out-of-core",
+    is_flag=True,
+    help="Build in parts on the disk instead of in memory.",
 )
 @click.option(
     "--cluster",
     metavar="WHERE",
-    help="The same by several processes: local:N here, or a Dask scheduler, such as "
-    "tcp://host:8786.",
+    help="Build out of core with several processes: local:N for N processes on this machine, or "
+    "the address of a Dask scheduler, such as tcp://host:8786.",
 )
 @click.option(
     "--folder",
     metavar="FOLDER",
-    help="Build out of core, leave the parts in FOLDER, as Parquet files, and write no database.",
+    help="Build out of core and write Parquet files to FOLDER instead of a database.",
 )
 @click.option(
     "--memory",
     type=options.size,
     metavar="SIZE",
-    help="What each process may take of it, such as 4GB  [default: half of this machine's, shared]",
+    show_default="half of this machine's memory, divided among the processes",
+    help="Limit the memory of each process of a build out of core, such as 4GB.",
 )
 @options.number(
     "--parts",
-    "How many parts each ply has  [default: as memory and processes need]",
+    "Divide each wave of a build out of core into N parts.",
     least=1,
     most=4096,
+    show_default="as few as the memory and the processes allow",
 )
 @options.JSON
 def build(
@@ -66,14 +75,15 @@ def build(
     as_json: bool,
     **settings: Any,
 ) -> None:
-    """Explore and solve GAME and write it to a database.
+    """Solve GAME and write every state and move to a database.
 
-    GAME is a name that `graphstore games` lists, such as tictactoe or "mnk(4,4,4)", or your own
-    rules: FILE.py:NAME or MODULE:NAME, which runs their code. With --from, a file that was built so
-    is added to.
+    GAME is a game that `graphstore games` lists, such as tictactoe or "mnk(4,4,4)", or your own
+    rules, FILE.py:NAME or MODULE:NAME. Your own rules are run as Python code.
 
-    A game that does not fit into memory is built out of core: with --out-of-core by this process,
-    with --cluster by several. If that is stopped, the same command goes on where it was.
+    With --from, a database that was built with --from is extended.
+
+    A game that does not fit into memory is built out of core: by this process with --out-of-core,
+    by several with --cluster. After an interruption, run the same command again to resume.
     """
     from graphstore.building.in_memory import build as build_database
     from graphstore.games import find_game
@@ -81,15 +91,15 @@ def build(
     rules = find_game(game)
     target = db or database_of(rules.name)
     if folder is not None and (db is not None or drop_agents):
-        raise click.UsageError("--folder writes no database: leave --db and --drop-agents out")
+        raise click.UsageError(
+            "--folder does not write a database; leave out --db and --drop-agents"
+        )
     of_parts = {name: settings.pop(name) for name in ("cluster", "memory", "parts")}
     if folder is None:
         settings["drop_agents"] = drop_agents
     if not out_of_core and of_parts["cluster"] is None and folder is None:
         if any(value is not None for value in of_parts.values()):
-            raise click.UsageError(
-                "--memory and --parts are for --out-of-core, --cluster and --folder"
-            )
+            raise click.UsageError("--memory and --parts need --out-of-core, --cluster or --folder")
         with options.working() as progress:
             report = build_database(rules, target, progress=progress, **settings)
         print_build(report, as_json=as_json)
@@ -104,7 +114,7 @@ def build(
             else:
                 report = build_folder(rules, folder, **settings)
     except KeyboardInterrupt:
-        options.say("what is done is kept; the same command goes on from there")
+        options.say("finished parts are kept; run the same command again to resume")
         raise
     print_build(report, as_json=as_json)
 
@@ -116,15 +126,16 @@ def build(
 @options.DROP_AGENTS
 @options.number(
     "--jobs",
-    "Load PostgreSQL over N connections  [default: one for two processors, at most 4]",
+    "Load a PostgreSQL database over N connections.",
     least=1,
+    show_default="one for every two processors, at most 4",
 )
 @options.JSON
 def load(folder: str, db: str | None, as_json: bool, **settings: Any) -> None:
-    """Write FOLDER, a game in parts, to a database.
+    """Write the game in FOLDER to a database.
 
-    FOLDER is what `graphstore build GAME --folder FOLDER` made. It is read whole, compared with the
-    digests it was built with, and not changed.
+    FOLDER was written by `graphstore build GAME --folder FOLDER`. Every file in it is read and
+    compared with the digests of the build; the folder is not changed.
     """
     from graphstore.building.from_folder import load as load_folder
     from graphstore.store.folder.folder import Folder
@@ -148,15 +159,20 @@ def database_of(game: str) -> str:
 
 @click.command()
 @click.argument("game")
-@click.option("--db", metavar="FILE", help="Where to write it  [default: the name below, here]")
+@click.option(
+    "--db",
+    metavar="FILE",
+    show_default="ultimate-open-strategy.db",
+    help="Write to this file, or to a postgresql:// address.",
+)
 @options.FORCE
 @options.JSON
 def prove(game: str, db: str | None, force: bool, as_json: bool) -> None:
-    """Write the proof that the first player wins GAME to a database.
+    """Write a proof that X wins ultimate tic-tac-toe to a database.
 
-    GAME is ultimate, or ultimate(open): X wins it within 43 plies. The database,
-    ultimate-open-strategy.db, has one move of X in every position that can come, and all of O.
-    `graphstore verify` checks it without the program that found it.
+    GAME is ultimate or ultimate(open); X wins it within 43 plies. The database holds a strategy:
+    one move of X and all moves of O in every position that the strategy meets. `graphstore verify`
+    checks the proof without the program that found it.
     """
     from graphstore.building.strategy import check_name
     from graphstore.building.strategy import prove as prove_game
@@ -189,7 +205,11 @@ def print_build(report: Any, *, as_json: bool) -> None:
 @options.BELOW
 @options.JSON
 def estimate(game: str, below: tuple[str, ...], as_json: bool) -> None:
-    """Say what building GAME would take, to judge by the growth of its first waves."""
+    """Estimate the size, memory and time of building GAME.
+
+    GAME is as in `graphstore build`. The estimate extrapolates the growth of the first waves; a
+    small game is counted completely.
+    """
     from graphstore.cli import console
     from graphstore.games import find_game
     from graphstore.solver.estimate import about, sized
@@ -212,20 +232,20 @@ def estimate(game: str, below: tuple[str, ...], as_json: bool) -> None:
             "file": sized(ahead.file_bytes),
             "memory": sized(ahead.memory_bytes),
             "seconds": f"{ahead.seconds:.2g}",
-            "judged by": f"{'all' if ahead.complete else 'the first'} {ahead.seen:,} states",
+            "based on": f"{'all' if ahead.complete else 'the first'} {ahead.seen:,} states",
         }
     )
 
 
 @click.command()
 @options.GAME
-@options.number("--max-positions", "Stop looking after N positions.", least=1, default=100_000)
+@options.number("--max-positions", "Check at most N positions.", least=1, default=100_000)
 @options.JSON
 def check(game: str, max_positions: int, as_json: bool) -> None:
-    """Say which laws the rules of GAME break, and at which position.
+    """Check the rules of GAME and print the laws that they break.
 
-    GAME is your own rules, FILE.py:NAME or MODULE:NAME, or a built-in game. Exit with 1 if a law
-    is broken.
+    GAME is your own rules, FILE.py:NAME or MODULE:NAME, or a built-in game. Each broken law is
+    printed once, with a position; the exit code is then 1.
     """
     from graphstore.checks.laws import check_rules
     from graphstore.cli import console
@@ -254,14 +274,15 @@ def check(game: str, max_positions: int, as_json: bool) -> None:
     "--timeout",
     type=options.Number(min=0),
     metavar="SECONDS",
-    help="Give up after so long; the value is then unknown, and the exit code 0.",
+    show_default="no limit",
+    help="Stop after this many seconds; the value is then unknown, and the exit code 0.",
 )
 @options.JSON
 def solve(game: str, position: str | None, timeout: float | None, as_json: bool) -> None:
-    """Say what POSITION of GAME is worth, by a search, without a database.
+    """Find the value of POSITION by a search, without a database.
 
-    GAME is named as for `graphstore build`. POSITION is a board, such as XO./.X./...; without it,
-    or as the word start, it is the start.
+    GAME is as in `graphstore build`. POSITION is a board, such as XO./.X./..., or the word start,
+    which is the default.
     """
     from graphstore.cli import console
     from graphstore.games import find_game

@@ -1,4 +1,4 @@
-"""The commands that look after a file: verify, diff and upgrade."""
+"""The commands verify, diff and upgrade."""
 
 import sys
 from typing import Any
@@ -12,7 +12,9 @@ from graphstore.errors import visible
 @click.command()
 @options.FILE
 @options.number(
-    "--sample", "Check only N states, drawn at random, and say what that tells of all.", least=1
+    "--sample",
+    "Check only N random states, and print a bound on the share of wrong ones among all.",
+    least=1,
 )
 @click.option(
     "--confidence",
@@ -20,10 +22,13 @@ from graphstore.errors import visible
     default=0.95,
     show_default=True,
     metavar="C",
-    help="With --sample, how sure to be of what it tells.",
+    help="With --sample, the probability with which the bound must hold.",
 )
 @options.number(
-    "--seed", "With --sample, draw the same states as with this seed before.", metavar="S"
+    "--seed",
+    "With --sample, the seed of the random numbers; the same seed draws the same states.",
+    metavar="S",
+    show_default="a random one, which is printed",
 )
 @options.RULES
 @options.JSON
@@ -35,11 +40,14 @@ def verify(
     rules: str | None,
     as_json: bool,
 ) -> None:
-    """Derive every edge and value of FILE again; exit with 1 if anything is wrong."""
+    """Recompute every edge and value of FILE and print what is wrong.
+
+    The exit code is 1 if anything is wrong. FILE is not changed.
+    """
     for option in ("seed", "confidence"):
         given = click.get_current_context().get_parameter_source(option)
         if sample is None and given is click.core.ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"--{option} is of a sample: add --sample N")
+            raise click.UsageError(f"--{option} needs --sample N")
     from graphstore.checks import verify as verify_store
     from graphstore.cli import console
     from graphstore.store.schema import AGENT_TABLES
@@ -56,15 +64,15 @@ def verify(
         of_agents = {str(table) for table in AGENT_TABLES}
         mend = "rebuild it"
         if all(problem.table in of_agents for problem in verdict.problems):
-            mend = f"graphstore agents {store.address} AGENT --remove deletes what is wrong"
+            mend = f"delete the agent: graphstore agents {store.address} AGENT --remove"
         if sample is not None:
-            mend += "; without --sample all that is wrong is told"
+            mend += "; without --sample everything wrong is listed"
         number = len(verdict.problems) + verdict.more
-        options.fail(f"{store.address} is wrong in {number:,} places; {mend}")
+        options.fail(f"{store.address} is wrong in {number:,} place{'s' * (number > 1)}; {mend}")
 
 
 def print_verdict(verdict: Any, store: Any) -> None:
-    """Print what `verify` found wrong, and what it checked."""
+    """Print the problems that `verify` found, and what it checked."""
     for problem in verdict.problems:
         print(visible(str(problem)))
     if verdict.more:
@@ -75,26 +83,27 @@ def print_verdict(verdict: Any, store: Any) -> None:
     if verdict.sample is not None:
         print(verdict.sample)
     if whole:
-        print(f"{store.address} holds: {info['states']:,} states, {info['moves']:,} moves")
+        print(f"{store.address} is correct: {info['states']:,} states, {info['moves']:,} moves")
     if verdict.ok:
-        print(f"derived again: {', '.join(verdict.checked)}")
+        print(f"checked: {', '.join(verdict.checked)}")
     if whole and options.is_strategy(store):
         claim = f"{store.game.players[0]} wins {info['name']} within {info['remoteness']} plies"
-        print(f"a proof: {claim}, since every reply is answered")
+        print(f"proved: {claim}, because every reply has an answer")
 
 
 @click.command()
 @click.argument("first", metavar="A", type=click.Path())
 @click.argument("second", metavar="B", type=click.Path())
-@click.option("--rows", is_flag=True, help="Read all rows, also where the digests are the same.")
-@click.option("--agents", is_flag=True, help="Compare the agents too, by name.")
-@options.number("--limit", "How many differences to list; all are counted.", default=20)
+@click.option("--rows", is_flag=True, help="Compare all rows, even where the digests are equal.")
+@click.option("--agents", is_flag=True, help="Compare the agents too, matched by name.")
+@options.number("--limit", "List at most N differences; all are counted.", default=20)
 @options.JSON
 def diff(first: str, second: str, rows: bool, agents: bool, limit: int, as_json: bool) -> None:
-    """Compare the games in A and B: exit with 0 if they are the same, with 1 if not.
+    """Compare the games in the databases A and B.
 
-    Digests are believed as they were stored when the files were built: rows are read only of tables
-    in which one differs. When, by what and in which time a file was built is not compared.
+    The exit code is 0 if the games are the same, 1 if not. The stored digests are compared first;
+    only tables with different digests are read. The date, program and duration of a build are not
+    compared.
     """
     from graphstore.checks.compare import compare
     from graphstore.cli import console
@@ -123,14 +132,14 @@ def print_comparison(found: Any, first: Any, second: Any) -> None:
     if found.names[0] != found.names[1]:
         print(f"different games: {found.names[0]}, in the second {found.names[1]}")
     if found.digests:
-        print(f"other digests: {', '.join(found.digests)}")
+        print(f"different digests: {', '.join(found.digests)}")
     for table, counts in found.tables.items():
         parts = [
             f"{number:,} {what}"
             for number, what in (
                 (counts.only_first, "only in the first"),
                 (counts.only_second, "only in the second"),
-                (counts.differ, "with other cells"),
+                (counts.differ, "with different cells"),
             )
             if number
         ]
@@ -141,14 +150,14 @@ def print_comparison(found: Any, first: Any, second: Any) -> None:
     if found.more:
         print(f"and {found.more:,} more")
     if not found.digests_tell:
-        print("the digests say otherwise: one file was changed; graphstore verify tells which")
+        print("the stored digests disagree with the rows; graphstore verify finds the changed file")
 
 
 @click.command()
 @options.FILE
 @options.JSON
 def upgrade(file: str, as_json: bool) -> None:
-    """Bring FILE to the schema of this version, in place."""
+    """Upgrade FILE in place to the schema of this version."""
     from graphstore.cli import console
     from graphstore.store import schema
     from graphstore.store.store import find_backend

@@ -1,4 +1,4 @@
-"""Print results as text, tables, JSON and CSV; data on stdout, messages on stderr."""
+"""Results as text, tables, JSON and CSV: data on stdout, messages on stderr."""
 
 import csv
 import json
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from graphstore.play.match import Match  # only one command needs it
     from graphstore.solver.search import Searched
 
-WIDTH_SAMPLE = 200  # rows that decide how wide the columns of a table are
+WIDTH_SAMPLE = 200  # rows that set the widths of the columns of a table
 WIDEST = 100_000
 COLOURS = {rules.WIN: "green", rules.DRAW: "yellow", rules.LOSS: "red"}
 PLAYER_COLOURS = ("cyan", "magenta")
@@ -45,14 +45,14 @@ class _Console(Console):
             yield segment if segment.control else segment._replace(text=visible(segment.text))
 
     def on_broken_pipe(self) -> None:
-        """Raise the error that rich has caught."""
+        """Raise the error that rich caught."""
         raise
 
 
-def out(*, talk: bool = False) -> Console:
-    """Return a console on stdout, or for `talk` on stderr; NO_COLOR turns colours off."""
+def out(*, stderr: bool = False) -> Console:
+    """Return a console on stdout, or with `stderr` on stderr; NO_COLOR turns colours off."""
     return _Console(
-        file=sys.stderr if talk else sys.stdout,
+        file=sys.stderr if stderr else sys.stdout,
         highlight=False,
         markup=False,
         emoji=False,
@@ -63,7 +63,7 @@ def out(*, talk: bool = False) -> Console:
 
 @contextmanager
 def progress_shown() -> Iterator[rules.Progress]:
-    """Yield a progress callback that draws on a terminal, and nowhere else."""
+    """Yield a progress callback that draws on stderr if it is a terminal."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield rules.quiet
@@ -96,7 +96,7 @@ def print_json(value: Any) -> None:
 
 
 def json_text(value: Any) -> str:
-    """Return a JSON value on several lines; a tuple with names is an object."""
+    """Return a JSON value on several lines; a NamedTuple becomes an object."""
     return json.dumps(_data(value), indent=2, default=_jsonable)
 
 
@@ -109,7 +109,7 @@ def _data(value: Any) -> Any:
 
 
 def print_json_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Print rows as a JSON list of objects, one a line, as they come."""
+    """Print rows as they come, as a JSON list with one object per line."""
     names = _distinct(columns)
     separator = "[\n"
     for row in rows:
@@ -127,7 +127,7 @@ def print_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Print rows in aligned columns as they come; the first ones decide the widths."""
+    """Print rows as they come in aligned columns; the first rows set the widths."""
     columns, stream = [*map(visible, columns)], iter(rows)
     sample: list[Sequence[Any]] = []
     size = 0
@@ -159,7 +159,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
 
 
 def print_report(report: Mapping[str, Any]) -> None:
-    """Print names and values, one a line."""
+    """Print names and values, one pair per line."""
     width = max(map(len, report))
     for name, value in report.items():
         text = f"{value:,}" if isinstance(value, int) else _cell(value)
@@ -167,7 +167,7 @@ def print_report(report: Mapping[str, Any]) -> None:
 
 
 def print_probe(game: Game | None, probe: Probe, *, bound: bool = False) -> None:
-    """Print a position, what it is worth, and its moves; `bound` as for `in_words`."""
+    """Print a position, its value and its moves; `bound` as for `in_words`."""
     console = out()
     console.print(_coloured_board(game, probe))
     console.print()
@@ -197,7 +197,7 @@ def print_probe(game: Game | None, probe: Probe, *, bound: bool = False) -> None
         )
     console.print()
     unbounded = console.options.update_width(WIDEST)
-    console.width = console.measure(table, options=unbounded).maximum  # nothing may be cut
+    console.width = console.measure(table, options=unbounded).maximum  # so that nothing is cut
     console.print(table)
 
 
@@ -208,9 +208,9 @@ def print_searched(game: Game, found: "Searched") -> None:
     ended = found.method == "rules"
     if found.value is None:
         why = {
-            "timeout": "the time was up",
-            "memory": "the memory was full",
-            "endless": "play may come back to a position, and too many are below this one",
+            "timeout": "it did not end in time",
+            "memory": "out of memory",
+            "endless": "play can repeat a position, and too many positions are below this one",
         }
         worth = f"unknown ({why[str(found.why)]})"
     elif found.value == rules.DRAW:
@@ -234,11 +234,11 @@ def print_line(game: Game | None, line: Line, *, bound: bool = False) -> None:
         worth = in_words(game, probe, bound=bound)
         console.print(f"{number:>3}  {move:>4}  {probe.position}  {worth}")
     if line.repeats:
-        console.print("and so on: this position was met before, play need never end")
+        console.print("and so on: the line repeats this position, play need never end")
 
 
 def _coloured_board(game: Game | None, probe: Probe) -> Text:
-    """Return the board with the numbers of free cells in the colours of their results."""
+    """Return the board, with the numbers of free cells in the colours of their results."""
     colours = {move.move: COLOURS[-move.value] for move in probe.moves}
 
     def style(cell: int, mark: str) -> str:
@@ -248,7 +248,7 @@ def _coloured_board(game: Game | None, probe: Probe) -> Text:
 
 
 def board_in_play(match: "Match") -> Text:
-    """Return the board of a match with marks in their players' colours, the last one in reverse."""
+    """Return the board of a match, marks in their players' colours, the last one in reverse."""
     initials = _initials(match.game)
     free = {move.move for move in match.probe.moves}
     owners = {turn.move.move: PLAYER_COLOURS[turn.player - 1] for turn in match.turns}
@@ -268,7 +268,7 @@ def board_in_play(match: "Match") -> Text:
 
 
 def _board(game: Game | None, probe: Probe, style: Callable[[int, str], str]) -> Text:
-    """Return the board, with the numbers of free cells, in the styles of cells and their marks."""
+    """Return the board with numbers on free cells; `style` takes a cell and its mark."""
     drawn = probe.position if game is None else game.board(game.read(probe.position))
     if game is None or game.shape is None:
         return Text(drawn)
@@ -285,14 +285,14 @@ def _board(game: Game | None, probe: Probe, style: Callable[[int, str], str]) ->
 
 
 def _initials(game: Game | None) -> dict[str, str]:
-    """Return the colours of players by initials, their marks; empty where these are the same."""
+    """Return the colour of each player's initial; empty if both initials are the same."""
     names = PlainGame.players if game is None else game.players
     letters = [name[:1].upper() for name in names]
     return {} if letters[0] == letters[1] else dict(zip(letters, PLAYER_COLOURS, strict=True))
 
 
 def print_hint(console: Console, match: "Match") -> None:
-    """Print the moves of the player to move, best first, with what each is worth."""
+    """Print the legal moves with their results, best first."""
     moves, bound = match.hint().moves, match.store.info["extent"] == STRATEGY
     width = max(len(match.name(move)) for move in moves)
     for move in moves:
@@ -310,7 +310,7 @@ def _cell(cell: Any) -> str:
 
 
 def _jsonable(value: Any) -> Any:
-    """Return a value that JSON has: bytes in hexadecimal, infinities and all else as texts."""
+    """Return a value as JSON has it: bytes in hexadecimal, infinities and other types as texts."""
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, float):
@@ -319,7 +319,7 @@ def _jsonable(value: Any) -> Any:
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    """Return names for the keys of an object: a second ``id`` becomes ``id_2``."""
+    """Return distinct keys of an object: a second ``id`` becomes ``id_2``."""
     seen: dict[str, int] = {}
     result = []
     for name in names:

@@ -15,21 +15,26 @@ ENDINGS = {".svg": "svg", ".png": "png", ".txt": "text", ".dot": "dot", ".gv": "
 @click.command()
 @options.FILE
 @options.POSITION
-@options.number("--plies", "Draw the graph of all that N moves can reach.", least=1)
-@click.option("--line", is_flag=True, help="Draw a line of best play.")
+@options.number("--plies", "Draw the graph of all states within N moves of POSITION.", least=1)
+@click.option("--line", is_flag=True, help="Draw a line of best play from POSITION.")
 @click.option("--best", is_flag=True, help="With --plies, follow only the best moves.")
 @click.option(
     "--format",
     "kind",
     type=click.Choice(["svg", "png", "text", "dot"]),
-    help="What to draw  [default: by the ending of --output, else svg]; text is for a position.",
+    show_default="the ending of --output, else svg",
+    help="Draw in this format; text is only for a single position.",
 )
-@click.option("--output", metavar="FILE", help="Write to a file instead of standard output.")
+@click.option("--output", metavar="FILE", help="Write to a new file instead of standard output.")
 @options.number(
-    "--max-states", "Draw up to N states  [default: 300; at most 2,000]", least=1, most=2000
+    "--max-states",
+    "With --plies, stop with an error at more than N states.",
+    least=1,
+    most=2000,
+    show_default="300",
 )
 @options.RULES
-@options.JSON
+@options.json("Print the states and moves of the picture as JSON.")
 def draw(
     file: str,
     position: str | None,
@@ -42,25 +47,25 @@ def draw(
     rules: str | None,
     as_json: bool,
 ) -> None:
-    """Draw POSITION with what its moves are worth, the graph below it, or a line of best play.
+    """Draw a position, the graph below it, or a line of best play.
 
-    POSITION is a board in any orientation, such as XO./.X./..., or the id of a state; without
-    it, the start. On a cell, or at an edge of the graph, W2 is a move that wins and needs 2 moves
-    more, D a draw, L1 a loss. The best edges are bold.
+    POSITION is a board in any orientation, such as XO./.X./..., or the id of a state; the default
+    is the start. Labels on cells and edges give the result for the player who makes the move: W2 is
+    a win that needs 2 more moves, D a draw, L1 a loss in 1 move. The best edges are bold.
 
     Graphs, lines and PNGs need pygraphviz: pip install matplotlib pygraphviz.
     """
     if line and plies is not None:
-        raise click.UsageError("--line and --plies are two pictures; ask for one")
+        raise click.UsageError("give --line or --plies, not both")
     if plies is None and (best or max_states):
         raise click.UsageError("--best and --max-states need --plies N")
     if as_json and kind is not None:
-        raise click.UsageError("--json prints data, --format a picture; ask for one")
+        raise click.UsageError("give --json or --format, not both")
     kind = "json" if as_json else kind or _by_ending(output)
     if kind == "text" and (line or plies is not None):
-        raise click.UsageError("as text only a position is drawn; graphstore line prints a line")
+        raise click.UsageError("--format text draws only a position; graphstore line prints a line")
     if kind == "png" and output is None and sys.stdout.isatty():
-        raise click.UsageError("a PNG is nothing for a terminal; add --output FILE.png")
+        raise click.UsageError("a PNG is binary; add --output FILE.png")
     from graphstore.cli import console
     from graphstore.exports.drawing import STATES
     from graphstore.exports.drawing import draw as draw_position
@@ -93,11 +98,13 @@ def draw(
 
 
 def _by_ending(output: str | None) -> str:
-    """Return the format of a file by the ending of its name."""
+    """Return the format that the ending of a file name means."""
     if output is None:
         return "svg"
     kind = ENDINGS.get(os.path.splitext(output)[1].lower())
     if kind is None:
         endings = ", ".join(ENDINGS)
-        raise click.UsageError(f"{output}: which format? end it in {endings}, or add --format")
+        raise click.UsageError(
+            f"{output}: unknown format; end the name in {endings}, or add --format"
+        )
     return kind

@@ -18,29 +18,32 @@ from graphstore.util.files import new_file
     "format_",
     type=click.Choice(["parquet", "csv", "jsonl", "graphml", "gexf", "dot", "gmap", "record"]),
     required=True,
-    help="parquet, csv, jsonl: tables; graphml, gexf, dot: the graph; gmap: the 32-bit map of "
-    "tic-tac-toe; record: 25 bytes in hexadecimal for each state of ultimate tic-tac-toe.",
+    help="Write in this format: tables as parquet, csv or jsonl; the graph as graphml, gexf or "
+    "dot; tic-tac-toe as gmap, a 32-bit map; ultimate tic-tac-toe as record, 25 bytes in "
+    "hexadecimal for each state.",
 )
 @click.option(
     "--table",
     type=click.Choice(["state", "edge", "best_move", "q_table", "census", "matchbox"]),
-    help="Of tables, which one  [default: state; in a folder, state and edge]",
+    show_default="state; in a folder, state and edge",
+    help="Write this table or view; only for parquet, csv and jsonl.",
 )
 @click.option(
     "--output",
     metavar="TARGET",
-    help="Write to a new file instead of standard output; tables, without --table and if the "
-    "name does not end as the format, to a new folder.",
+    help="Write to a new file instead of standard output. Tables go to a new folder, unless "
+    "--table is given or the name ends in the format, such as .csv.",
 )
-@click.option("--below", metavar="POSITION", help="Only what play from here can reach.")
-@options.number("--plies", "With --below, at most N plies below it.")
+@click.option("--below", metavar="POSITION", help="Write only what play from POSITION can reach.")
+@options.number("--plies", "With --below, write only states at most N plies below POSITION.")
 @click.option(
     "--where",
     metavar="SQL",
-    help='Only states that fulfil a condition over the columns of state: "ply <= 3 AND value = 1".',
+    help="Write only states that fulfil this condition on the columns of state, such as "
+    '"ply <= 3 AND value = 1".',
 )
 @options.RULES
-@options.JSON
+@options.json("With --output, print the report as JSON; with gmap or record, write JSON.")
 def export(
     file: str,
     format_: str,
@@ -50,16 +53,18 @@ def export(
     as_json: bool,
     **part: Any,
 ) -> None:
-    """Write FILE, or a part of it, in another program's format.
+    """Export FILE, or a part of it, to another format.
 
-    Of a part, edges are those between its states, views those of its states. --json prints what
-    --output wrote; with gmap and record it is the format.
+    --below, --plies and --where select states. The edges of such a part are the moves between its
+    states; its views have all moves of its states.
     """
     given = [f"--{name}" for name, value in {"table": table, **part}.items() if value is not None]
     if format_ in ("gmap", "record"):
         if given:
-            raise click.UsageError(f"--format {format_} writes the whole file, without {given[0]}")
-        from graphstore.exports.seeds import write_gmap, write_records
+            raise click.UsageError(
+                f"--format {format_} writes the whole game; leave out {given[0]}"
+            )
+        from graphstore.exports.game_formats import write_gmap, write_records
 
         write = write_gmap if format_ == "gmap" else write_records
         target = nullcontext(sys.stdout) if output is None else new_file(output)
@@ -67,13 +72,13 @@ def export(
             write(store, stream, as_json=as_json)
         return
     if table is not None and format_ in ("graphml", "gexf", "dot"):
-        raise click.UsageError(f"--format {format_} writes the graph, without --table")
+        raise click.UsageError(f"--format {format_} writes the graph; leave out --table")
     if part["plies"] is not None and part["below"] is None:
-        raise click.UsageError("--plies counts from a position: add --below POSITION")
+        raise click.UsageError("--plies needs --below POSITION")
     if output is None and format_ == "parquet":
-        raise click.UsageError("--format parquet is not for reading: add --output TARGET")
+        raise click.UsageError("Parquet is binary; add --output TARGET")
     if output is None and as_json:
-        raise click.UsageError("--json prints what --output wrote; rows as JSON: --format jsonl")
+        raise click.UsageError("--json needs --output; for rows as JSON use --format jsonl")
     from graphstore.cli import console
     from graphstore.exports import exporting
     from graphstore.rules.game import quiet

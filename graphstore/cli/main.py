@@ -1,4 +1,4 @@
-"""The command line: the list of commands, and how an error ends one."""
+"""The list of commands, and the exit codes of errors."""
 
 import os
 import signal
@@ -10,26 +10,27 @@ from typing import Any
 import click
 
 from graphstore.cli import options
-from graphstore.cli.asking import line, show, sql, stats
 from graphstore.cli.building import build, check, estimate, games, load, prove, solve
 from graphstore.cli.checking import diff, upgrade, verify
 from graphstore.cli.drawing import draw
 from graphstore.cli.exporting import export
 from graphstore.cli.playing import agents, play, train
+from graphstore.cli.queries import line, show, sql, stats
 from graphstore.cli.serving import serve
 from graphstore.errors import GraphstoreError
 
 
 def main() -> None:
-    """Run a command; exit 0 if it went well, 1 on an error, 2 on wrong usage, 130 on Ctrl-C.
+    """Run a command and exit.
 
-    SIGTERM is as Ctrl-C: drafts are removed, and what was started is ended.
+    The exit code is 0 for success, 1 for an error, 2 for wrong usage, 130 for Ctrl-C and 141 for a
+    closed pipe. SIGTERM acts like Ctrl-C: drafts are removed and child processes are ended.
     """
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        with suppress(ValueError):  # not in the main thread, which alone has signals
+        with suppress(ValueError):  # only the main thread can set signal handlers
             signal.signal(signal.SIGTERM, signal.default_int_handler)
     if sys.stdout is None:  # closed, as by >&-
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # for good
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # it stays open
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
@@ -43,42 +44,44 @@ def main() -> None:
         options.fail(f"{error.format_message().rstrip('.')} (see {command} -h)", error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         options.fail("interrupted", 130)
-    except BrokenPipeError:  # the reader has seen enough, as `head` does
+    except BrokenPipeError:  # the reader closed the pipe, as `head` does
         drop_output()
         sys.exit(141)
     except (GraphstoreError, click.ClickException) as error:
         options.fail(str(error))
-    except OSError as error:  # errors of databases and files are a GraphstoreError
+    except OSError as error:  # databases and files raise a GraphstoreError
         drop_output()
         options.fail(f"standard input or output: {error.strerror or error}")
     except MemoryError:
         options.fail(
-            "not enough memory; build it with --out-of-core, or bound it with --max-states"
+            "not enough memory; build with --out-of-core, or stop earlier with --max-states"
         )
     except Exception as error:
         if os.environ.get("GRAPHSTORE_DEBUG"):
             raise
-        options.fail(f"a bug: {type(error).__name__}: {error}; GRAPHSTORE_DEBUG=1 shows where")
+        options.fail(
+            f"a bug: {type(error).__name__}: {error}; set GRAPHSTORE_DEBUG=1 for a traceback"
+        )
 
 
 def drop_output() -> None:
-    """Drop what is not yet written, or the interpreter would try again, and complain."""
+    """Discard unwritten output, so that the interpreter does not fail to write it at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class Commands(click.Group):
-    """Commands that leave Ctrl-C and a closed pipe to `main`."""
+    """A group of commands that leaves Ctrl-C and a closed pipe to `main`."""
 
     def list_commands(self, context: click.Context) -> list[str]:
-        """Return their names in the order in which people need them, not by letter."""
+        """Return the names of the commands in the order of use, not of the alphabet."""
         return list(self.commands)
 
     def invoke(self, context: click.Context) -> Any:
-        """Run the command that was named."""
+        """Run the command that the user named."""
         try:
             return super().invoke(context)
         except KeyboardInterrupt:
-            raise click.Abort from None  # click would print an empty line before
+            raise click.Abort from None  # click would print an empty line first
         except BrokenPipeError:
             drop_output()
             sys.exit(141)  # click would exit with 1
@@ -87,13 +90,17 @@ class Commands(click.Group):
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="graphstore", message="graphstore %(version)s")
 def cli() -> None:
-    """Every position of a small game, solved, in a database you can query.
+    """Solve small two-player games and query every position in a database.
 
     \b
     graphstore build tictactoe
     graphstore show tictactoe.db XO./.X./...
     graphstore sql tictactoe.db "SELECT ply, count(*) FROM state GROUP BY ply"
-    """  # noqa: D301  # click takes this very character to mean: leave these lines alone
+
+    GAME is a built-in game or your own rules, FILE a database that `graphstore build` wrote,
+    POSITION a board. `graphstore COMMAND -h` explains a command. Exit codes: 0 success, 1 error, 2
+    wrong usage, 130 interrupted.
+    """  # noqa: D301  # click keeps the lines after this character as they are
 
 
 for command in (

@@ -1,4 +1,4 @@
-"""What the commands share: options, opening a database, messages on standard error."""
+"""The options and messages that commands share, and functions that open a database."""
 
 import os
 import re
@@ -18,18 +18,18 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def fail(message: str, exit_code: int = 1) -> None:
-    """Print an error in one line, and exit."""
+    """Print an error in one line and exit."""
     say(" ".join(message.splitlines()))
     sys.exit(exit_code)
 
 
 def say(message: str) -> None:
-    """Print a message on standard error, without control characters."""
+    """Print a message to standard error, without control characters."""
     click.echo(f"graphstore: {visible(message)}", err=True)
 
 
 def size(text: str) -> int:
-    """Return a number of bytes, written as 4GB or 500 MB."""
+    """Return the number of bytes in a text such as 4GB or 500 MB."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", text, re.IGNORECASE)
     if match is None:
         raise click.BadParameter(f"{text!r} is not a size: write it as 4GB or 500MB")
@@ -38,7 +38,7 @@ def size(text: str) -> int:
 
 
 def complete_game(_context: Any, _parameter: Any, typed: str) -> list[str]:
-    """Return the names of games that begin as typed, for the shell."""
+    """Return the names of games that start with the typed text, for shell completion."""
     from graphstore.games import FAMILIES
 
     names = [name for family in FAMILIES for name in (*family.examples, *family.large)]
@@ -46,25 +46,25 @@ def complete_game(_context: Any, _parameter: Any, typed: str) -> list[str]:
 
 
 @contextmanager
-def warnings_said() -> Iterator[None]:
-    """Print the package's warnings as they come, each as one line."""
+def warnings_printed() -> Iterator[None]:
+    """Print each warning of the package as one line."""
 
     def warn(message: Warning | str, *_: Any) -> None:
         say(f"warning: {message}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = warn  # type: ignore[assignment]  # it needs no more than the message
+        warnings.showwarning = warn  # type: ignore[assignment]  # only the message is used
         yield
 
 
 def opened(file: str, rules: str | None = None) -> Any:
-    """Return the open database of a file, with the rules that an option named."""
+    """Return the open database of a file, with the rules of --rules."""
     from graphstore.store.store import Store
     from graphstore.util.forks import closed_on_error
 
     try:
-        with warnings_said():
+        with warnings_printed():
             store = Store.open(file)
             with closed_on_error(store.close):
                 game = _named_rules(store.info["name"], rules)
@@ -81,8 +81,8 @@ def opened(file: str, rules: str | None = None) -> Any:
 
 
 @contextmanager
-def asked(file: str, rules: str | None = None) -> Iterator[Callable[..., Any]]:
-    """Yield the method `sql` of a database or of a folder, with the rules that an option named."""
+def opened_sql(file: str, rules: str | None = None) -> Iterator[Callable[..., Any]]:
+    """Yield the method `sql` of a database or folder, with the rules of --rules."""
     if not os.path.isdir(file):
         with opened(file, rules) as store:
             yield store.sql
@@ -90,48 +90,48 @@ def asked(file: str, rules: str | None = None) -> Iterator[Callable[..., Any]]:
     from graphstore.store.folder.folder import Folder
 
     folder = Folder.open(file)
-    with warnings_said():
+    with warnings_printed():
         yield partial(folder.sql, rules=_named_rules(folder.info["name"], rules))
 
 
 def _named_rules(name: str, rules: str | None) -> Any:
-    """Return the rules that an option or the variable names for a game; None: the built-in ones."""
+    """Return the rules that --rules or its variable names; None to use the built-in ones."""
     from graphstore.games import find_builtin, find_game
 
     if rules is None or (find_builtin(name) and from_environment("rules")):
-        return None  # the variable is for games that are not built in
+        return None  # the variable does not apply to built-in games
     return find_game(rules)
 
 
 def from_environment(option: str) -> bool:
-    """Return whether an option has its value from an environment variable."""
+    """Return whether the value of an option comes from an environment variable."""
     source = click.get_current_context().get_parameter_source(option)
     return source is click.core.ParameterSource.ENVIRONMENT
 
 
 def is_strategy(store: Any) -> bool:
-    """Return whether a database holds a strategy, under which depths are bounds."""
+    """Return whether a database holds a strategy, whose depths are upper bounds."""
     from graphstore.store.schema import STRATEGY
 
     return bool(store.info["extent"] == STRATEGY)
 
 
 def say_if_without_rules(store: Any) -> Any:
-    """Return the rules; print a message and return None where they are unknown."""
+    """Return the rules of a database; print a message and return None if they are unknown."""
     if store.has_rules:
         return store.game
     name = store.info["name"]
     say(
-        f"{name} is not built in; without --rules FILE.py:NAME, "
-        "positions are found only as they are stored"
+        f"{name} is not built in, so only positions as stored are found; "
+        "give --rules FILE.py:NAME to read other spellings"
     )
     return None
 
 
 def refuse_existing(path: str, *, ending: str = "") -> None:
-    """Raise an error for a file that cannot be made, before the work."""
+    """Raise an error early if a new file of this name cannot be written."""
     if not path.lower().endswith(ending):
-        raise click.UsageError(f"{path}: its name must end in {ending}, which is what it will be")
+        raise click.UsageError(f"{path}: the name of the file must end in {ending}")
     with new_file(path, keep=False):
         pass
 
@@ -139,13 +139,13 @@ def refuse_existing(path: str, *, ending: str = "") -> None:
 def number(
     name: str, text: str, *, least: int = 0, most: int | None = None, **more: Any
 ) -> Callable[[F], F]:
-    """Return an option that takes a whole number N; `text` is its help."""
+    """Return an option that takes an integer N; `text` is its help."""
     more = {"metavar": "N", "show_default": "default" in more, **more}
     return click.option(name, type=click.IntRange(least, most), help=text, **more)
 
 
 class Number(click.FloatRange):
-    """A number in a range, which nan is not."""
+    """A number in a range, but not nan."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """Return the number."""
@@ -155,36 +155,45 @@ class Number(click.FloatRange):
 
 @contextmanager
 def working() -> Iterator[Any]:
-    """Yield a progress callback that draws on a terminal; meanwhile warnings are one line each."""
+    """Yield a progress callback that draws on a terminal; print each warning as one line."""
     from graphstore.cli.console import progress_shown
 
-    with warnings_said(), progress_shown() as progress:
+    with warnings_printed(), progress_shown() as progress:
         yield progress
 
 
-JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-CSV = click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+def json(text: str = "Print JSON instead of text.") -> Callable[[F], F]:
+    """Return the option --json; `text` is its help."""
+    return click.option("--json", "as_json", is_flag=True, help=text)
+
+
+JSON = json()
+CSV = click.option("--csv", "as_csv", is_flag=True, help="Print CSV instead of text.")
 FILE = click.argument("file", type=click.Path())
 GAME = click.argument("game", shell_complete=complete_game)
-ABOUT_RULES = "The rules of a game that is not built in; runs their code."
+ABOUT_RULES = "Load the rules of a game that is not built in; this runs their code."
 RULES = click.option(
     "--rules",
     envvar="GRAPHSTORE_RULES",
+    show_envvar=True,
     metavar="FILE.py:NAME",
-    help=f"{ABOUT_RULES}  [env: GRAPHSTORE_RULES]",
+    help=ABOUT_RULES,
 )
 POSITION = click.argument("position", required=False)
 DB = click.option(
-    "--db", metavar="FILE", help="Where to write it  [default: the game's name, here]"
+    "--db",
+    metavar="FILE",
+    show_default="named after the game, such as tictactoe.db",
+    help="Write to this file, or to a postgresql:// address.",
 )
 FORCE = click.option(
-    "--force", is_flag=True, help="Replace the file if there is one; keep its agents."
+    "--force", is_flag=True, help="Replace the database if it exists, but keep its agents."
 )
 DROP_AGENTS = click.option(
-    "--drop-agents", is_flag=True, help="With --force, do not keep its agents."
+    "--drop-agents", is_flag=True, help="With --force, delete the agents of the old database."
 )
 CURVE = click.option(
-    "--curve", metavar="PNG", help="Draw how the agent has learned, to a new file."
+    "--curve", metavar="PNG", help="Draw the learning curve of the agent to a new PNG file."
 )
 BELOW = click.option(
     "--from",
@@ -192,5 +201,6 @@ BELOW = click.option(
     multiple=True,
     metavar="POSITION",
     callback=lambda _context, _parameter, given: given or None,
-    help="Only what play from here can reach; may be given more than once.",
+    show_default="the starts of the game",
+    help="Include only what play from POSITION can reach; may be given more than once.",
 )

@@ -1,4 +1,4 @@
-"""The commands that play: play, train and agents."""
+"""The commands play, train and agents."""
 
 from typing import Any
 
@@ -16,27 +16,34 @@ from graphstore.util.files import new_file
     default="perfect",
     show_default=True,
     metavar="OPPONENT",
-    help="perfect, random, mistakes=P (P from 0 to 1), an agent of FILE, or person.",
+    help="Play against perfect, random, mistakes=P with P from 0 to 1, an agent of FILE, or "
+    "person.",
 )
 @click.option(
     "--you",
     default="person",
     show_default=True,
     metavar="OPPONENT",
-    help="Who plays your side, to watch one machine against another.",
+    help="Let this opponent play your side, so that you watch.",
 )
 @click.option(
     "--first",
     type=click.Choice(["you", "machine"]),
-    help="Who makes the first move  [default: you, but the machine where X is to move and the file "
-    "holds a strategy of X]",
+    show_default="you; in a strategy of X, the machine if X is to move",
+    help="Let this side make the first move.",
 )
-@options.number("--seed", "The same number makes the same choices again.")
-@click.option("--moves", metavar="MOVES", help='Your moves, as "4 0 8": play without a terminal.')
-@click.option("--record", metavar="FILE", help="Write the game to a new file, as JSON.")
-@click.option("--learn", is_flag=True, help="Let the agents that play learn from the game.")
+@options.number(
+    "--seed",
+    "Seed the random choices of the opponent; the same seed repeats them.",
+    show_default="a random one, which is recorded",
+)
+@click.option(
+    "--moves", metavar="MOVES", help='Play these moves, such as "4 0 8", without a terminal.'
+)
+@click.option("--record", metavar="FILE", help="Write the match to a new file, as JSON.")
+@click.option("--learn", is_flag=True, help="Let the agents that play learn from the match.")
 @options.RULES
-@options.JSON
+@options.json("Print the record of the match as JSON; boards and questions go to standard error.")
 def play(
     file: str,
     position: str | None,
@@ -50,18 +57,19 @@ def play(
     rules: str | None,
     as_json: bool,
 ) -> None:
-    """Play the game of FILE, from POSITION or from the start.
+    """Play the game of FILE in the terminal.
 
-    The machine looks its moves up, so a perfect one never lets a won or drawn game go. While you
-    play, ? lists what can be asked. With --json the record of the game goes to standard output,
-    boards and questions to standard error.
+    The match begins at POSITION, by default the start. The opponent looks its moves up in FILE, so
+    a perfect one never gives away a win or a draw. During the match, ? lists the commands.
     """
     from graphstore.cli import console, terminal
     from graphstore.play.match import PERSON, Match
     from graphstore.play.training import learn_from, refuse_too_large
 
     if moves is not None and PERSON not in (you, against):
-        raise click.UsageError("--moves are a person's, and nobody here is one")
+        raise click.UsageError(
+            "--moves are your moves, but machines play both sides; leave out --you"
+        )
     if record is not None:
         options.refuse_existing(record)
     with options.opened(file, rules) as store:
@@ -74,14 +82,14 @@ def play(
         match = Match(store, *seats, start=position, seed=seed)
         if learn and match.agents:
             refuse_too_large(store)
-        screen = console.out(talk=as_json)
+        screen = console.out(stderr=as_json)
         interrupted = False
         try:
             if moves is None:
                 terminal.play_at_keyboard(match, screen)
             else:
                 terminal.play_through(match, moves.replace(",", " ").split(), screen)
-        except KeyboardInterrupt:  # what was played is recorded
+        except KeyboardInterrupt:  # the moves so far are recorded
             interrupted = True
         for name in learn_from(match) if learn else ():
             screen.print(f"{name} has learned from it")
@@ -96,24 +104,68 @@ def play(
 
 @click.command()
 @options.FILE
-@click.option("--agent", default="menace", show_default=True, help="Its name; a new one is made.")
-@options.number("--games", "How many to play.", default=10_000)
+@click.option(
+    "--agent",
+    default="menace",
+    show_default=True,
+    metavar="NAME",
+    help="Train the agent of this name; create it if it does not exist.",
+)
+@options.number("--games", "Play N games.", default=10_000)
 @click.option(
     "--against",
     metavar="OPPONENT",
-    help="self, perfect, random, mistakes=P, or another agent  [default: self for both sides, "
-    "else perfect]",
+    show_default="self if the agent learns both sides, else perfect",
+    help="Play against self, perfect, random, mistakes=P, or another agent.",
 )
-@click.option("--as", "side", metavar="PLAYER", help="both, or a player: X, O, 1, 2  [new: both]")
-@click.option("--stages", metavar="N/N/...", help="Beads of a kind, by stage  [new: 4/3/2/1]")
-@click.option("--win", type=int, metavar="N", help="Beads added for a win  [new: 3]")
-@click.option("--draw", type=int, metavar="N", help="For a draw  [new: 1]")
-@click.option("--loss", type=int, metavar="N", help="For a loss  [new: -1]")
 @click.option(
-    "--empty", type=click.Choice(["refill", "resign"]), help="At an empty box  [new: refill]"
+    "--as",
+    "side",
+    metavar="PLAYER",
+    show_default="both",
+    help="New agent: learn to be this player, X, O, 1 or 2, or both.",
 )
-@click.option("--longest", type=int, metavar="N", help="Plies to a draw  [new: 1000]")
-@options.number("--seed", "Of a new agent  [new: a random one]")
+@click.option(
+    "--stages",
+    metavar="N/N/...",
+    show_default="4/3/2/1",
+    help="New agent: beads for each move in a box of its first move, its second, and so on.",
+)
+@click.option(
+    "--win",
+    type=int,
+    metavar="N",
+    show_default="3",
+    help="New agent: beads to add for each of its moves after a win.",
+)
+@click.option(
+    "--draw",
+    type=int,
+    metavar="N",
+    show_default="1",
+    help="New agent: beads to add for each of its moves after a draw.",
+)
+@click.option(
+    "--loss",
+    type=int,
+    metavar="N",
+    show_default="-1",
+    help="New agent: beads to add for each of its moves after a loss; a negative N removes them.",
+)
+@click.option(
+    "--empty",
+    type=click.Choice(["refill", "resign"]),
+    show_default="refill",
+    help="New agent: at an empty box, refill the box or resign the game.",
+)
+@click.option(
+    "--longest",
+    type=int,
+    metavar="N",
+    show_default="1000",
+    help="New agent: plies after which a game is ended as a draw.",
+)
+@options.number("--seed", "New agent: the seed of its random choices.", show_default="a random one")
 @options.CURVE
 @options.RULES
 @options.JSON
@@ -130,10 +182,14 @@ def train(
     as_json: bool,
     **settings: Any,
 ) -> None:
-    """Let an agent learn the game of FILE by playing, and store it there.
+    """Train an agent to play the game of FILE, and store it there.
 
-    An agent is a MENACE: matchboxes of beads, one for each state, that win, draw and loss add to
-    or take from. It goes on where it stopped, and keeps the settings that it was made with.
+    The agent is a MENACE: it has a matchbox of beads for each state, and beads of one kind for each
+    move. It draws its move as a bead; after each game it adds beads to the boxes that it used, or
+    removes them.
+
+    An existing agent continues where it stopped and keeps its settings; the options for a new agent
+    must be left out or repeat them.
     """
     from graphstore.cli import console
     from graphstore.play import agents as stored
@@ -171,20 +227,21 @@ def train(
 @options.FILE
 @click.argument("agent", required=False)
 @options.CURVE
-@click.option("--remove", is_flag=True, help="Delete AGENT, its beads and its games.")
+@click.option("--remove", is_flag=True, help="Delete AGENT with its beads and games.")
 @options.JSON
 def agents(file: str, agent: str | None, curve: str | None, remove: bool, as_json: bool) -> None:
-    """List the agents of FILE; with AGENT, its games by opponent and how it has learned.
+    """List the agents of FILE, or the results of one AGENT.
 
-    A box is kept if all of its favourite moves, those with the most beads, keep the value of the
-    position. won_by_1 and won_by_2 count games by player, X being 1.
+    With AGENT, print its games by opponent and its learning curve. The column kept counts boxes in
+    which all moves with the most beads keep the value of the position; won_by_1 and won_by_2 count
+    the games that players 1 and 2 have won. X is player 1.
     """
     from graphstore.cli import console
     from graphstore.play import agents as stored
     from graphstore.play import standings
 
     if agent is None and (curve is not None or remove):
-        raise click.UsageError(f"{'--remove' if remove else '--curve'} wants an AGENT")
+        raise click.UsageError(f"{'--remove' if remove else '--curve'} needs an AGENT")
     if curve is not None:
         check_picture(curve)
     with options.opened(file) as store:
@@ -196,7 +253,7 @@ def agents(file: str, agent: str | None, curve: str | None, remove: bool, as_jso
                 console.print_table(list(rows[0]), [list(row.values()) for row in rows])
             else:
                 at = store.address
-                click.echo(f"{at} has no agents; graphstore train {at} makes one", err=True)
+                click.echo(f"{at} has no agents; graphstore train {at} creates one", err=True)
             return
         if remove:
             stored.remove(store, agent)
@@ -223,7 +280,7 @@ def agents(file: str, agent: str | None, curve: str | None, remove: bool, as_jso
 
 
 def player_number(store: Any, text: str) -> int:
-    """Return 1 or 2 for a player's name or number, 0 for both."""
+    """Return 1 or 2 for the name or number of a player, 0 for both."""
     names = [name.lower() for name in (store.game.players if store.has_rules else ())]
     if text.lower() == "both":
         return 0
@@ -232,11 +289,11 @@ def player_number(store: Any, text: str) -> int:
     if text.lower() in names:
         return names.index(text.lower()) + 1
     more = "" if store.has_rules else "; names of a game that is not built in need --rules"
-    raise click.UsageError(f"--as {text}: there is no such player; write 1, 2 or both{more}")
+    raise click.UsageError(f"--as {text}: there is no such player; give 1, 2 or both{more}")
 
 
 def check_picture(path: str) -> None:
-    """Raise an error for a picture that cannot be drawn, before the work."""
+    """Raise an error early if a picture cannot be drawn to this file."""
     from graphstore.exports.learning_curve import figure_class
 
     options.refuse_existing(path, ending=".png")
@@ -244,7 +301,7 @@ def check_picture(path: str) -> None:
 
 
 def draw_curve(store: Any, agent: str, path: str) -> None:
-    """Draw how an agent has learned."""
+    """Draw the learning curve of an agent."""
     from graphstore.exports.learning_curve import draw
     from graphstore.play import agents as stored
     from graphstore.play import standings

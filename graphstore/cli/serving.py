@@ -11,31 +11,36 @@ from graphstore.errors import MissingExtraError
 
 
 class Unsplit(click.types.StringParamType):
-    """A text; also from the environment, where click would split it at its spaces."""
+    """A text that click does not split at spaces if it comes from the environment."""
 
     def split_envvar_value(self, rv: str) -> list[str]:
-        """Return the one text."""
+        """Return the whole text as one value."""
         return [rv]
 
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
-@options.number("--port", "0: any free one.", least=0, most=65535, default=8001)
-@click.option("--open", "show", is_flag=True, help="Open it in the browser.")
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, metavar="HOST", help="Listen at this address."
+)
+@options.number(
+    "--port", "Listen at this port; 0 for any free port.", least=0, most=65535, default=8001
+)
+@click.option("--open", "show", is_flag=True, help="Open the explorer in the browser.")
 @click.option(
     "--rules",
     multiple=True,
     type=Unsplit(),
     envvar="GRAPHSTORE_RULES",
+    show_envvar=True,
     metavar="FILE.py:NAME",
-    help=f"{options.ABOUT_RULES} May be given more than once: "
-    "each goes to the files that it built.  [env: GRAPHSTORE_RULES]",
+    help=f"{options.ABOUT_RULES} May be given more than once; each file is opened with the rules "
+    "that built it.",
 )
 def serve(files: tuple[str, ...], host: str, port: int, show: bool, rules: tuple[str, ...]) -> None:
-    """Open FILEs in the browser: boards, moves, tables and SQL, all of it only to be read.
+    """Serve a read-only web explorer of FILEs.
 
-    The address is printed; Ctrl-C ends it.
+    It has boards, moves, tables and SQL. The command prints its address; Ctrl-C ends it.
     """
     try:
         from graphstore.web import server
@@ -49,7 +54,7 @@ def serve(files: tuple[str, ...], host: str, port: int, show: bool, rules: tuple
         explorer = held.enter_context(closing(application(stores)))
         listening = held.enter_context(server.listen(host, port))
         if not server.is_loopback(host):
-            options.say(f"warning: everybody who can reach {host} can read these games")
+            options.say(f"warning: anyone who can reach {host} can read these files")
         url = server.address(host, listening)
         print(url, flush=True)
         if show:
@@ -58,7 +63,7 @@ def serve(files: tuple[str, ...], host: str, port: int, show: bool, rules: tuple
 
 
 def all_opened(held: ExitStack, files: Sequence[str], rules: Sequence[str]) -> list[Any]:
-    """Return the databases, opened until `held` ends, each with the rules that built it."""
+    """Return the open databases, each with the rules that built it; `held` closes them."""
     if len(files) == 1 and len(rules) < 2:
         return [held.enter_context(options.opened(files[0], *rules))]
     from graphstore.games import are_those_of, find_game
@@ -80,5 +85,5 @@ def all_opened(held: ExitStack, files: Sequence[str], rules: Sequence[str]) -> l
         stores.append(store)
     if not options.from_environment("rules"):
         for text in sorted(unused):
-            options.say(f"warning: {text} has built none of these files")
+            options.say(f"warning: none of these files was built with {text}")
     return stores

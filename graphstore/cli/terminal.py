@@ -1,4 +1,4 @@
-"""A match at the keyboard, or from a list of moves."""
+"""A match at the keyboard or from a list of moves."""
 
 import sys
 from collections.abc import Sequence
@@ -20,44 +20,46 @@ COMMANDS = {
     **{word: word for word in ("undo", "hint", "resign", "board", "moves", "help", "quit")},
 }
 HELP = """\
-a move      by its number, or its name if it has one: {examples}
+a move      its number, or its name if it has one: {examples}
 undo, u     take your last move back
-hint, h     what every move is worth, best first
-moves       all legal moves
+hint, h     list the moves with their results, best first
+moves       list the legal moves
 board       draw the board again
-resign      give the game up
-quit, q     leave it unfinished; so does the end of input (Ctrl-D)"""
-ECHOED = 60  # characters of a line that comes from a pipe
+resign      resign the game
+quit, q     leave the game unfinished, as does the end of input (Ctrl-D)"""
+ECHOED = 60  # characters of a line from a pipe
 
 
 def play_at_keyboard(match: Match, console: Console) -> None:
-    """Play until the match is over, or until the user leaves it unfinished."""
+    """Play until the match is over or the user leaves it unfinished."""
     if isinstance(sys.stdin, TextIOWrapper):
         sys.stdin.reconfigure(errors="backslashreplace")
     try:
-        while _reach_person(match, console) and _is_answered(match, console):
+        while _play_machines(match, console) and _play_command(match, console):
             pass
     except KeyboardInterrupt:
-        console.file.write("\n")  # the message gets a line of its own
+        console.file.write("\n")  # so that the error message begins a line
         raise
-    _tell_end(match, console)
+    _print_result(match, console)
 
 
 def play_through(match: Match, moves: Sequence[str], console: Console) -> None:
-    """Play the moves of people from a list, and print the match once all were played.
+    """Play the user's moves from a list, and print the match when all of them are played.
 
-    GameOverError is raised where the match is over before the last of them.
+    Raises:
+        MoveError: a move cannot be read or is not legal.
+        GameOverError: the match is over before the last move of the list.
     """
     played = 0
     with console.capture() as printed:
-        while _reach_person(match, console) and played < len(moves):
+        while _play_machines(match, console) and played < len(moves):
             console.print(f"{match.name_of(match.player)}, your move: {moves[played]}")
             try:
                 match.play(moves[played])
             except MoveError as error:
                 raise MoveError(f"move {played + 1} of the list: {error}") from error
             played += 1
-        _tell_end(match, console)
+        _print_result(match, console)
     if played < len(moves):
         raise GameOverError(
             f"the game was over before move {played + 1} of the list, {moves[played]}"
@@ -65,8 +67,11 @@ def play_through(match: Match, moves: Sequence[str], console: Console) -> None:
     console.file.write(printed.get())
 
 
-def _reach_person(match: Match, console: Console) -> bool:
-    """Let machines move until it is a person's turn, and draw the board; False if it is over."""
+def _play_machines(match: Match, console: Console) -> bool:
+    """Let machines move until it is the user's turn, and draw the board.
+
+    Return False if the match is over.
+    """
     watched = PERSON not in match.opponents
     if watched and not match.turns:
         _draw(match, console)
@@ -83,10 +88,10 @@ def _reach_person(match: Match, console: Console) -> bool:
     return not match.over
 
 
-def _is_answered(match: Match, console: Console) -> bool:
-    """Ask until a person has moved, taken back or resigned; False if they quit."""
+def _play_command(match: Match, console: Console) -> bool:
+    """Read commands until the user has moved, taken back or resigned; return False to quit."""
     while True:
-        line = _ask(f"{match.name_of(match.player)}, your move (? for help): ", console)
+        line = _read_line(f"{match.name_of(match.player)}, your move (? for help): ", console)
         if line is None:
             return False
         word = line.strip()
@@ -117,18 +122,18 @@ def _is_answered(match: Match, console: Console) -> bool:
             console.print(Text(str(error)))
 
 
-def _ask(prompt: str, console: Console) -> str | None:
-    """Return the next line of standard input, None at its end."""
+def _read_line(prompt: str, console: Console) -> str | None:
+    """Print a prompt and return the next line of standard input, None at its end."""
     console.file.write(prompt)
     console.file.flush()
     line = "" if sys.stdin is None else sys.stdin.readline()
-    if not line or not sys.stdin.isatty():  # a terminal shows what is typed, a pipe does not
+    if not line or not sys.stdin.isatty():  # a terminal shows what is typed; a pipe does not
         console.print("".join(filter(str.isprintable, line[:ECHOED])))
     return line or None
 
 
 def _draw(match: Match, console: Console) -> None:
-    """Draw the board; where it has no numbers on it, list the moves unless there are too many."""
+    """Draw the board; if it shows no numbers, also list the moves, up to `LISTED`."""
     if match.turns:
         console.print()
     console.print(board_in_play(match))
@@ -136,17 +141,19 @@ def _draw(match: Match, console: Console) -> None:
     if not numbered and not match.over:
         names = _names(match)
         few = f"moves: {' '.join(names)}"
-        console.print(few if len(names) <= LISTED else f"{len(names)} moves; type moves to see all")
+        console.print(
+            few if len(names) <= LISTED else f"{len(names)} moves; type moves to list them"
+        )
     console.print()
 
 
 def _names(match: Match) -> list[str]:
-    """Return what the legal moves are called, in the order of their numbers."""
+    """Return the names of the legal moves, in the order of their numbers."""
     return [match.name(move) for move in sorted(match.probe.moves, key=lambda move: move.move)]
 
 
-def _tell_end(match: Match, console: Console) -> None:
-    """Print how the match ended, and with which move a person threw a better result away."""
+def _print_result(match: Match, console: Console) -> None:
+    """Print the result of the match, and each user's first move that gave a better one away."""
     result = match.result
     mover = match.name_of(match.player)
     if match.over and match.probe.ended and PERSON in match.opponents:
@@ -167,5 +174,5 @@ def _tell_end(match: Match, console: Console) -> None:
             if got < mistake.before.value:
                 worth = "win" if mistake.before.value == WIN else "draw"
                 best = " ".join(match.name(move) for move in mistake.before.best)
-                where = f"with move {mistake.number}, {mistake.name}; best: {best}"
-                console.print(f"{match.name_of(player)} threw a {worth} away {where}")
+                where = f"move {mistake.number} was {mistake.name}; best: {best}"
+                console.print(f"{match.name_of(player)} gave away a {worth}: {where}")

@@ -1,6 +1,6 @@
-"""States and moves as DOT, and rendered by Graphviz, which pygraphviz brings.
+"""States and moves as DOT, and as pictures that Graphviz renders.
 
-Graphviz runs in a process of its own, so that it can be stopped and prints nothing.
+Graphviz runs through pygraphviz in its own process, so that it can be stopped and prints nothing.
 """
 
 import os
@@ -19,50 +19,50 @@ from graphstore.errors import DrawingError, MissingExtraError
 from graphstore.rules.board import EMPTY, WORDS, Board, Choice, label_of
 from graphstore.rules.svg import COLOURS, marked_up
 
-SECONDS = 60  # that a layout may take
+SECONDS = 60  # limit of a layout
 INSTALL: Final = "pip install matplotlib pygraphviz"
 CELL = 18  # points
 MOST_IN_A_ROW = 8  # boards of a line
-ROOMY = 44  # points, where moves stand on the cells
+CELL_WITH_MOVE = 44  # points
 FONTS = "DejaVu Sans,Verdana,Helvetica,sans-serif"
 PAPER: Final = "#ffffff"
 INK: Final = "#222222"
 RULE: Final = "#999999"
-DARK: Final = {PAPER: "#1d1f23", INK: "#eeeeee", RULE: "#777777"}  # on a dark system
+DARK: Final = {PAPER: "#1d1f23", INK: "#eeeeee", RULE: "#777777"}  # in dark mode
 
 
 class Node(NamedTuple):
-    """A state as the picture shows it."""
+    """A state in a picture."""
 
     state: int
-    position: str  # in the orientation that is drawn
-    board: Board | None  # the cells, if the text shows any
-    distance: int  # the rank
-    ended: bool  # whether the game is over; the frame is then bold
-    shown: Sequence[Choice] = ()  # moves on the cells
+    position: str  # in the drawn orientation
+    board: Board | None  # the cells; None if the text shows no cells
+    distance: int  # moves from the first state, which is the rank
+    ended: bool  # True if the game is over; the frame is then bold
+    shown: Sequence[Choice] = ()  # moves to draw on the cells
 
 
 class Arrow(NamedTuple):
-    """All moves from a state to one child, numbered in the orientation that is drawn."""
+    """All moves from a state to one child, numbered in the drawn orientation."""
 
     parent: int
     child: int
     moves: tuple[int, ...]
     names: tuple[str, ...]
-    value: int  # for the player who makes them
-    depth: int | None  # moves that the winner needs after them; None in a draw
-    best: bool  # whether they are among the best moves; those are bold
+    value: int  # for the player who makes the move
+    depth: int | None  # moves that the winner needs afterwards; None for a draw
+    best: bool  # True if the moves are among the best; the arrow is then bold
 
     @property
     def label(self) -> str:
-        """The names, with the value of the moves: ``0 2: W1``."""
+        """The names of the moves and their value: ``0 2: W1``."""
         return f"{' '.join(self.names)}: {label_of(self.value, self.depth)}"
 
 
 def dot(nodes: Sequence[Node], arrows: Iterable[Arrow], *, across: bool = False) -> str:
-    """Return a graph as DOT, boards as tables of cells; `nodes` ascend by distance.
+    """Return a graph as DOT, with boards as tables of cells; `nodes` must ascend by distance.
 
-    Play goes downwards, or `across`: from left to right, in rows if the line is long.
+    Play runs downwards, or with `across` from left to right, in several rows if the line is long.
     """
     lines = [
         "digraph {",
@@ -78,11 +78,11 @@ def dot(nodes: Sequence[Node], arrows: Iterable[Arrow], *, across: bool = False)
         one_rank = list(map(str, wave))
         lines.append("{rank=same; " + "; ".join(one_rank) + "}")
         if across and len(one_rank) > 1:
-            lines.append(" -> ".join(one_rank) + " [style=invis]")  # or rows lose their order
+            lines.append(" -> ".join(one_rank) + " [style=invis]")  # keeps the order of rows
     for arrow in arrows:
-        # Graphviz may fail at a label between nodes of one rank, unless it is put there afterwards.
+        # Graphviz may fail at a label between nodes of one rank; an xlabel is placed afterwards.
         kind = "xlabel" if ranks[arrow.parent] == ranks[arrow.child] else "label"
-        label = f"\u00a0{marked_up(arrow.label)}\u00a0"  # or it touches the line
+        label = f"\u00a0{marked_up(arrow.label)}\u00a0"  # space between text and line
         if arrow.best:
             label = f"<B>{label}</B>"
         lines.append(
@@ -93,7 +93,7 @@ def dot(nodes: Sequence[Node], arrows: Iterable[Arrow], *, across: bool = False)
 
 
 def _columns(line: Sequence[Node]) -> dict[int, int]:
-    """Return the column of each state of a line; every other row goes backwards."""
+    """Return the column of each state of a line; every second row runs backwards."""
     rows = ceil(len(line) / MOST_IN_A_ROW)
     columns = ceil(len(line) / rows)  # so that the last row is not much shorter
     there_and_back = (*range(columns), *reversed(range(columns)))
@@ -101,7 +101,7 @@ def _columns(line: Sequence[Node]) -> dict[int, int]:
 
 
 def svg(nodes: Sequence[Node], arrows: Sequence[Arrow], *, title: str, across: bool = False) -> str:
-    """Return a graph as SVG, which is dark where the reader's system is."""
+    """Return a graph as SVG, dark if the reader's system is in dark mode."""
     drawn = render(dot(nodes, arrows, across=across), "svg").decode()
     drawn = re.sub(r"<!--.*?-->\n?", "", drawn[drawn.index("<svg") :], flags=re.DOTALL)
     titles = {str(node.state): marked_up(node.position) for node in nodes}
@@ -120,11 +120,11 @@ def svg(nodes: Sequence[Node], arrows: Sequence[Arrow], *, title: str, across: b
 
 
 def render(text: str, kind: Literal["svg", "png"], *, seconds: float = SECONDS) -> bytes:
-    """Return DOT as a picture.
+    """Render DOT as a picture.
 
     Raises:
         MissingExtraError: pygraphviz is not installed.
-        DrawingError: Graphviz failed, or was not done in time.
+        DrawingError: Graphviz failed or did not finish in time.
     """
     if not can_render():
         raise MissingExtraError(f"graphs and PNGs need pygraphviz: {INSTALL}")
@@ -132,7 +132,7 @@ def render(text: str, kind: Literal["svg", "png"], *, seconds: float = SECONDS) 
         fonts = Path(folder) / "fonts.conf"
         fonts.write_text(_fonts())
         try:
-            done = subprocess.run(  # noqa: S603  # this very Python, and no shell
+            done = subprocess.run(  # noqa: S603  # this Python, without a shell
                 [sys.executable, "-P", "-c", _PROGRAM, kind, str(fonts), str(ceil(seconds) + 1)],
                 input=text.encode(),
                 capture_output=True,
@@ -141,7 +141,7 @@ def render(text: str, kind: Literal["svg", "png"], *, seconds: float = SECONDS) 
             )
         except subprocess.TimeoutExpired:
             raise DrawingError(
-                f"Graphviz was not done after {seconds:g} seconds; draw fewer plies or states"
+                f"Graphviz did not finish in {seconds:g} seconds; draw fewer plies or states"
             ) from None
         except subprocess.CalledProcessError as error:
             said = error.stderr.decode(errors="replace").strip().splitlines()
@@ -155,7 +155,7 @@ def can_render() -> bool:
     return find_spec("pygraphviz") is not None
 
 
-# The alarm ends it even if this process was killed.
+# The alarm ends the process even if its parent was killed.
 _PROGRAM: Final = """
 import os, signal, sys
 if hasattr(signal, "alarm"):
@@ -168,7 +168,7 @@ sys.stdout.buffer.write(graph.draw(format=sys.argv[1], prog="dot"))
 
 
 def _fonts() -> str:
-    """Return fontconfig settings with the fonts of matplotlib, as a machine may have no others."""
+    """Return fontconfig settings that add matplotlib's fonts, because a machine may have none."""
     system = os.environ.get("FONTCONFIG_FILE", "/etc/fonts/fonts.conf")
     found = find_spec("matplotlib")
     folder = ""
@@ -207,7 +207,7 @@ def _node_label(node: Node) -> str:
     board = node.board
     down, across = board.block
     on_cell = {choice.cell: choice for choice in reversed(node.shown)}
-    size = ROOMY if node.shown else CELL
+    size = CELL_WITH_MOVE if node.shown else CELL
     if (down, across) == (len(board.rows), board.columns):
         return _field(board, 0, 0, on_cell, size, border=width)
     fields = _table_rows(

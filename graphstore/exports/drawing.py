@@ -1,4 +1,4 @@
-"""Pictures of a solved game: a position, the graph below it, a line of best play."""
+"""Pictures of a solved game: a position, the graph below it, or a line of best play."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -14,33 +14,33 @@ from graphstore.store.probe import Move, Probe
 from graphstore.store.store import Store
 from graphstore.util import arguments
 
-STATES = 300  # in a picture, by default
+STATES = 300  # default limit of a picture
 
 
 class Drawing(NamedTuple):
     """A picture of states and the moves between them; a notebook shows it.
 
-    `nodes` ascend by distance from the first, each in the orientation in which it is first met, so
-    that a child is mostly its parent and one mark; `probes` are in the same order.
+    `nodes` ascend by distance from the first. Each is in the orientation in which play first meets
+    it, so a child usually differs from its parent by one mark. `probes` have the same order.
     """
 
-    title: str  # for people who do not see the picture
+    title: str  # the text for screen readers
     nodes: tuple[dot.Node, ...]
     arrows: tuple[dot.Arrow, ...]
     probes: tuple[Probe, ...]
-    across: bool = False  # whether play goes from left to right, not downwards
+    across: bool = False  # True if play runs from left to right instead of downwards
 
     @property
     def alone(self) -> bool:
-        """Whether this is one position, whose SVG needs no Graphviz."""
+        """True for a single position; its SVG does not need Graphviz."""
         return len(self.nodes) == 1 and not self.arrows
 
     def svg(self) -> str:
-        """Return it as SVG.
+        """Return the picture as SVG.
 
         Raises:
-            MissingExtraError: it is a graph, and pygraphviz is not installed.
-            DrawingError: Graphviz cannot draw it, or not in time.
+            MissingExtraError: the picture is a graph, and pygraphviz is not installed.
+            DrawingError: Graphviz failed or did not finish in time.
         """
         if not self.alone:
             return dot.svg(self.nodes, self.arrows, across=self.across, title=self.title)
@@ -50,24 +50,24 @@ class Drawing(NamedTuple):
         return boardsvg.svg(node.board, shown=node.shown, title=self.title)
 
     def png(self) -> bytes:
-        """Return it as PNG; raises what `svg` raises, for one position too."""
+        """Return the picture as PNG, which always needs pygraphviz; raises the errors of `svg`."""
         return dot.render(self.dot(), "png")
 
     def dot(self) -> str:
-        """Return it in DOT, the language of Graphviz."""
+        """Return the picture in DOT, the language of Graphviz."""
         return dot.dot(self.nodes, self.arrows, across=self.across)
 
     def text(self) -> str:
-        """Return its first position as lines of text, moves on their cells as their values."""
+        """Return the first position as lines of text, with values on the cells of its moves."""
         node = self.nodes[0]
         if node.board is None:
             return text_plain(node.position, shown=node.shown)
         return plain(node.board, shown=node.shown)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as data: states under the names of their columns, moves merged by child.
+        """Return the states and moves as data, with the names of the columns.
 
-        ``optimal`` is the value of the moves for the player who makes them.
+        Moves to one child are one edge; its ``optimal`` is the value for the player who moves.
         """
         nodes = [
             probe.as_dict() | {"distance": node.distance}
@@ -107,15 +107,15 @@ def draw(
     Args:
         store: the solved game.
         position: as for `graphstore.store.store.Store.probe`; by default the (first) start.
-        plies: draw the graph of all that play reaches within so many moves.
+        plies: draw the graph of all states within this many moves.
         line: draw a line of best play instead.
-        best: of the graph, only the best moves.
-        max_states: refuse a graph that is larger.
+        best: with `plies`, follow only the best moves.
+        max_states: the largest graph to draw.
 
     Raises:
         PositionError, NotInStoreError: see `graphstore.store.store.Store.probe`.
         TooLargeError: the graph has more states than `max_states`.
-        ArgumentError: both plies and line are given, or a number is negative.
+        ArgumentError: both `plies` and `line` are given, or a number is negative.
 
     >>> import tempfile, graphstore
     >>> path = tempfile.mkdtemp() + "/tictactoe.db"
@@ -133,7 +133,9 @@ def draw(
     plies = arguments.limit("plies", plies)
     max_states = arguments.count("max_states", max_states)
     if line and plies is not None:
-        raise ArgumentError("a picture has the plies below a position, or a line of best play")
+        raise ArgumentError(
+            "a picture shows the plies below a position or a line; give one of them"
+        )
     game = store.game if store.has_rules else None
     root = store.probe(store.info["start"] if position is None else position)
     name = store.info["name"]

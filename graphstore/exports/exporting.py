@@ -1,4 +1,4 @@
-"""Export a solved game, whole or in part; a draft beside the target is renamed at the end."""
+"""Export of a solved game, or a part of it, to a file, a folder or a stream."""
 
 import os
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ BOTH: Final = ("state", "edge")  # the tables of a folder
 
 
 class Exported(NamedTuple):
-    """What an export wrote; edges of a graph are distinct pairs of parent and child."""
+    """The result of an export; edges of a graph are distinct pairs of parent and child."""
 
     format: str
     files: tuple[str, ...]
@@ -45,22 +45,24 @@ def export(
 
     Args:
         store: the database.
-        target: the file. Of parquet, csv and jsonl it has one table if `table` is given or its name
-            ends as the format, such as ``.csv``; else it is a folder, with ``state.csv`` and
-            ``edge.csv``.
-        file_format: parquet, csv or jsonl; or graphml, gexf or dot, of which all are one file.
-        table: state, edge, or a view; where the target is a file, by default state.
-        below: a position, in any orientation, or the id of a state: what play from it can reach.
-        plies: with `below`, at most so many plies below it.
-        where: an SQL condition over the columns of `state`; may call board() and canonical().
-        progress: called with the phase and how far it is.
+        target: the new file or folder. For parquet, csv and jsonl it is a file with one table if
+            `table` is given or the name ends in the format, such as ``.csv``; else it is a folder
+            with ``state.csv`` and ``edge.csv``.
+        file_format: parquet, csv or jsonl for tables; graphml, gexf or dot for the graph, which is
+            one file.
+        table: state, edge, or a view; for a file, the default is state.
+        below: a position in any orientation, or the id of a state; selects what play from it
+            reaches.
+        plies: with `below`, selects states at most this many plies below it.
+        where: an SQL condition on the columns of `state`; may call board() and canonical().
+        progress: called with the phase, the rows done and their total.
 
     Raises:
-        FormatError: there is no such format or table, a graph is asked for a table, or the target
-            has the name of another format.
+        FormatError: there is no such format or table, `table` is given for a graph, or the name of
+            the target ends in another format.
         MissingExtraError: the format is parquet and pyarrow is not installed.
-        StoreExistsError: the target is there.
-        StoreError: it cannot be written.
+        StoreExistsError: the target exists.
+        StoreError: the target cannot be written.
         PositionError, NotInStoreError, QueryError, SelectionError: see
             `graphstore.exports.selection.selected`.
 
@@ -78,7 +80,7 @@ def export(
     path = Path(arguments.path("target", target))
     other = path.suffix.lower().removeprefix(".")
     if other != file_format and other in (*TABULAR, *GRAPHS):
-        raise FormatError(f"{path} has the name of {other}, and would be {file_format}; rename it")
+        raise FormatError(f"{path}: the name ends in .{other}, but the format is {file_format}")
     if str(path) == "-":
         raise FormatError('"-" is not a file name; leave --output out to write to standard output')
     single = file_format in GRAPHS or table is not None or other == file_format
@@ -112,7 +114,7 @@ def stream(
     where: str | None = None,
     progress: Progress = quiet,
 ) -> None:
-    """Write one table, by default state, or a graph to an open file; see `export`."""
+    """Write a table, by default state, or the graph to an open file; options as for `export`."""
     check(file_format, table)
     if file_format == "parquet":
         raise FormatError("Parquet is binary; give --output")
@@ -121,12 +123,12 @@ def stream(
 
 
 def check(file_format: str, table: str | None) -> None:
-    """Refuse what no format can write, as `export` says."""
+    """Raise a FormatError if there is no such format or table, as in `export`."""
     if file_format not in (*TABULAR, *GRAPHS):
         known = ", ".join((*TABULAR, *GRAPHS))
         raise FormatError(f"there is no format {file_format!r}; there are {known}")
     if table is not None and file_format in GRAPHS:
-        raise FormatError(f"{file_format} is of the graph; a table goes to {', '.join(TABULAR)}")
+        raise FormatError(f"{file_format} writes the graph; for a table use {', '.join(TABULAR)}")
     if table is not None and table not in TABLES:
         raise FormatError(f"there is no table {table!r}; there are {', '.join(TABLES)}")
 
@@ -143,7 +145,10 @@ def _write(
 
 @contextmanager
 def _draft(target: Path) -> Iterator[Path]:
-    """Yield the path of a draft, in a locked folder, that becomes the target after no error."""
+    """Yield the path of a draft, which is renamed to the target if no error occurs.
+
+    The draft is in a locked folder next to the target.
+    """
     with explained(target):
         if os.path.lexists(target):
             raise StoreExistsError(f"{target} exists; remove it, or name another")

@@ -1,6 +1,7 @@
-r"""A graph as GraphML, GEXF or DOT, a line for each state and for each distinct child of one.
+r"""A graph as GraphML, GEXF or DOT: one line for each state and for each of its distinct children.
 
-What an XML file cannot hold, such as most control characters, is written as in Python: ``\x07``.
+Characters that XML cannot hold, such as most control characters, are escaped as in Python,
+``\x07``.
 """
 
 import re
@@ -44,9 +45,10 @@ _ENTITIES = str.maketrans(
 
 
 def edges(part: Part, *, progress: Progress = quiet) -> Iterator[dict[str, Any]]:
-    """Yield the edges between selected states, by parent, then by the lowest move.
+    """Yield the edges between selected states, by parent, then by lowest move.
 
-    `best` is of all moves of the parent, `optimal` the value for the player who chooses the moves.
+    `best` compares all moves of the parent, selected or not. `optimal` is the value for the player
+    who makes the moves.
     """
     number = 0
     rows = chain.from_iterable(part.moves(progress=progress))
@@ -72,19 +74,19 @@ def edges(part: Part, *, progress: Progress = quiet) -> Iterator[dict[str, Any]]
 
 
 class Format(NamedTuple):
-    """The texts of a format, with ``%`` where names and values go."""
+    """The templates of a format, in the syntax of the operator ``%``."""
 
-    head: str  # of the game's name
+    head: str  # takes the name of the game
     escaped: Callable[[str], str]
-    cell: str  # of a column's name and a value
-    node: str  # of id, label and data, the cells
-    between: str
-    edge: str  # of what `edges` yields
+    cell: str  # takes the name of a column and a value
+    node: str  # takes id, label and data, which is the cells
+    between: str  # nodes and edges
+    edge: str  # takes an item of `edges`
     tail: str
-    label: Callable[[str], str] = str  # of an escaped text
+    label: Callable[[str], str] = str  # takes an escaped text
 
     def write_node(self, row: Row) -> str:
-        """Return a state, without the columns that are NULL."""
+        """Return a state as text, without columns that are NULL."""
         cells: list[Any] = list(row)
         cells[_POSITION], cells[_ENDED] = self.escaped(row[_POSITION]), _flag(row[_ENDED])
         pairs = zip(_NODE, cells, strict=True)
@@ -111,7 +113,7 @@ def write_graph(
 
 
 def escaped(text: str) -> str:
-    r"""Return a text as XML has it, in an element or an attribute.
+    r"""Return a text escaped for an XML element or attribute.
 
     >>> escaped('<"A&B">\n\x07')
     '&lt;&quot;A&amp;B&quot;&gt;&#10;\\x07'
@@ -120,7 +122,7 @@ def escaped(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    r"""Return a text with what XML cannot hold written as in Python.
+    r"""Return a text in which characters that XML cannot hold are escaped as in Python.
 
     >>> print(printable("a\x07\n\ufffe"))
     a\x07
@@ -130,7 +132,7 @@ def printable(text: str) -> str:
 
 
 def _dot_text(text: str) -> str:
-    """Return a text as DOT has it in quotes; two backslashes are drawn as one."""
+    """Return a text escaped for DOT quotes; Graphviz draws two backslashes as one."""
     return printable(text).replace("\\", "\\\\").replace('"', '\\"')
 
 
@@ -139,7 +141,7 @@ def _flag(truth: bool) -> str:
 
 
 def _declared(template: str, types: Mapping[type, str], domain: str) -> str:
-    """Return a line for each column of the nodes or edges."""
+    """Return a declaration line for each column of nodes or edges."""
     columns = {"node": _NODE, "edge": _EDGE}[domain].items()
     return "".join(
         template % {"key": key, "domain": domain, "type": types[kind]} for key, kind in columns
@@ -191,6 +193,6 @@ FORMATS: Final = {
         '"%(parent)s" -> "%(child)s" '
         '[moves="%(moves)s", best="%(best)s", optimal="%(optimal)s"];\n',
         "}\n",
-        lambda text: text.replace("&", "&amp;"),  # in labels Graphviz reads entities
+        lambda text: text.replace("&", "&amp;"),  # Graphviz decodes entities in labels
     ),
 }

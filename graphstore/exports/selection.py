@@ -1,4 +1,4 @@
-"""A part of a solved game, and its rows in the order of their keys, read through the driver."""
+"""A part of a solved game, and its rows in the order of their keys."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -17,7 +17,7 @@ from graphstore.store.store import Store
 from graphstore.store.tokens import closes_too_much
 from graphstore.util import arguments
 
-CHUNK = 5_000  # rows held as Python objects at once: more than the processor caches is slower
+CHUNK = 5_000  # rows held as Python objects at once; more do not fit the processor's caches
 
 TABLES: Final = {"state": select(schema.state), "edge": select(schema.edge), **schema.VIEWS}
 """The tables of the graph, and all views, by name."""
@@ -30,27 +30,27 @@ _ORDER = {
     "census": "ply",
     "matchbox": "agent, state, move",
 }
-_SOME = {"state": "WHERE id {among}", "edge": "WHERE parent {among} AND child {among}"}
-_MADE_OF = {
+_SELECTED = {"state": "WHERE id {among}", "edge": "WHERE parent {among} AND child {among}"}
+_BASE = {
     "best_move": ("edge", "parent"),
     "q_table": ("edge", "parent"),
     "census": ("state", "id"),
     "matchbox": ("bead", "state"),
 }
-"""The table whose rows a view is made of, and the column by which a part narrows it."""
+"""The table from which a view is computed, and the column by which a part restricts it."""
 
 _MOVES = """
 SELECT parent, move, child, value, score, win_depth, lose_depth, {kept}
 FROM edge JOIN state ON state.id = child {some} ORDER BY parent, move
 """
-_ENDLESS = 2**62  # plies: islice() takes no more
+_ENDLESS = 2**62  # plies, within the limit of islice()
 Row: TypeAlias = tuple[Any, ...]
 
 
 class Part:
-    """The rows of a database that are selected: all of them, or those of some states.
+    """The selected rows of a database: all of them, or those of selected states.
 
-    Of `edge` those are the moves between selected states, of views the moves of selected states;
+    In `edge`, these are the moves between selected states; in views, all moves of selected states.
     `census` counts the selected states.
     """
 
@@ -58,32 +58,32 @@ class Part:
         self.name = str(store.info["name"])
         self._whole = chosen is None
         self.states = int(store.info["states"]) if chosen is None else len(chosen)
-        self._place = store.backend
+        self._backend = store.backend
         self._reader = reader
         self._whole_moves = int(store.info["moves"])
         self._among = f"IN (SELECT id FROM {reader.chosen})"
 
     def rows(self, table: str, *, progress: Progress = quiet) -> Iterator[Sequence[Row]]:
-        """Yield the rows of a table or view, some at a time, in the order of their keys."""
+        """Yield the rows of a table or view in chunks, in the order of their keys."""
         if table == "edge" and self._whole:
             return (list(zip(*page, strict=True)) for page in self._pages(progress))
         return self._read(self._statement(table), table, progress)
 
     def columns(self, table: str, *, progress: Progress = quiet) -> Iterator[list[Sequence[Any]]]:
-        """Yield the columns of a table or view, some rows at a time, in the order of their keys."""
+        """Yield the columns of a table or view in chunks of rows, in the order of their keys."""
         if table == "edge" and self._whole:
             yield from self._pages(progress)
             return
         width = len(schema.COLUMNS[table])
         for rows in self.rows(table, progress=progress):
-            cells = list(chain.from_iterable(rows))  # quicker than zip
+            cells = list(chain.from_iterable(rows))  # faster than zip
             yield [cells[place::width] for place in range(width)]
 
     def moves(self, *, progress: Progress = quiet) -> Iterator[Sequence[Row]]:
-        """Yield the moves of all selected states, some at a time, by state, then by move.
+        """Yield the moves of all selected states in chunks, by state, then by move.
 
-        A row has parent, move, child; the child's value, score, win_depth and lose_depth; and
-        whether the child is selected, too.
+        A row has parent, move, child; the child's value, score, win_depth and lose_depth; and True
+        if the child is also selected.
         """
         statement = _MOVES.format(
             kept="1" if self._whole else f"child {self._among}",
@@ -93,25 +93,25 @@ class Part:
 
     def _statement(self, table: str) -> str:
         source, where = table, ""
-        if table in _MADE_OF:  # whatever the file calls its view
-            base, key = _MADE_OF[table]
+        if table in _BASE:  # computed here, not read from the view of the file
+            base, key = _BASE[table]
             view = schema.written(TABLES[table], self._reader.dialect)
             some = f"SELECT * FROM {self._reader.main}.{base} WHERE {key} {self._among}"
-            only = "" if self._whole else f"WITH {base} AS ({some})"  # or all rows are computed
+            only = "" if self._whole else f"WITH {base} AS ({some})"  # avoids computing all rows
             source = f"({only} {view}) AS part"
         elif not self._whole:
-            where = _SOME[table].format(among=self._among)
+            where = _SELECTED[table].format(among=self._among)
         names = ", ".join(schema.COLUMNS[table])
         return f"SELECT {names} FROM {source} {where} ORDER BY {_ORDER[table]}"
 
     def _read(self, statement: str, table: str, progress: Progress) -> Iterator[list[Row]]:
-        done, total = 0, None  # of views nobody has counted the rows
+        done, total = 0, None  # the rows of a view are not counted
         if table == "state":
             total = self.states
         elif self._whole and table in ("edge", "q_table"):
             total = self._whole_moves
         progress(f"export {table}", done, total)
-        with self._place.explained(), self._reader.cursor() as cursor:
+        with self._backend.explained(), self._reader.cursor() as cursor:
             cursor.execute(statement)
             while rows := cursor.fetchmany(CHUNK):
                 done += len(rows)
@@ -119,10 +119,10 @@ class Part:
                 progress(f"export {table}", done, total)
 
     def _pages(self, progress: Progress) -> Iterator[list[Sequence[int]]]:
-        """Yield the columns of all edges."""
+        """Yield the columns of all edges in chunks of rows."""
         done = 0
         progress("export edge", done, self._whole_moves)
-        with self._place.explained(), closing(self._reader.edges(CHUNK)) as pages:
+        with self._backend.explained(), closing(self._reader.edges(CHUNK)) as pages:
             for columns in pages:
                 yield columns
                 done += len(columns[0])
@@ -138,16 +138,16 @@ def selected(
     where: str | None = None,
     progress: Progress = quiet,
 ) -> Iterator[Part]:
-    """Yield the part of a database that meets all conditions; `exporting.export` explains them.
+    """Yield the part of a database that meets all conditions; options as for `exporting.export`.
 
     Raises:
         PositionError, NotInStoreError: `below` is not a position of the database.
-        QueryError: `where` is not a condition, or would do more than read.
+        QueryError: `where` is not a condition or does more than read.
         SelectionError: no state is selected, or `plies` is given without `below`.
     """
     plies = arguments.limit("plies", plies)
     if plies is not None and below is None:
-        raise SelectionError("plies below which position? say below, too")
+        raise SelectionError("plies needs below, the position from which plies are counted")
     parts = []
     if below is not None:
         below = arguments.position("below", below)

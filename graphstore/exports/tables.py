@@ -1,4 +1,4 @@
-"""Rows as CSV, JSON lines or Parquet, some at a time."""
+"""Rows as CSV, JSON lines or Parquet, written in chunks."""
 
 import csv
 import json
@@ -15,11 +15,11 @@ from graphstore.rules.game import Progress, quiet
 from graphstore.store.arrow import pyarrow, types_of, writer
 from graphstore.store.schema import COLUMNS
 
-_GROUP = 20  # chunks to a row group
+_GROUP = 20  # chunks in a row group
 
 
 def write_csv(part: Part, table: str, file: TextIO, *, progress: Progress = quiet) -> int:
-    """Write a table with a header; NULL is an empty cell. Return the number of rows."""
+    """Write a table as CSV with a header; NULL is an empty cell. Return the number of rows."""
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(COLUMNS[table])
     count = 0
@@ -30,7 +30,7 @@ def write_csv(part: Part, table: str, file: TextIO, *, progress: Progress = quie
 
 
 def write_jsonl(part: Part, table: str, file: TextIO, *, progress: Progress = quiet) -> int:
-    """Write a table as one JSON object a line; NULL is null. Return the number of rows."""
+    """Write a table as one JSON object per line; NULL is null. Return the number of rows."""
     pairs = ", ".join(f"{json.dumps(name)}: %s" for name in COLUMNS[table])
     kinds = [column.type for column in TABLES[table].selected_columns]
     count = 0
@@ -42,10 +42,10 @@ def write_jsonl(part: Part, table: str, file: TextIO, *, progress: Progress = qu
 
 
 def _as_json(kind: Any, cells: Sequence[Any]) -> Iterable[Any]:
-    """Return cells of which ``%s`` makes JSON."""
+    """Return cells that are JSON when formatted with ``%s``."""
     if isinstance(kind, Text):
         return map(encode_basestring, cells)
-    if isinstance(kind, Double):  # a damaged database may have NaN, which JSON lacks
+    if isinstance(kind, Double):  # a damaged database may hold NaN, which JSON lacks
         cells = [cell if cell is None or isfinite(cell) else f'"{cell}"' for cell in cells]
     return ["null" if cell is None else cell for cell in cells]
 

@@ -1,7 +1,7 @@
-"""Playing on a solved game: players, matches, and learners.
+"""Players, matches and agents that learn, on a solved game.
 
-In comes an opened `Store`; out go moves, records of games and trained agents. `players` choose
-moves, `opponents` reads their names, `match` is one game in play. `menace` has the matchboxes of a
-learner, `arena` a game as lists, `training` plays thousands of games there. `agents` keeps learners
-in the database, `standings` lists what they have learned. The terminal is `cli.terminal`.
+The input is an open `Store`; the output is moves, records of matches and trained agents. `players`
+choose moves, `opponents` reads their names, `match` is one game in progress. `menace` has the
+matchboxes of an agent, `arena` the graph as flat lists, `training` plays thousands of games on it.
+`agents` stores agents in the database, `standings` lists their results.
 """

@@ -1,6 +1,7 @@
-"""Agents in a database: list, load, create and save them. The only writer of their tables.
+"""Agents in a database: list, load, create, save and remove them.
 
-Everything is written in transactions: after a kill an agent is as of its last saved game.
+No other module writes their tables. Every write is a transaction: after a kill, an agent is as it
+was after its last saved game.
 """
 
 import json
@@ -23,21 +24,21 @@ from graphstore.store.bulk import insert_rows, streamed
 from graphstore.store.schema import agent, bead, checkpoint, edge, played
 from graphstore.store.store import Store
 
-MOST_GAMES = 2**62  # so that the number never overflows
+MOST_GAMES = 2**62  # a limit that keeps the count from overflowing
 
 
 class Agent(NamedTuple):
-    """An agent as the database has it."""
+    """An agent as stored in the database."""
 
     id: int
     name: str
     settings: Settings
-    seed: int  # of the generator when it was new
-    games: int  # that it has learned from
+    seed: int  # of its generator at the first game
+    games: int  # the number of games it has learned from
     random: str  # the state of the generator, as JSON
 
     def generator(self) -> Random:
-        """Return its generator, where it stopped."""
+        """Return its generator in the state in which it was saved."""
         generator = Random()
         try:
             version, numbers, gauss = json.loads(self.random)
@@ -48,9 +49,9 @@ class Agent(NamedTuple):
 
 
 class Played(NamedTuple):
-    """Games against one opponent that an agent has learned from, in their order."""
+    """Games against one opponent from which an agent has learned, in order."""
 
-    side: list[int]  # 1 or 2, the player that the agent was; 0 for both
+    side: list[int]  # the player that the agent was, 1 or 2; 0 for both
     opponent: str
     winner: list[int]  # 1, 2, or 0 for a draw
     plies: list[int]
@@ -85,7 +86,7 @@ def load(store: Store, name: str) -> Agent:
 
 
 def _by_name(connection: Connection, name: str) -> Row[Any] | None:
-    with suppress(UnicodeEncodeError):  # half a character, which SQLite cannot hold
+    with suppress(UnicodeEncodeError):  # a lone surrogate, which SQLite cannot store
         return connection.execute(agent.select().where(agent.c.name == str(name))).first()
     return None
 
@@ -94,7 +95,7 @@ def _missing(store: Store, name: str) -> AgentMissingError:
     known = ", ".join(names(store)) or "none yet"
     return AgentMissingError(
         f"{store.address} has no agent {shown(str(name))}; its agents: {known}; "
-        f"graphstore train {store.address} makes one"
+        f"graphstore train {store.address} creates one"
     )
 
 
@@ -110,7 +111,11 @@ def remove(store: Store, name: str) -> None:
 
 
 def boxes(store: Store, arena: Arena, known: Agent) -> Boxes:
-    """Return an agent's matchboxes as saved; a NotAStoreError if the beads fit no boxes."""
+    """Return the saved matchboxes of an agent.
+
+    Raises:
+        NotAStoreError: the beads do not lie on the moves of its boxes, or a number is out of range.
+    """
     edges = _places(arena, Boxes(arena, known.settings))
     query = (
         select(bead.c.state, bead.c.move, bead.c.beads)
@@ -136,7 +141,7 @@ def boxes(store: Store, arena: Arena, known: Agent) -> Boxes:
 
 
 def create(store: Store, name: str, settings: Settings, seed: int, arena: Arena) -> Agent:
-    """Write a new agent with filled boxes, and return it."""
+    """Write a new agent with filled boxes and return it."""
     filled = Boxes(arena, settings.checked())
     edges = _places(arena, filled)
     random = Random(seed)
@@ -172,9 +177,12 @@ def save(
     new: Played,
     checkpoints: Sequence[tuple[int, int]],
 ) -> Agent:
-    """Write what an agent has learned since it was `known`, and return it as it is now.
+    """Write the games and beads of an agent since it was `known`, and return the new agent.
 
     `connection` comes from `writing`; a checkpoint is (games, boxes that keep the value).
+
+    Raises:
+        StoreError: another program has changed the agent meanwhile.
     """
     count = len(new.winner)
     games = known.games + count
@@ -233,18 +241,19 @@ _CHANGE = (
 def writing(store: Store, consequence: str = "nothing was written") -> Iterator[Connection]:
     """Yield a connection in a transaction that is committed if the block ends without an error.
 
-    A StoreError, with its consequence, says that the database cannot be written or that it holds
-    another game than when it was opened.
+    Raises:
+        StoreError: the database cannot be written, or it now holds another game than when it was
+            opened; the message ends with `consequence`.
     """
     with store.backend.explained(consequence), store.backend.writing() as connection:
         row = connection.execute(schema.game.select()).mappings().one()
         if row["digest"] != store.info["digest"]:
-            raise StoreError(f"{store.address} holds another game by now: {row['name']}")
+            raise StoreError(f"{store.address} now holds another game: {row['name']}")
         yield connection
 
 
 def beads_in(store: Store, known: Agent, state: int) -> list[tuple[int, int]]:
-    """Return (child state, beads) of a state's box; nothing if the state is not a box."""
+    """Return (child state, beads) of the box of a state; empty if the state is not a box."""
     query = (
         select(edge.c.child, bead.c.beads)
         .join(edge, and_(edge.c.parent == bead.c.state, edge.c.move == bead.c.move))
@@ -256,7 +265,7 @@ def beads_in(store: Store, known: Agent, state: int) -> list[tuple[int, int]]:
 
 
 def integers(store: Store, query: Select[Any], width: int) -> NDArray[np.int64]:
-    """Return the rows of a query of whole numbers, int64[n, width], past SQLAlchemy's own rows."""
+    """Return the rows of a query of integers, int64[n, width], without SQLAlchemy's row objects."""
     with store.connect() as connection, streamed(connection, query) as rows:
         return np.fromiter(chain.from_iterable(rows), np.int64).reshape(-1, width)
 
@@ -266,7 +275,7 @@ def _state(random: Random) -> str:
 
 
 def _places(arena: Arena, filled: Boxes) -> NDArray[np.int64]:
-    """Return the edges on which beads lie, ascending by state and move."""
+    """Return the edges that have beads, ascending by state and move."""
     box = np.zeros(len(arena.state), dtype=np.bool_)
     box[filled.rows] = True
     edges = np.flatnonzero(box[arena.parent])

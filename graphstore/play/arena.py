@@ -1,7 +1,7 @@
-"""A solved graph as flat lists, for tens of thousands of games.
+"""A solved graph as flat lists, fast enough for tens of thousands of games per second.
 
-Games are played between states, not positions: an *edge* leads from a state to one child, and
-stands for all moves that do. Perfect, random and learning players draw an edge by its weight.
+Games are played on states, not positions: an *edge* leads from a state to one child and stands for
+all moves to that child. Perfect, random and learning players draw an edge by its weight.
 """
 
 from collections.abc import Callable
@@ -20,20 +20,20 @@ RESIGN = -1
 
 
 class Arena(NamedTuple):
-    """States in rows and edges in rows, n and e of them; lists, which Python reads fastest."""
+    """The n states and e edges of a game, by row; in lists where Python reads single items."""
 
     state: NDArray[np.int64]  # [n], the ids, ascending
     outcome: list[int]  # n codes, as `graphstore.rules.game.Game.outcomes` gives them
     first: list[int]  # n + 1; the edges of the state in row r are first[r]:first[r + 1]
-    child: list[int]  # e rows of states
+    child: list[int]  # e, rows of states
     parent: NDArray[np.int32]  # [e], rows of states
     move: NDArray[np.int32]  # [e], the lowest move of each edge
-    moves: NDArray[np.int64]  # [e], how many moves the edge stands for
-    best: NDArray[np.bool_]  # [e], whether it is one of the equally best of its state
-    keeps: list[bool]  # e, whether it keeps the value of its state
-    to_move: NDArray[np.int8]  # [n], 1 or 2; 0 where the rules do not tell
+    moves: NDArray[np.int64]  # [e], the number of moves that the edge stands for
+    best: NDArray[np.bool_]  # [e], True if it is one of the best edges of its state
+    keeps: list[bool]  # e, True if it keeps the value of its state
+    to_move: NDArray[np.int8]  # [n], 1 or 2; 0 if the rules do not say
     ply: NDArray[np.int32]  # [n]
-    starts: list[int]  # rows of the states in which a game may begin
+    starts: list[int]  # rows of the starts
 
     @classmethod
     def of(cls, graph: GameGraph) -> "Arena":
@@ -70,14 +70,14 @@ class Arena(NamedTuple):
         return self.child.index(child, self.first[parent], self.first[parent + 1])
 
     def begins(self, start: int) -> int:
-        """Return who begins, 1 or 2, in the state in a row: 1 where the rules do not tell."""
+        """Return the player who moves first from the state in a row; 1 if the rules do not say."""
         return int(self.to_move[start]) or 1
 
 
 def _best(
     solution: Solution, parent: NDArray[np.int32], child: NDArray[np.int32]
 ) -> NDArray[np.bool_]:
-    """Return whether each edge is one of the equally best of its parent; parents ascend."""
+    """Return bool[e], True for the best edges of each parent; `parent` must ascend."""
     value = solution.value[child]
     depth = np.where(value == LOSS, solution.win_depth[child], 0) - np.where(
         value == WIN, solution.lose_depth[child], 0
@@ -90,7 +90,7 @@ def _best(
 
 
 def weighted(arena: Arena, weights: NDArray[np.int64], random: Callable[[], float]) -> Choose:
-    """Return a player that draws an edge by its weight; where all are 0, by its moves."""
+    """Return a player that draws an edge by its weight; if all are 0, by its number of moves."""
     none = (arena.total(weights) == 0)[arena.parent]
     weights = np.where(none, arena.moves, weights)
     drawn, totals, first = weights.tolist(), arena.total(weights).tolist(), arena.first
@@ -117,7 +117,7 @@ def at_random(arena: Arena, random: Callable[[], float]) -> Choose:
 
 
 def mistaken(arena: Arena, share: float, random: Callable[[], float]) -> Choose:
-    """Return a player that plays a move that is not among the best for a share of its moves."""
+    """Return a player that plays a move outside the best with probability `share`, if any."""
     right = perfect(arena, random)
     wrong = weighted(arena, np.where(arena.best, 0, arena.moves), random)
 

@@ -1,4 +1,4 @@
-"""A game that people or players play, with its record; it neither reads nor prints."""
+"""A match between users or players, with its record. It does no input or output."""
 
 import random
 from collections import Counter
@@ -18,28 +18,31 @@ from graphstore.store.store import Store
 from graphstore.util import arguments
 
 PERSON = "person"
-REPETITIONS = 3  # how often one player may meet a state before the game is drawn, as in chess
+REPETITIONS = 3  # a player meets a state for the third time: the game is drawn, as in chess
 LISTED = 30  # moves that an error lists
 
 
 class Turn(NamedTuple):
-    """A move that was made, in the orientation of the position before it."""
+    """A move of a match, in the orientation of the position before it."""
 
     number: int  # 1 for the first move of the match
     player: int  # 1 or 2
-    by: str  # ``person``, or the opponent that chose it
-    name: str  # the move as people write it
+    by: str  # ``person``, or the name of the opponent that chose it
+    name: str  # the move as text
     before: Probe
     move: Move
 
     @property
     def lost_value(self) -> bool:
-        """Whether another move was better: a win instead of a draw, a draw instead of a loss."""
+        """True if the move gave away a win or a draw: another one had a better value."""
         return -self.move.value < self.before.value
 
 
 class Result(NamedTuple):
-    """How a match ended, or that it has not: drawn by repetition at the third time in a state."""
+    """The result of a match.
+
+    ``repetition`` is a draw: a player has met the same state for the third time.
+    """
 
     winner: int | None  # 1, 2, or None
     who: str | None  # the name of the winner
@@ -47,9 +50,9 @@ class Result(NamedTuple):
 
 
 class Match:
-    """A game of two players from some position on.
+    """A match of two players, from any position.
 
-    `hint`, `play`, `reply` and `resign` raise a GameOverError when the match is over.
+    `hint`, `play`, `reply` and `resign` raise a GameOverError if the match is over.
 
     >>> import tempfile, graphstore
     >>> path = tempfile.mkdtemp() + "/tictactoe.db"
@@ -70,19 +73,19 @@ class Match:
         start: str | int | None = None,
         seed: int | None = None,
     ) -> None:
-        """Begin.
+        """Begin a match.
 
         Args:
             store: the solved game.
-            first: who makes the first move: ``person``, what `play.players.Player` takes as
-                an opponent, or a player.
-            second: who makes the second.
+            first: the side that makes the first move: ``person``, the name of an opponent as in
+                `play.players.Player`, or a player.
+            second: the other side, in the same way.
             start: a position in any orientation; by default the (first) start of the game.
-            seed: of all that is left to chance; without it a seed is drawn, and recorded.
+            seed: of all random choices; by default a random one, which is recorded.
 
         Raises:
             OpponentError: there is no such opponent.
-            GameOverError: in the start the game is over.
+            GameOverError: the game is over at the start.
             PositionError, NotInStoreError: see `graphstore.store.store.Store.probe`.
         """
         self.store = store
@@ -110,7 +113,7 @@ class Match:
                 raise OpponentError(
                     f"{seat.opponent} has learned to be {self.name_of(seat.side)} only, "
                     f"who moves {'second' if player == self._first else 'first'}; "
-                    "change who begins (--first)"
+                    "let the other side begin (--first)"
                 )
 
     @or_none
@@ -123,33 +126,33 @@ class Match:
 
     @property
     def probe(self) -> Probe:
-        """The position now, with what the database says of it and of its moves."""
+        """The current position and its moves, as the database has them."""
         return self._probes[-1]
 
     def hint(self) -> Probe:
-        """Return the position now with all its moves, best first."""
+        """Return the current position with all its moves, best first."""
         self._check_in_play()
         return self.probe
 
     @property
     def player(self) -> int:
-        """The player to move, 1 or 2; where positions do not tell, player 1 made the first move."""
+        """The player to move, 1 or 2; if positions do not say, player 1 made the first move."""
         return self._first if len(self.turns) % 2 == 0 else 3 - self._first
 
     @property
     def by(self) -> str:
-        """Who makes the next move: ``person``, or an opponent."""
+        """The side that makes the next move: ``person``, or the name of an opponent."""
         return _called(self._seats[len(self.turns) % 2])
 
     @property
     def opponents(self) -> tuple[str, str]:
-        """Who plays as player 1 and as player 2."""
+        """The names of the sides that are player 1 and player 2."""
         first, second = map(_called, self._seats)
         return (first, second) if self._first == 1 else (second, first)
 
     @property
     def agents(self) -> dict[str, int]:
-        """The agents that play, each with the player that it is; 0 if it plays itself."""
+        """The player, 1 or 2, of each agent in the match; 0 if it plays itself."""
         found: dict[str, int] = {}
         for player, seat in zip((self._first, 3 - self._first), self._seats, strict=True):
             if seat is not None and seat.agent:
@@ -158,12 +161,12 @@ class Match:
 
     @property
     def over(self) -> bool:
-        """Whether the match is over."""
+        """True if the match is over."""
         return self.result.how != "unfinished"
 
     @property
     def result(self) -> Result:
-        """How the match ended, or that it has not."""
+        """The result of the match so far."""
         if self._resigned:
             return self._won_by(3 - self.player, "resigned")
         if self.probe.ended:
@@ -175,19 +178,19 @@ class Match:
         return Result(None, None, "repetition" if again else "unfinished")
 
     def name_of(self, player: int) -> str:
-        """Return what player 1 or 2 is called in this game."""
+        """Return the name of player 1 or 2 in this game."""
         players = PlainGame.players if self.game is None else self.game.players
         return players[player - 1]
 
     def name(self, move: Move) -> str:
-        """Return what people call a move."""
+        """Return the name of a move."""
         return move_text(self.game, move.move)
 
     def read(self, text: str | int) -> Move:
-        """Return the legal move of a name or a number.
+        """Return the legal move that a name or a number means.
 
         Raises:
-            MoveError: it cannot be read, or is not legal here; the message says why.
+            MoveError: it cannot be read or is not legal here; the message says why.
         """
         move = read_move(self.game, text) if isinstance(text, str) else arguments.integer(text)
         if move is None:
@@ -198,11 +201,11 @@ class Match:
         raise MoveError(self._why_not(move))
 
     def play(self, move: str | int) -> Turn:
-        """Make the move of the person whose turn it is.
+        """Make a move for the side ``person``.
 
         Raises:
-            MoveError: it cannot be read, or is not legal.
-            ValueError: it is not a person's turn.
+            MoveError: it cannot be read or is not legal.
+            ValueError: it is an opponent's turn.
         """
         self._check_in_play()
         if self.by != PERSON:
@@ -210,7 +213,7 @@ class Match:
         return self._make(self.read(move))
 
     def reply(self) -> Turn | None:
-        """Make the move of the opponent whose turn it is; None if it resigns.
+        """Make the move of the opponent to move; return None if it resigns.
 
         Raises:
             ValueError: it is a person's turn.
@@ -227,10 +230,10 @@ class Match:
         return self._make(move)
 
     def undo(self) -> list[Turn]:
-        """Take moves back down to the last one of a person; return them, last first.
+        """Take back the last move of ``person`` and all after it; return them, last first.
 
         Raises:
-            MoveError: no person has moved yet.
+            MoveError: ``person`` has not moved yet.
         """
         if PERSON not in {turn.by for turn in self.turns}:
             raise MoveError("there is no move of yours to take back")
@@ -242,17 +245,17 @@ class Match:
         return taken
 
     def resign(self) -> None:
-        """Give the match up for the player to move."""
+        """Resign the match for the player to move."""
         self._check_in_play()
         self._resigned = True
 
     def first_mistake(self, player: int) -> Turn | None:
-        """Return a player's first move that lost a win or a draw, or None."""
+        """Return a player's first move that gave away a win or a draw, or None."""
         mistakes = (turn for turn in self.turns if turn.player == player and turn.lost_value)
         return next(mistakes, None)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the record of the match for JSON, under the names of the columns.
+        """Return the record of the match as data for JSON, with the names of the columns.
 
         The columns of a move are those of the state that it leads to.
         """
@@ -307,8 +310,8 @@ class Match:
             here = np.array([self.game.read(self.probe.position)], dtype=np.int64)
             if move in self.game.expand(here).move:
                 return (
-                    f"{typed} is legal, but {self.store.address} holds a strategy, which knows no "
-                    f"other move of {self.name_of(self.player)} here than {legal}"
+                    f"{typed} is legal, but {self.store.address} holds a strategy, in which "
+                    f"{self.name_of(self.player)} can only play {legal} here"
                 )
         return f"{typed} is not legal here; legal: {legal}"
 

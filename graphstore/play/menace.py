@@ -2,8 +2,8 @@
 
 Donald Michie, "Experiments on the mechanization of game-learning", Computer Journal 6(3), 1963,
 232-236. A matchbox is a state in which the learner has more than one legal move; its beads lie on
-the edges, the distinct moves. A bead is drawn for each move; after the game, beads are added to the
-edges that a winner played, and taken from those that a loser played.
+the edges, which are the distinct moves. The learner draws a bead for each move; after the game,
+beads are added to the edges that a winner played and taken from those that a loser played.
 """
 
 import re
@@ -19,7 +19,7 @@ from graphstore.rules.game import DRAW, WIN
 from graphstore.util import arguments
 
 EMPTY: Final = ("refill", "resign")
-MOST_BEADS: Final = 2**31 - 1  # in one place
+MOST_BEADS: Final = 2**31 - 1  # on an edge
 MOST_ADDED: Final = 10_000
 MOST_STAGES: Final = 100
 LONGEST: Final = 1_000_000  # plies
@@ -27,21 +27,21 @@ NO_BOX: Final = -1
 
 
 class Settings(NamedTuple):
-    """How an agent learns."""
+    """The settings by which an agent learns."""
 
-    side: int = 0  # 1 or 2, the player that it learns to be; 0 for both, from one set of boxes
+    side: int = 0  # the player that it learns to be, 1 or 2; 0 for both, with one set of boxes
     stages: tuple[int, ...] = (4, 3, 2, 1)
-    """Beads of a kind in a box at the player's first move, second and so on; the last number counts
-    for all later ones. The default is Michie's."""
-    win: int = 3  # beads added to every box each time it was used in a game won; may be negative
-    draw: int = 1  # likewise in a game drawn
-    loss: int = -1  # likewise in a game lost
-    empty: str = "refill"  # at an empty box: ``refill`` it as it was at first, or ``resign``
-    longest: int = 1000  # plies after which a game is broken off as a draw
+    """Beads on each edge of a box for the player's first move, second move and so on; the last
+    number is for all later moves. The default is Michie's."""
+    win: int = 3  # beads added to an edge each time it was played in a won game; may be negative
+    draw: int = 1  # the same in a drawn game
+    loss: int = -1  # the same in a lost game
+    empty: str = "refill"  # at an empty box: ``refill`` it with its first beads, or ``resign``
+    longest: int = 1000  # plies after which a game is ended as a draw
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> "Settings":
-        """Return settings by name, or raise a SettingError; the others have their defaults."""
+        """Return the given settings and defaults for the others; raise a SettingError if wrong."""
         unknown = sorted(given.keys() - {*cls._fields})
         if unknown:
             raise SettingError(
@@ -50,32 +50,37 @@ class Settings(NamedTuple):
         return cls(**given).checked()
 
     def checked(self) -> "Settings":
-        """Return the settings if they are in range, or raise a SettingError."""
+        """Return the settings if they are in range; else raise a SettingError."""
         names = ("side", "win", "draw", "loss", "longest")
         whole: dict[str, Any] = {name: whole_number(name, getattr(self, name)) for name in names}
         if not isinstance(self.stages, Iterable) or isinstance(self.stages, str):
-            raise SettingError(f"the stages are {self.stages!r}; give numbers, as (4, 3, 2, 1)")
+            raise SettingError(
+                f"the stages are {self.stages!r}; give numbers, such as (4, 3, 2, 1)"
+            )
         stages = tuple(whole_number("a stage", number) for number in self.stages)
         if whole["side"] not in (0, 1, 2):
             raise SettingError(f"the side is {self.side}; it must be 1, 2, or 0 for both")
         if not 1 <= len(stages) <= MOST_STAGES or not all(1 <= n <= MOST_ADDED for n in stages):
             raise SettingError(
-                f"the beads are {shown(written(stages))}; write 1 to 10,000 a stage, as 4/3/2/1"
+                f"the stages are {shown(written(stages))}; give 1 to {MOST_STAGES} numbers "
+                f"from 1 to {MOST_ADDED:,}, such as 4/3/2/1"
             )
         for name in ("win", "draw", "loss"):
             if abs(whole[name]) > MOST_ADDED:
-                raise SettingError(f"{name} adds {whole[name]:,} beads; 10,000 at most")
+                raise SettingError(
+                    f"{name} is {whole[name]:,} beads; it must be from -10,000 to 10,000"
+                )
         if self.empty not in EMPTY:
-            raise SettingError(f"an empty box is {self.empty!r}; it must be {' or '.join(EMPTY)}")
+            raise SettingError(f"empty is {self.empty!r}; it must be {' or '.join(EMPTY)}")
         if not 1 <= whole["longest"] <= LONGEST:
             raise SettingError(
-                f"the longest game has {whole['longest']:,} plies; it must have 1 to {LONGEST:,}"
+                f"longest is {whole['longest']:,} plies; it must be from 1 to {LONGEST:,}"
             )
         return self._replace(stages=stages, **whole)
 
 
 def whole_number(name: str, value: Any) -> int:
-    """Return a setting that must be a whole number, or raise a SettingError."""
+    """Return a setting as an integer, or raise a SettingError."""
     number = arguments.integer(value)
     if number is None:
         raise SettingError(f"{name} is {shown(value)}; it must be a whole number")
@@ -83,7 +88,7 @@ def whole_number(name: str, value: Any) -> int:
 
 
 def written(stages: tuple[int, ...]) -> str:
-    """Return the numbers of beads as text.
+    """Return the stages as text.
 
     >>> written((4, 3, 2, 1))
     '4/3/2/1'
@@ -92,17 +97,21 @@ def written(stages: tuple[int, ...]) -> str:
 
 
 def read_stages(text: str) -> tuple[int, ...]:
-    """Return the numbers of beads that a text such as ``8/4/2/1``, or ``2``, means."""
+    """Return the stages that a text such as ``8/4/2/1`` or ``2`` means."""
     if not re.fullmatch(r"[0-9]{1,5}(/[0-9]{1,5})*", text):
-        raise SettingError(f"{shown(text)} are no beads; write numbers such as 4/3/2/1, or one: 2")
+        raise SettingError(
+            f"{shown(text)} is not a list of stages; write numbers of beads, such as 4/3/2/1 or 2"
+        )
     return Settings(stages=tuple(map(int, text.split("/")))).checked().stages
 
 
 class Boxes:
     """The matchboxes of one agent in an arena, and their beads.
 
-    `beads` are of every edge, 0 where the state is not a box; `total` are the sums by state,
-    `NO_BOX` where it is not a box; `rows` are the rows of the boxes.
+    Attributes:
+        beads: [e], the beads on each edge; 0 if the state is not a box.
+        total: [n], the beads in each box; `NO_BOX` if the state is not a box.
+        rows: the rows of the boxes.
     """
 
     def __init__(
@@ -120,25 +129,25 @@ class Boxes:
         self.beads: list[int] = now.tolist()
         self.total: list[int] = np.where(box, arena.total(now), NO_BOX).tolist()
         self.rows: list[int] = np.flatnonzero(box).tolist()
-        self._touched: set[int] = set()  # rows of boxes that changed since the last `settle`
-        self._keeps = {row for row in self.rows if self._keeps_value(row)}
+        self._changed: set[int] = set()  # rows of boxes that changed since the last `settle`
+        self._kept = {row for row in self.rows if self._keeps_value(row)}
 
     @property
     def kept(self) -> int:
-        """How many boxes keep the value by all of their favourite moves, those with most beads."""
-        self._look_at_touched()
-        return len(self._keeps)
+        """The number of boxes in which all moves with the most beads keep the value."""
+        self._update_kept()
+        return len(self._kept)
 
     def settle(self) -> list[int]:
-        """Return the edges of the boxes that changed since the last call."""
-        self._look_at_touched()
+        """Return the edges of the boxes that have changed since the last call."""
+        self._update_kept()
         first = self._arena.first
-        edges = [e for row in sorted(self._touched) for e in range(first[row], first[row + 1])]
-        self._touched.clear()
+        edges = [e for row in sorted(self._changed) for e in range(first[row], first[row + 1])]
+        self._changed.clear()
         return edges
 
     def player(self, random: Callable[[], float]) -> Choose:
-        """Return the agent as a player of its side."""
+        """Return the agent as a player of the arena."""
         first, beads, total = self._arena.first, self.beads, self.total
         refill = self._settings.empty == "refill"
 
@@ -160,7 +169,7 @@ class Boxes:
         return choose
 
     def learn(self, edges: list[int], result: int) -> None:
-        """Add beads to the edges that a player used, or take them away, after its result."""
+        """Add or remove beads on the edges that a player played; `result` is that player's."""
         settings = self._settings
         more = settings.win if result == WIN else settings.draw if result == DRAW else settings.loss
         beads, total, parent = self.beads, self.total, self._parent
@@ -173,19 +182,19 @@ class Boxes:
                     added = 0
                 beads[edge] = there + added
                 total[row] += added
-                self._touched.add(row)
+                self._changed.add(row)
 
     def fill(self, row: int) -> int:
-        """Fill an empty box as it was at first; return the number of its beads."""
+        """Fill a box with its first beads; return their number."""
         edges = slice(self._arena.first[row], self._arena.first[row + 1])
         self.beads[edges] = self._at_first[edges]
         self.total[row] = sum(self.beads[edges])
-        self._touched.add(row)
+        self._changed.add(row)
         return self.total[row]
 
-    def _look_at_touched(self) -> None:
-        for row in self._touched:
-            (self._keeps.add if self._keeps_value(row) else self._keeps.discard)(row)
+    def _update_kept(self) -> None:
+        for row in self._changed:
+            (self._kept.add if self._keeps_value(row) else self._kept.discard)(row)
 
     def _keeps_value(self, row: int) -> bool:
         begin, end = self._arena.first[row], self._arena.first[row + 1]
@@ -195,7 +204,7 @@ class Boxes:
 
 
 def next_checkpoint(games: int) -> int:
-    """Return after how many games the next checkpoint is due: 18 in each power of ten.
+    """Return the number of games at the next checkpoint; there are 18 in each power of ten.
 
     >>> next_checkpoint(9), next_checkpoint(95), next_checkpoint(1000)
     (10, 100, 1500)
@@ -205,7 +214,7 @@ def next_checkpoint(games: int) -> int:
 
 
 def checkpoints(games: int) -> list[int]:
-    """Return after how many games there are checkpoints, up to a number of games.
+    """Return the numbers of games at all checkpoints up to `games`.
 
     >>> checkpoints(17)
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 15]
@@ -217,9 +226,9 @@ def checkpoints(games: int) -> list[int]:
 
 
 def box_rows(arena: Arena, side: int) -> NDArray[np.bool_]:
-    """Return bool[n], whether each state is a box: more than one move, and the side's turn.
+    """Return bool[n], True for a box: a state with more than one move, and `side` to move.
 
-    Where the rules do not tell whose turn it is, the states are boxes of either side.
+    If the rules do not say which player is to move, a state is a box of both sides.
     """
     box = arena.total(arena.moves) > 1
     if side:

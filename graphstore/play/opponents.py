@@ -1,4 +1,4 @@
-"""The names of opponents, for `play` and for `train`."""
+"""The names of opponents, for `play` and `train`."""
 
 import re
 from typing import Literal, NamedTuple
@@ -11,7 +11,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 
 
 class Opponent(NamedTuple):
-    """Who plays: ``self`` is the agent that learns."""
+    """An opponent by its name; ``self`` is the agent that learns."""
 
     kind: Literal["perfect", "random", "mistakes", "agent", "person", "self"]
     mistakes: float = 0.0  # the share of moves that are not among the best
@@ -29,7 +29,7 @@ def read_opponent(text: str) -> Opponent:
     word, _, share = text.partition("=")
     if word == "mistakes":
         if not re.fullmatch(r"[0-9]*\.?[0-9]+|[0-9]+\.", share) or float(share) > 1:
-            raise OpponentError(f"{shown(text)}: write mistakes=P with P from 0 to 1, as 0.2")
+            raise OpponentError(f"{shown(text)}: write mistakes=P with P from 0 to 1, such as 0.2")
         return Opponent("mistakes", mistakes=float(share))
     for kind in ("perfect", "random", "person", "self"):
         if text == kind:
@@ -40,12 +40,12 @@ def read_opponent(text: str) -> Opponent:
 
 
 def agent_name(text: str) -> str:
-    """Return the name if an agent may have it, or raise an OpponentError."""
+    """Return the text if it is a valid name of an agent; else raise an OpponentError."""
     if not isinstance(text, str):
         raise OpponentError(f"an agent cannot be called {text!r}; give a text")
     if not _NAME.fullmatch(text) or read_opponent(text.lower()).kind != "agent":
         raise OpponentError(
-            f"an agent cannot be called {shown(text)}; take up to 64 letters, digits, "
-            "_, - and ., a letter first, that are not an opponent's name"
+            f"an agent cannot be called {shown(text)}; use up to 64 letters, digits, _, - and ., "
+            "beginning with a letter; the names of opponents are not allowed"
         )
     return text

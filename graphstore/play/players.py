@@ -1,6 +1,6 @@
 """Players: perfect, random, with mistakes, or an agent.
 
-A player looks a position up and chooses among its moves, so it needs no rules of the game.
+A player looks a position up and chooses one of its moves, so it does not need the rules.
 """
 
 import random
@@ -20,9 +20,9 @@ Chooser: TypeAlias = Callable[[Probe], Move]  # returns a move of a position in 
 class Player:
     """A player of a solved game.
 
-    A perfect one wins a won game in the fewest moves, holds a lost one as long as it can be held,
-    and keeps a drawn one; it plays each of the equally best moves with the same probability.
-    In a game in which play can go round in circles it never repeats a position that is won.
+    A perfect player wins a won game in the fewest moves, delays the end of a lost game as long as
+    possible and keeps a drawn game drawn. It plays each of the equally best moves with the same
+    probability. In a game with cycles it never repeats a position that is won.
 
     >>> import tempfile, graphstore
     >>> path = tempfile.mkdtemp() + "/tictactoe.db"
@@ -40,14 +40,14 @@ class Player:
         *,
         seed: int | str | random.Random | None = None,
     ) -> None:
-        """Make a player.
+        """Create a player.
 
         Args:
             store: the solved game.
             opponent: ``perfect``; ``random``: every legal move with the same probability;
-                ``mistakes=P``: with probability P one of the moves that are not best, if there are
-                any; or the name of an agent of the database, which plays but does not learn.
-            seed: the same seed makes the same choices; or a generator to share with others.
+                ``mistakes=P``: with probability P a move that is not among the best, if there is
+                one; or the name of an agent of the database, which plays but does not learn.
+            seed: of its random choices, or a generator to share with other players.
 
         Raises:
             OpponentError: there is no such opponent.
@@ -55,14 +55,14 @@ class Player:
         """
         read = read_opponent(opponent)
         if read.kind in ("person", "self"):
-            raise OpponentError(f"{opponent} is not a player that chooses by itself; {USAGE}")
+            raise OpponentError(f"{opponent} does not choose moves itself; write {USAGE}")
         self.store = store
         self.opponent = opponent
         self.agent = read.agent
-        """The name of the agent that plays, or nothing."""
+        """The name of the agent that plays; empty if it is not an agent."""
         known = _loaded(store, read.agent) if read.agent else None
         self.side = 0 if known is None else known.settings.side
-        """The only player, 1 or 2, that it can be; 0 if either."""
+        """The only player, 1 or 2, that it can be; 0 if it can be both."""
         generator = seed if isinstance(seed, random.Random) else random.Random(seed)
         self._choose = (
             _by_value(read, generator) if known is None else _by_beads(store, known, generator)
@@ -72,18 +72,18 @@ class Player:
         return f"<Player {self.opponent} of {self.store.info['name']}>"
 
     def choose(self, position: str | int) -> Move:
-        """Return the move to play in a position, in the orientation in which it was given.
+        """Return the move to play in a position, in the orientation of that position.
 
         Raises:
             GameOverError: the game is over there.
-            ResignedError: an agent gives it up.
-            OpponentError: it is an agent that has learned the other side only.
+            ResignedError: the agent resigns, because its box is empty.
+            OpponentError: the agent has learned only the other side.
             PositionError, NotInStoreError: see `graphstore.store.store.Store.probe`.
         """
         return self.pick(self.store.probe(position))
 
     def pick(self, probe: Probe) -> Move:
-        """Return the move to play in a position that was looked up; raises what `choose` does."""
+        """Return the move to play in a probed position; raises the same errors as `choose`."""
         if not probe.moves:
             raise GameOverError(f"{probe.position} is over; there is no move to choose")
         if self.side and probe.to_move not in (None, self.side):
@@ -92,39 +92,41 @@ class Player:
 
 
 def one_of(moves: Sequence[Move], generator: random.Random) -> Move:
-    """Return any of some moves.
+    """Return one of some moves at random.
 
-    Of the generator only random() is used: its numbers are the same in all versions of Python.
+    Only random() of the generator is used: its numbers are the same in all versions of Python.
     """
     return moves[int(generator.random() * len(moves))]
 
 
 def _by_value(opponent: Opponent, generator: random.Random) -> Chooser:
-    """Return a chooser among the best moves, among all, or sometimes among the others."""
+    """Return a chooser for a perfect player, a random one, or one with mistakes."""
 
     def choose(probe: Probe) -> Move:
         if opponent.kind == "random":
             return one_of(probe.moves, generator)
         best = probe.best
         if opponent.kind == "mistakes" and generator.random() < opponent.mistakes:
-            return one_of(probe.moves[len(best) :] or best, generator)  # they stand best first
+            return one_of(
+                probe.moves[len(best) :] or best, generator
+            )  # moves are sorted, best first
         return one_of(best, generator)
 
     return choose
 
 
 def _by_beads(store: Store, known: agents.Agent, generator: random.Random) -> Chooser:
-    """Return a chooser that draws beads from an agent's boxes as the database has them now."""
+    """Return a chooser that draws beads from the boxes of an agent in the database."""
 
     def choose(probe: Probe) -> Move:
         beads = agents.beads_in(store, known, probe.state)
         if not beads:
-            return one_of(probe.moves, generator)  # the only one: it needs no box
+            return one_of(probe.moves, generator)  # a single edge, which needs no box
         left = sum(number for _, number in beads)
         if left == 0:
             if known.settings.empty == "resign":
                 raise ResignedError(f"{known.name} resigns: its box of {probe.position} is empty")
-            beads = [(child, 1) for child, _ in beads]  # as many of each kind, as at first
+            beads = [(child, 1) for child, _ in beads]  # equal numbers, as in a new box
             left = len(beads)
         drawn = int(generator.random() * left)
         ends = accumulate(number for _, number in beads)

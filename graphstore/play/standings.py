@@ -1,4 +1,4 @@
-"""What agents have learned: a list of all, the games of one, and its learning curve."""
+"""Results of agents: a list of all agents, and the games and learning curve of one."""
 
 from math import isnan
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ _BY_WINNER = [
 
 
 def summaries(store: Store) -> list[dict[str, Any]]:
-    """Return one row an agent: its settings, games by winner, boxes, beads, and boxes kept."""
+    """Return a row for each agent: settings, games by winner, boxes, beads and boxes kept."""
     games = select(played.c.agent, *_BY_WINNER).group_by(played.c.agent).subquery("games")
     view = schema.VIEWS["matchbox"].subquery("matchbox")
     box = (
@@ -61,7 +61,7 @@ def summaries(store: Store) -> list[dict[str, Any]]:
 
 
 def record(store: Store, known: Agent) -> list[dict[str, Any]]:
-    """Return an agent's games by the side that it played and its opponent, counted by winner."""
+    """Return the games of an agent by side and opponent, counted by winner."""
     query = (
         select(played.c.side, played.c.opponent, func.count().label("games"), *_BY_WINNER)
         .where(played.c.agent == known.id)
@@ -73,20 +73,20 @@ def record(store: Store, known: Agent) -> list[dict[str, Any]]:
 
 
 class Curve(NamedTuple):
-    """How an agent has learned, at k checkpoints.
+    """The learning curve of an agent, at k checkpoints.
 
-    The rates are of the latter half of the games until then; NaN at the first checkpoint.
+    The rates are over the second half of the games up to a checkpoint; NaN at the first one.
     """
 
-    games: NDArray[np.int64]  # [k], how many it had learned from; the first is 0
+    games: NDArray[np.int64]  # [k], the games it had learned from; the first is 0
     kept: NDArray[np.float64]  # [k], the share of boxes whose favourite moves all keep the value
     won: NDArray[np.float64]  # [k], by the agent; by player 1 if it played both sides
     drawn: NDArray[np.float64]  # [k]
     lost: NDArray[np.float64]  # [k], by the agent; won by player 2 if it played both sides
-    alone: bool  # whether it played one side only
+    alone: bool  # True if it played only one side
 
     def points(self) -> list[dict[str, Any]]:
-        """Return one row a checkpoint, None for NaN."""
+        """Return a row for each checkpoint, with None for NaN."""
         names = self._fields[:5]
         rows = zip(self.games.tolist(), *(each.tolist() for each in self[1:5]), strict=True)
         return [
@@ -96,7 +96,7 @@ class Curve(NamedTuple):
 
 
 def curve(store: Store, known: Agent) -> Curve:
-    """Return how an agent has learned."""
+    """Return the learning curve of an agent."""
     points = (
         select(checkpoint.c.games, 1.0 * checkpoint.c.kept / func.nullif(checkpoint.c.boxes, 0))
         .where(checkpoint.c.agent == known.id)

@@ -1,7 +1,7 @@
-"""Train an agent: thousands of games between states, one after the other.
+"""Training of an agent: thousands of games, one after the other.
 
-Not in batches: each game is played with the beads that the one before has left, so that an agent
-after n games is a function of its seed alone.
+Each game uses the beads that the previous game left; there are no batches. So an agent after n
+games is a function of its seed.
 """
 
 import os
@@ -22,28 +22,28 @@ from graphstore.store.store import Store
 from graphstore.util import arguments
 
 SELF = "self"
-BATCH = 2_000  # games between two looks at the clock
+BATCH = 2_000  # games between two checks of the clock
 SAVE_EVERY = 1.0  # seconds
 MOST_GAMES = 10**12
 LARGEST = 20_000_000  # moves, of some 200 bytes each in an arena
 
 
 class Training(NamedTuple):
-    """What `train` did; counts of games are of this time unless they say otherwise."""
+    """The result of `train`: counts are of this training unless stated otherwise."""
 
     file: str
     agent: str
     side: int  # the player that it learns to be, 1 or 2; 0 for both
-    seed: int  # of the agent when it was made
+    seed: int  # of the agent when it was created
     opponent: str
     games: int
-    games_in_all: int  # since the agent was made
+    games_in_all: int  # since the agent was created
     won_by_1: int
     drawn: int
     won_by_2: int
     boxes: int
-    kept: int  # boxes all of whose favourite moves keep the value
-    games_per_second: float  # of play and learning, without loading the file
+    kept: int  # boxes in which all favourite moves keep the value
+    games_per_second: float  # without the time to load the file
 
 
 def train(
@@ -56,21 +56,21 @@ def train(
     progress: Progress = quiet,
     **settings: Any,
 ) -> Training:
-    """Train an agent of a database, and make the agent if there is none.
+    """Train an agent of a database; create the agent if it does not exist.
 
     Args:
         file: the database.
         agent: its name there.
-        games: how many.
+        games: the number of games to play.
         against: ``self``, ``perfect``, ``random``, ``mistakes=P``, or another agent, which does
-            not learn; by default ``self`` where the agent learns both sides, else ``perfect``.
-        seed: of a new agent's generator; by default a random one, which is stored.
-        progress: called with the games done.
+            not learn; by default ``self`` if the agent learns both sides, else ``perfect``.
+        seed: of the generator of a new agent; by default a random one, which is stored.
+        progress: called with the number of games played.
         **settings: of a new agent, see `graphstore.play.menace.Settings`: side, stages, win, draw,
             loss, empty, longest.
 
     Raises:
-        SettingError: a setting is wrong, or not the one that the agent was made with; or the file
+        SettingError: a setting is wrong or differs from that of the existing agent; or the file
             holds a strategy, not a game.
         OpponentError: there is no such opponent, or it cannot play the other side.
         StoreError: the file cannot be read or written.
@@ -85,7 +85,7 @@ def train(
         if store.info["extent"] == STRATEGY:
             raise SettingError(
                 f"{store.address} holds a strategy for {store.info['name']}, in which one player "
-                "has no choice; agents learn whole games"
+                "has no choice; train agents on a whole game"
             )
         refuse_too_large(store)
         known = agents.find(store, agent)
@@ -99,7 +99,7 @@ def train(
         if known is None:
             seed = Random().getrandbits(48) if seed is None else seed
             known = agents.create(store, agent, wanted, seed, arena)
-            boxes = Boxes(arena, wanted)  # not read, as a build may just have replaced the file
+            boxes = Boxes(arena, wanted)  # not read: a build may have replaced the file by now
         else:
             boxes = agents.boxes(store, arena, known)
         begun = time.perf_counter()
@@ -126,14 +126,15 @@ def refuse_too_large(store: Store) -> None:
     """Raise a TooLargeError if a game has more than `LARGEST` moves."""
     if store.info["moves"] > LARGEST:
         raise TooLargeError(
-            f"{store.address} has {store.info['moves']:,} moves; agents take {LARGEST:,} at most"
+            f"{store.address} has {store.info['moves']:,} moves; "
+            f"agents can learn at most {LARGEST:,}"
         )
 
 
 def learn_from(match: Match) -> list[str]:
-    """Let the agents that played a match learn from it, and save them; return their names.
+    """Let the agents of a match learn from it, save them and return their names.
 
-    They learn nothing from a match that is not over.
+    They do not learn from a match that is not over; the list is then empty.
     """
     if not match.over or not match.agents:
         return []
@@ -164,7 +165,7 @@ def learn_from(match: Match) -> list[str]:
 
 
 def _value(winner: int, player: int) -> int:
-    """Return the value of a game for a player; the winner is 0 in a draw."""
+    """Return the value of an ended game for a player; `winner` is 0 for a draw."""
     return DRAW if winner == 0 else WIN if winner == player else LOSS
 
 
@@ -177,7 +178,7 @@ def _play(
     games: int,
     progress: Progress,
 ) -> list[int]:
-    """Play games, learn from them and save them once a second; return how many each winner won."""
+    """Play games, learn from them and save them once a second; return [drawn, won by 1, by 2]."""
     results = [0, 0, 0]  # drawn, won by 1, won by 2
     random = known.generator()
     learner = boxes.player(random.random)
@@ -224,7 +225,7 @@ def _game(
     in_turn = players if begins == 1 else players[::-1]
     edges: tuple[list[int], list[int]] = ([], [])
     plies = 0
-    value = DRAW  # for the player to move, if the game is broken off
+    value = DRAW  # for the player to move, if the game is too long
     while plies < longest and outcome[row] == IN_PLAY:
         turn = plies & 1
         edge = in_turn[turn](row)
@@ -258,18 +259,18 @@ def _opponent(store: Store, arena: Arena, against: str, learner: Choose, random:
 
 
 def _check_opponent(store: Store, agent: str, side: int, against: str) -> None:
-    """Refuse an opponent that is unknown or cannot play the other side."""
+    """Raise an OpponentError for an opponent that is unknown or cannot play the other side."""
     opponent = read_opponent(against)
     if opponent.kind == "person":
         raise OpponentError(
-            f"a person plays in a terminal: graphstore play {store.address} --against {agent} "
-            "--learn"
+            f"to play against {agent} yourself, run graphstore play {store.address} "
+            f"--against {agent} --learn"
         )
     if opponent.kind == "self" or opponent.agent == agent:
         if side:
             raise OpponentError(f"{agent} learns as player {side} only, so it cannot play itself")
         if opponent.agent:
-            raise OpponentError(f"{agent} against itself is called {SELF}")
+            raise OpponentError(f"write {SELF} to let {agent} play itself")
     elif opponent.kind == "agent":
         other = agents.load(store, opponent.agent).settings.side
         if other not in (0, 3 - side if side else 0):
@@ -280,12 +281,12 @@ def _check_opponent(store: Store, agent: str, side: int, against: str) -> None:
 
 
 def _check(known: Agent, seed: int | None, settings: dict[str, Any]) -> None:
-    """Refuse settings that an agent was not made with."""
+    """Raise a SettingError for settings that differ from those of an existing agent."""
     was = known.settings._asdict() | {"seed": known.seed}
     for setting, value in (settings if seed is None else settings | {"seed": seed}).items():
         if was[setting] != value:
             both = [written(v) if isinstance(v, tuple) else v for v in (was[setting], value)]
             raise SettingError(
-                f"{known.name} was made with {setting} {both[0]}, not {both[1]}; leave it out, "
+                f"{known.name} was created with {setting} {both[0]}, not {both[1]}; leave it out, "
                 "or name another agent"
             )

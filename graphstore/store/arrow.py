@@ -1,4 +1,4 @@
-"""Parquet, through pyarrow, which is imported when it is first needed."""
+"""Parquet files through pyarrow, which is imported on first use."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,7 +8,7 @@ from graphstore.store.schema import cell_type
 
 
 def pyarrow() -> Any:
-    """Return pyarrow, with its module parquet."""
+    """Import and return pyarrow and its module `parquet`."""
     try:
         import pyarrow as arrow
         import pyarrow.parquet
@@ -18,14 +18,14 @@ def pyarrow() -> Any:
 
 
 def types_of(columns: Iterable[Any]) -> Any:
-    """Return the pyarrow.Schema of columns: the narrowest types that hold them."""
+    """Return the pyarrow.Schema of columns, with the narrowest types that hold their cells."""
     types = [(column.name, cell_type(column)) for column in columns]
     return pyarrow().schema(types)
 
 
 def writer(file: Any, types: Any) -> Any:
-    """Return a ParquetWriter to a path or an open file, of a pyarrow.Schema."""
+    """Return a ParquetWriter for a path or an open file; `types` is a pyarrow.Schema."""
     arrow = pyarrow()
-    # A dictionary of ids would be as long as they are.
+    # Most ids and texts are distinct, so a dictionary of them saves no space.
     few = [field.name for field in types if field.type not in (arrow.int64(), arrow.string())]
     return arrow.parquet.ParquetWriter(file, types, compression="zstd", use_dictionary=few)

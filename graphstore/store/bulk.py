@@ -1,4 +1,4 @@
-"""Whole columns into and out of tables, through the driver."""
+"""Bulk insert and bulk read of whole columns, through the database driver."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -13,11 +13,11 @@ from graphstore.store.columns import Column
 from graphstore.store.postgres.copy import copy_in
 from graphstore.store.schema import metadata
 
-CELLS_A_STATEMENT = 1_500  # more gains nothing, fewer cost calls
+CELLS_A_STATEMENT = 1_500  # more are not faster, fewer take more calls
 
 
 def insert_rows(connection: Connection, table: str, columns: Mapping[str, Column]) -> None:
-    """Insert equally long columns, by name, many rows a statement, or by PostgreSQL's COPY."""
+    """Insert columns of one length, by name: many rows per statement, or by PostgreSQL's COPY."""
     if connection.dialect.name == "postgresql":
         copy_in(connection, metadata.tables[table], columns)
         return
@@ -33,7 +33,7 @@ def insert_rows(connection: Connection, table: str, columns: Mapping[str, Column
 
 
 def _bound(column: Column) -> tuple[str, Column]:
-    """Return a column's mark in a statement, and its cells without None.
+    """Return the placeholder of a column in a statement, and its cells without None.
 
     The driver looks for an adapter for each None, which takes ten times as long as a number.
     """
@@ -45,7 +45,7 @@ def _bound(column: Column) -> tuple[str, Column]:
 
 
 def _in_rows(cells: Sequence[Column], whole: int, size: int) -> tuple[list[Any], list[Any]]:
-    """Return the cells in rows, cut into lists of `size` up to `whole`, then of one row."""
+    """Return the cells row by row: up to `whole` in lists of `size`, then one list per row."""
     width = len(cells)
     if all(isinstance(column, np.ndarray) and column.dtype.kind == "i" for column in cells):
         table = np.column_stack(cells).ravel()
@@ -67,7 +67,7 @@ _WIDE = ((Integer, "i8"), (Boolean, "i8"), (Text, "O"), (Double, "f8"))
 
 @contextmanager
 def streamed(connection: Connection, query: Select[Any]) -> Iterator[Iterator[tuple[Any, ...]]]:
-    """Yield the driver's rows of a query; in PostgreSQL the server keeps the cursor."""
+    """Yield the rows of a query from the driver; in PostgreSQL through a server-side cursor."""
     statement = str(query.compile(connection, compile_kwargs={"literal_binds": True}))
     driver: Any = connection.connection
     if connection.dialect.name == "postgresql":
@@ -81,7 +81,7 @@ def streamed(connection: Connection, query: Select[Any]) -> Iterator[Iterator[tu
 
 
 def columns(connection: Connection, queries: Iterable[Select[Any]]) -> dict[str, Any]:
-    """Return the columns of several queries, joined end to end: arrays, or lists of texts.
+    """Return the columns of several queries, concatenated: arrays, or lists of texts.
 
     Integers are int64 and must not be NULL; reals are float64, NaN where NULL.
     """
@@ -98,5 +98,5 @@ def columns(connection: Connection, queries: Iterable[Select[Any]]) -> dict[str,
 
 
 def _wide(column: ColumnElement[Any]) -> str:
-    """Return the widest type of a column's cells, for damaged files too."""
+    """Return the widest numpy type of a column, so that cells of damaged files fit too."""
     return next(wide for kind, wide in _WIDE if isinstance(column.type, kind))

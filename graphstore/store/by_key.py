@@ -1,4 +1,4 @@
-"""Rows by key, through the driver's own cursor: SQLAlchemy writes each statement only once."""
+"""Look-ups of rows by key through the driver's cursor, with statements compiled only once."""
 
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -7,22 +7,22 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Dialect, Select, bindparam, select
 
-MOST: Final = 1_000  # keys of one statement; SQLite takes 32,766 at most
-_EXACT = 32  # up to so many keys a statement has as many marks, beyond a power of two
+MOST: Final = 1_000  # keys per statement; SQLite takes 32,766 at most
+_EXACT = 32  # more keys than this are padded to a power of two, so that few statements exist
 _POSITIONAL = {"pyformat": "format", "named": "qmark", "numeric": "qmark"}
 
 
 class Keyed:
-    """A SELECT of the rows that have one of some keys, ascending by key."""
+    """A SELECT of rows by their keys, ascending by key."""
 
     def __init__(self, key: ColumnElement[Any], *columns: ColumnElement[Any]) -> None:
         self._query = select(*columns).where(key.in_(bindparam("keys", expanding=True)))
         self._query = self._query.order_by(key)
 
     def rows(self, connection: Connection, keys: Sequence[int]) -> Iterable[tuple[Any, ...]]:
-        """Return the rows of distinct keys; they ascend by key if the keys do.
+        """Return the rows with these distinct keys; they ascend by key if the keys do.
 
-        More than `MOST` keys are looked up part by part, as rows are consumed.
+        More than `MOST` keys are looked up in parts, as the rows are consumed.
         """
         if len(keys) <= MOST:
             return self._some(connection, keys)
@@ -33,7 +33,7 @@ class Keyed:
         marks = len(keys)
         if marks > _EXACT:
             marks = min(1 << (marks - 1).bit_length(), MOST)
-            keys = [*keys, *[keys[-1]] * (marks - len(keys))]  # again, which finds no more rows
+            keys = [*keys, *[keys[-1]] * (marks - len(keys))]  # repeats find no more rows
         cursor: Any = connection.connection.cursor()
         rows: list[tuple[Any, ...]] = (
             cursor.execute(self.text(connection.dialect, marks), keys).fetchall() if marks else []
@@ -42,7 +42,7 @@ class Keyed:
         return rows
 
     def text(self, dialect: Dialect, marks: int) -> str:
-        """Return the statement for so many keys, bound by position."""
+        """Return the SQL for `marks` keys, bound by position."""
         kind: Any = type(dialect)
         return _text(self._query, kind, dialect.paramstyle, marks)
 

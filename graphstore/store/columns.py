@@ -1,4 +1,4 @@
-"""A solved graph as columns of the tables state and edge, in chunks, and as the row of game."""
+"""Columns of the tables state and edge, in chunks, and the row of game, from a solved graph."""
 
 import platform
 from collections.abc import Iterator
@@ -12,23 +12,23 @@ from graphstore.solver.columns import NONE, Solution, States
 from graphstore.store import digests, schema
 
 if TYPE_CHECKING:
-    from graphstore.solver.graph import GameGraph  # and with it networkx
+    from graphstore.solver.graph import GameGraph  # imports networkx
 
 BUILT_WITH: Final = (
     f"graphstore {version('graphstore')}, Python {platform.python_version()}, "
     f"numpy {np.__version__}"
 )
-CHUNK = 50_000  # rows a chunk: bounds the memory
+CHUNK = 50_000  # rows per chunk: bounds the memory
 
 Column: TypeAlias = Any
 """The cells of a column: a numpy array, masked where NULL, or a list of texts."""
 
 Chunk: TypeAlias = tuple[int, int, dict[str, Column]]
-"""Rows done with this chunk, all rows, and the columns of the chunk by name."""
+"""The rows done up to the end of this chunk, all rows, and the columns of the chunk by name."""
 
 
 def state_parts(graph: "GameGraph", solution: Solution) -> Iterator[Chunk]:
-    """Yield (states done, all, columns of the next ones)."""
+    """Yield the states as chunks (see `Chunk`), by id."""
     total = len(graph.states.id)
     for begin in range(0, total, CHUNK):
         some = slice(begin, begin + CHUNK)
@@ -38,14 +38,14 @@ def state_parts(graph: "GameGraph", solution: Solution) -> Iterator[Chunk]:
 
 
 def state_columns(states: States, solution: Solution, texts: list[str]) -> dict[str, Column]:
-    """Return the columns of solved states, whose positions have these texts."""
+    """Return the columns of solved states; `texts` are their positions."""
     ended = (states.outcome != IN_PLAY).astype(np.int8)
     cells = {**states._asdict(), **solution._asdict(), "position": texts, "ended": ended}
     return {column.name: _masked(column, cells[column.name]) for column in schema.STORED["state"]}
 
 
 def null_of(column: Any) -> int:
-    """Return the integer that the arrays of a graph have where a column has NULL."""
+    """Return the integer that stands for NULL of this column in the arrays of a graph."""
     return 0 if column.name == "to_move" else NONE
 
 
@@ -58,7 +58,7 @@ def _masked(column: Any, cells: Any) -> Column:
 
 
 def edge_parts(graph: "GameGraph") -> Iterator[Chunk]:
-    """Yield (edges done, all, columns of the next ones)."""
+    """Yield the edges as chunks (see `Chunk`), by parent and move."""
     ids, edges = graph.states.id, graph.edges_by_move
     parent, total = edges.parent, len(edges.move)
     for begin in range(0, total, CHUNK):
@@ -69,7 +69,7 @@ def edge_parts(graph: "GameGraph") -> Iterator[Chunk]:
 
 
 class SolvedGraph:
-    """A solved graph to write to a database; see `graphstore.building.saving.Content`."""
+    """The content of a database, from a solved graph; see `graphstore.building.saving.Content`."""
 
     def __init__(self, game: Game, graph: "GameGraph", extent: str = schema.WHOLE) -> None:
         assert graph.solution is not None
@@ -82,7 +82,7 @@ class SolvedGraph:
         self.moves = graph.number_of_moves()
 
     def rows(self, table: str) -> Iterator[Chunk]:
-        """Yield the rows of state or of edge in the order of their key, each table once."""
+        """Yield the chunks of a table, state or edge, in key order; call it once per table."""
         state = table == "state"
         chunks = state_parts(self._graph, self._solution) if state else edge_parts(self._graph)
         for chunk in chunks:
@@ -90,7 +90,7 @@ class SolvedGraph:
             yield chunk
 
     def blocks(self, table: str) -> list[Iterator[Chunk]]:
-        """Return the rows as one stream."""
+        """Return the chunks of a table as a list of one stream."""
         return [self.rows(table)]
 
     def digests(self) -> dict[str, str]:

@@ -1,8 +1,8 @@
-"""One BLAKE2b digest a column, over its cells in key order.
+"""BLAKE2b digests of columns, over their cells in key order.
 
-Integers and booleans count as little-endian int64, reals as little-endian float64, texts as UTF-8
-ended by a zero byte; a NULL is the smallest int64 or the one NaN. So a digest does not depend on
-the machine, the database or the size of the parts.
+Integers and booleans are hashed as little-endian int64, reals as little-endian float64, texts as
+UTF-8 with a zero byte at the end; NULL as the smallest int64, or as NaN. So a digest does not
+depend on the machine, the database or the size of the parts.
 """
 
 import json
@@ -16,13 +16,16 @@ NULL = np.iinfo(np.int64).min
 
 
 class ColumnDigests:
-    """Digests of named columns that grow by parts."""
+    """Digests of named columns, updated part by part."""
 
     def __init__(self) -> None:
         self._hashes: dict[str, Any] = {}
 
     def update(self, name: str, cells: Any) -> None:
-        """Add cells to a column such as ``state.value``: an array, masked where NULL, or texts."""
+        """Hash the next cells of a column such as ``state.value``.
+
+        The cells are an array, masked where NULL, or a list of texts.
+        """
         known = self._hashes.setdefault(name, blake2b(digest_size=32))
         if isinstance(cells, list):
             known.update("\0".join([*cells, ""]).encode())
@@ -32,22 +35,22 @@ class ColumnDigests:
             known.update(np.ma.filled(cells.astype("<i8"), NULL).tobytes())
 
     def update_table(self, table: str, columns: Mapping[str, Any]) -> None:
-        """Add cells to the columns of a table, by their names in it."""
+        """Hash the next cells of several columns of a table, by their names in it."""
         for name, cells in columns.items():
             self.update(f"{table}.{name}", cells)
 
     def of_columns(self) -> dict[str, str]:
-        """Return every column's digest in hexadecimal, by name."""
+        """Return the digest of every column in hexadecimal, by name."""
         return {name: self._hashes[name].hexdigest() for name in sorted(self._hashes)}
 
 
 def of_content(columns: Mapping[str, str]) -> str:
-    """Return one digest over the digests of all columns."""
+    """Return one digest of the digests of all columns."""
     return of_json(sorted(columns.items()))
 
 
 def of_row(table: str, row: Mapping[str, Any]) -> dict[str, str]:
-    """Return the digests of the cells of a table's only row, by name."""
+    """Return the digest of each cell of the only row of a table, by name."""
     return {f"{table}.{name}": of_json(cell) for name, cell in row.items()}
 
 

@@ -1,4 +1,4 @@
-"""The SQL functions `board` and `canonical`, which need the rules of a game."""
+"""The SQL functions `board` and `canonical`, computed by the rules of a game."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +10,7 @@ from graphstore.rules.game import Game
 
 
 def functions(read: Callable[..., tuple[Game, int]]) -> dict[str, Callable[..., Any]]:
-    """Return the functions by name, which make NULL of NULL.
+    """Return the functions by name; each returns NULL for NULL.
 
     `read` turns their arguments into the rules and a packed position.
     """
@@ -31,7 +31,7 @@ def functions(read: Callable[..., tuple[Game, int]]) -> dict[str, Callable[..., 
 
 
 def not_a_position(argument: str) -> QueryError:
-    """Return the error for an argument of another type."""
+    """Return the error for an argument of a wrong type."""
     return QueryError(
         f"board() and canonical() take the text of a position or the id of a state, not {argument}"
     )

@@ -1,4 +1,4 @@
-"""Load the solved graph from a database, whole or in part."""
+"""Loading the solved graph from a database, whole or in part."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -19,7 +19,7 @@ from graphstore.util.arrays import member
 
 
 def _read(columns: Iterable[Column[Any]]) -> Select[Any]:
-    """Return a query of columns of state, with numbers for NULL in integers."""
+    """Return a query of columns of state, with the number `null_of` for NULL in integer columns."""
     return select(
         *(
             func.coalesce(column, null_of(column)).label(column.name)
@@ -35,7 +35,13 @@ _EDGE = select(schema.edge)
 
 
 def load(connection: Connection, name: str, *, below: int | None = None) -> GameGraph:
-    """Return the solved graph, or the part that play from one state can reach."""
+    """Return the solved graph of the game `name`.
+
+    With `below`, the id of a state, return the part that play from it can reach.
+
+    Raises:
+        NotAStoreError: the rows are damaged.
+    """
     by_state, by_parent = schema.state.c.id, schema.edge.c.parent
     of_states = [_STATE.order_by(by_state)]
     of_edges = [_EDGE.order_by(by_parent, schema.edge.c.move)]
@@ -71,9 +77,9 @@ def load(connection: Connection, name: str, *, below: int | None = None) -> Game
 
 
 def _narrow(column: Column[Any], wide: Any, ids: Ints) -> Any:
-    """Return the cells of a column in its own type; refuse what does not fit."""
+    """Return the cells of a column in its own type; raise NotAStoreError if one does not fit."""
     narrowed = wide.astype(schema.cell_type(column))
-    wrong = np.flatnonzero((narrowed != wide) & (wide == wide))  # NaN is unlike itself
+    wrong = np.flatnonzero((narrowed != wide) & (wide == wide))  # NaN is not equal to itself
     if wrong.size:
         raise NotAStoreError(
             f"damaged: {column.name} {wide[wrong[0]]} of state {ids[wrong[0]]} is out of range"

@@ -1,4 +1,4 @@
-"""The values of many positions at once, as arrays."""
+"""Values of many positions at once, as arrays."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
@@ -27,10 +27,10 @@ Many: TypeAlias = Sequence[str] | Sequence[int] | Ints
 
 
 class Lookup(NamedTuple):
-    """Columns of the table `state` for k positions, in the order asked.
+    """Columns of the table `state` for k positions, in the order of the request.
 
-    `state` is the column `id`, and `found` tells whether the database holds it. The others, which
-    are those of `store.probe.Values`, are masked where a cell is NULL or the state missing.
+    `state` is the column `id`; `found` is True if the database holds the state. The other columns
+    are those of `store.probe.Values`, masked where a cell is NULL or the state is missing.
     """
 
     state: Ints
@@ -48,7 +48,7 @@ _ROW = np.dtype([("id", np.int64), *((name, np.float64) for name in _TYPES)])  #
 
 
 def lookup(connection: Connection, states: Ints) -> Lookup:
-    """Return the values of many states, some of which the database may lack."""
+    """Return the values of states by id, int64[k]; the database may lack some of them."""
     keys, which = numbered(states)
     table = np.fromiter(_ROWS.rows(connection, keys.tolist()), _ROW)
     at = np.searchsorted(keys, table["id"])
@@ -65,11 +65,11 @@ def lookup(connection: Connection, states: Ints) -> Lookup:
 def ids_or_texts(positions: Many) -> Ints | list[str]:
     """Return positions as ids of states, int64[k], or as a list of texts."""
     if isinstance(positions, str | bytes) or not hasattr(positions, "__iter__"):
-        raise PositionError(f"a list of positions is wanted, not one text, {shown(positions)}")
+        raise PositionError(f"positions must be a list, not one text: {shown(positions)}")
     if hasattr(positions, "dtype"):
         array = np.asarray(positions)
         if array.ndim != 1:
-            raise PositionError(f"a list of positions is wanted, not an array {array.shape}")
+            raise PositionError(f"positions must be a list, not an array of shape {array.shape}")
         if array.dtype.kind == "i":
             return array.astype(np.int64)
         positions = array.tolist()
@@ -104,7 +104,7 @@ _VALUES = Keyed(state.c.id, *(state.c[name] for name in Values._fields))
 
 
 class Snapshot:
-    """One state of a database, for one thread, until the end of the block that yields it."""
+    """Look-ups in one state of a database, for one thread; it ends with its `with` block."""
 
     def __init__(
         self,
@@ -118,13 +118,13 @@ class Snapshot:
         self._one = _VALUES.text(connection.dialect, 1)
         cursor: Any = connection.connection.cursor()
         refusal = StoreError(
-            "this snapshot is the parent process's; take one here: with store.snapshot()"
+            "this snapshot belongs to the parent process; take one here: with store.snapshot()"
         )
         self._cursor = Owned(cursor, cursor.close, refusal)
         self._ended = False
 
     def values(self, state: int) -> Values | None:
-        """Return the values of a state, None if the database does not hold it.
+        """Return the values of a state; None if the database does not hold it.
 
         Raises:
             PositionTypeError: the id is not an integer.
@@ -139,17 +139,17 @@ class Snapshot:
         return None if row is None else Values(*row)
 
     def probe(self, position: str | int) -> Probe:
-        """Return what `graphstore.Store.probe` does."""
+        """Return the probe of a position, as `graphstore.Store.probe` does."""
         self._checked()
         return self._probe(self._connection, position)
 
     def lookup(self, positions: Many) -> Lookup:
-        """Return what `graphstore.Store.lookup` does."""
+        """Return the values of many positions, as `graphstore.Store.lookup` does."""
         self._checked()
         return self._lookup(self._connection, positions)
 
     def end(self) -> None:
-        """End it: further look-ups are refused."""
+        """End the snapshot; further look-ups raise StoreError."""
         self._ended = True
         self._cursor.close()
 

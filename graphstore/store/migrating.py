@@ -1,4 +1,4 @@
-"""Alembic: create or upgrade the tables and views of a database."""
+"""Creating and upgrading the tables and views of a database, by alembic."""
 
 import warnings
 from importlib.resources import files
@@ -10,15 +10,15 @@ from graphstore.errors import NotAStoreError
 
 
 def migrate(connection: Connection) -> None:
-    """Create or upgrade the tables and views; raise NotAStoreError where they are damaged."""
-    from alembic import command  # a third of a second to import: only writing needs it
+    """Create or upgrade the tables and views; raise NotAStoreError if they are damaged."""
+    from alembic import command  # takes a third of a second; only writing needs it
     from alembic.config import Config
     from alembic.util import CommandError
 
     config = Config()
     config.set_main_option("script_location", migrations().replace("%", "%%"))
     config.attributes["connection"] = connection
-    with warnings.catch_warnings():  # of SQLAlchemy, that before PostgreSQL 18 winner is stored
+    with warnings.catch_warnings():  # SQLAlchemy: before PostgreSQL 18 `winner` is stored
         warnings.filterwarnings("ignore", message="Computed column")
         try:
             command.upgrade(config, "head")
@@ -27,7 +27,7 @@ def migrate(connection: Connection) -> None:
 
 
 def migrations() -> str:
-    """Return the folder of alembic's scripts, in an installed package or beside it."""
+    """Return the folder of alembic's scripts: in the installed package, or in the checkout."""
     package = Path(str(files("graphstore")))
     inside = package / "migrations"
     return str(inside if inside.is_dir() else package.parent / "migrations")

@@ -1,4 +1,4 @@
-"""Probes: what a database says of a position in any orientation, and of its moves."""
+"""Probes: the row of a position in any orientation, and of each of its moves."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -14,16 +14,16 @@ from graphstore.rules.notebook import or_none, picture, row, table
 from graphstore.store.by_key import Keyed
 from graphstore.store.schema import STRATEGY, WHOLE, edge, state
 
-BATCH = 10_000  # ids bound to one statement; SQLite takes 32,766 at most
+BATCH = 10_000  # ids per statement; SQLite takes 32,766 at most
 
 _NOT_THERE = {
     WHOLE: "database: no play from its starts leads there",
-    STRATEGY: "strategy: {player} never lets play come there",
+    STRATEGY: "strategy: its moves for {player} never lead there",
 }
 
 
 class Values(NamedTuple):
-    """What a state is worth: some columns of the table `state`."""
+    """The values of a state: some columns of the table `state`."""
 
     value: int
     remoteness: int | None
@@ -33,7 +33,10 @@ class Values(NamedTuple):
 
 
 class Move(NamedTuple):
-    """A legal move, and the columns of the state that it leads to; so `value` is the opponent's."""
+    """A legal move and columns of the state that it leads to.
+
+    So `value` is for the opponent of the player who makes the move.
+    """
 
     move: int
     state: int
@@ -48,7 +51,7 @@ class Move(NamedTuple):
 class Probe(NamedTuple):
     """The row of a position's state in the table `state`, and all moves, best first.
 
-    `state` is the column `id`. The position and its moves keep the orientation that was asked.
+    `state` is the column `id`. `position` and the moves keep the orientation of the request.
     """
 
     state: int
@@ -73,11 +76,11 @@ class Probe(NamedTuple):
         return tuple(move for move in self.moves if _rank(move) == _rank(self.moves[0]))
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as nested dicts and lists, under the names of the columns."""
+        """Return the probe as nested dicts and lists, by the names of the columns."""
         return {**self._asdict(), "moves": [move._asdict() for move in self.moves]}
 
     def choices(self) -> list[Choice]:
-        """Return the moves as a board shows them, best first; read off the texts alone."""
+        """Return the moves as a board shows them, best first, from the texts without the rules."""
         return choices(None, self.position, self.moves)
 
     @or_none
@@ -94,13 +97,13 @@ class Probe(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A line of best play: the positions met, each with the move that led to it.
+    """A line of best play: its positions and the moves between them.
 
     Attributes:
-        moves: the moves played, the lowest of the best ones each time.
+        moves: the moves, each the lowest of the best ones.
         positions: the texts, one more than the moves.
-        probes: what the database says of each position.
-        repeats: whether the line stops because it would come back to a state.
+        probes: the probe of each position.
+        repeats: True if the line stops because it comes back to a state.
     """
 
     moves: tuple[int, ...]
@@ -136,7 +139,7 @@ _VALUES = slice(Probe._fields.index("value"), Probe._fields.index("lose_depth") 
 
 
 def read_position(connection: Connection, game: Game, position: str | int) -> int:
-    """Return the packed position that a text or the id of a state means."""
+    """Return the packed position for a text or for the id of a state."""
     if isinstance(position, str):
         try:
             return game.read(position)
@@ -150,12 +153,15 @@ def read_position(connection: Connection, game: Game, position: str | int) -> in
 
 
 def states_by_id(connection: Connection, ids: Sequence[int]) -> dict[int, Probe]:
-    """Return the rows of those states that the database holds, by id, without moves."""
+    """Return the rows of states by id, without moves; ids that are not stored are left out."""
     return {row[0]: Probe(*row) for row in _BY_ID.rows(connection, ids)}
 
 
 def probe(connection: Connection, game: Game, position: int, *, extent: str = WHOLE) -> Probe:
-    """Return the probe of a packed position; in a strategy player 1 has only its moves."""
+    """Return the probe of a packed position.
+
+    In a strategy (`extent`) a state in which player 1 is to move has the stored moves only.
+    """
     here = np.array([position], dtype=np.int64)
     if game.outcomes(here)[0] == IN_PLAY:
         _, played, children = game.expand(here)
@@ -180,10 +186,10 @@ def probe(connection: Connection, game: Game, position: int, *, extent: str = WH
 
 
 def probe_as_stored(connection: Connection, position: str | int) -> Probe:
-    """Return the probe of a state by its id or its text as stored, without the rules."""
+    """Return the probe of a state by its id or its stored text, without the rules."""
     stored: Probe | None = None
     if isinstance(position, str):
-        with suppress(UnicodeEncodeError):  # of half a character, which SQLite cannot hold
+        with suppress(UnicodeEncodeError):  # a lone surrogate, which SQLite cannot store
             rows = connection.execute(_BY_TEXT, {"text": position})
             stored = next((Probe(*row) for row in rows), None)
     if stored is None and _is_number(position):
@@ -199,7 +205,7 @@ def probe_as_stored(connection: Connection, position: str | int) -> Probe:
 def line(
     probe: Callable[[str | int], Probe], position: str | int, *, most: int | None = None
 ) -> Line:
-    """Return a line of best play to the end, to a repetition or of `most` moves."""
+    """Return a line of best play, up to the end, a repeated state or `most` moves."""
     probes = [probe(position)]
     met: set[int] = set()
     while probes[-1].moves and probes[-1].state not in met and len(met) != most:
@@ -211,7 +217,7 @@ def line(
 
 
 def below(connection: Connection, start: int) -> Iterator[list[int]]:
-    """Yield the ids of the states that play from a state can reach, a wave at a time."""
+    """Yield the ids of the states that play from a state can reach, in waves."""
     met = {start}
     wave = [start]
     while wave:
@@ -222,7 +228,7 @@ def below(connection: Connection, start: int) -> Iterator[list[int]]:
 
 
 def _caption(probe: Probe) -> str:
-    """Return what a position is worth in words, without the names of the players."""
+    """Return the value of a position in words, without the names of the players."""
     worth = WORDS[probe.value]
     if probe.ended:
         return f"over: {worth} for the player to move"
@@ -232,12 +238,12 @@ def _caption(probe: Probe) -> str:
 
 
 def _is_number(position: str | int) -> bool:
-    """Return whether a position can be the id of a state; as text, of 19 digits at most."""
+    """Return whether a position can be the id of a state: an integer, or at most 19 digits."""
     return isinstance(position, int) or (position.isdecimal() and len(position) < 20)
 
 
 def _by_id(connection: Connection, state: str | int) -> Probe | None:
-    """Return the row of a state; None where there is none, however large the number."""
+    """Return the row of a state by its id, of any size; None if there is no such state."""
     number = int(state)
     return states_by_id(connection, [number]).get(number) if 0 <= number < 2**63 else None
 

@@ -1,4 +1,4 @@
-"""The view q_table as a structured array: what each move is worth to its player."""
+"""The view q_table as a structured array: the worth of each move to its player."""
 
 from itertools import chain, islice
 
@@ -18,9 +18,9 @@ Q_TABLE = np.dtype(
         if column.name not in ("position", "winner", "orbit")
     ]
 )
-"""A row a move: as the view q_table, NaN where NULL."""
+"""The columns of the view q_table, one row per move, NaN where NULL."""
 
-CHUNK = 50_000  # rows joined at once
+CHUNK = 50_000  # rows joined at a time
 
 _STATES = select(state.c.id, state.c.value, state.c.random_value, state.c.best_response)
 _WORTH = np.dtype([(column.name, cell_type(column)) for column in _STATES.selected_columns])
@@ -30,11 +30,11 @@ _EDGES = select(edge.c.parent, edge.c.move, edge.c.child).order_by(edge.c.parent
 def whole(connection: Connection) -> NDArray[np.void]:
     """Return the moves of all states, `Q_TABLE`[m], by state, then by move.
 
-    They are joined here: SQLite's own join takes half as long again.
+    numpy joins them: SQLite's own join takes half as long again.
     """
     with streamed(connection, _STATES.order_by(state.c.id)) as rows:
         worth = np.fromiter(rows, _WORTH)  # None becomes NaN
-    ids = np.append(worth["id"], np.int64(-1))  # no id is negative: where none is found
+    ids = np.append(worth["id"], np.int64(-1))  # no id is negative; for children without a state
     total = connection.execute(select(func.count()).select_from(edge)).scalar_one()
     table = np.empty(total, Q_TABLE)
     with streamed(connection, _EDGES) as rows:
@@ -56,7 +56,7 @@ def whole(connection: Connection) -> NDArray[np.void]:
 
 
 def of_position(connection: Connection, probe: Probe) -> NDArray[np.void]:
-    """Return the moves of a position in its own orientation, `Q_TABLE`[k], by move."""
+    """Return the moves of a position in the orientation of its probe, `Q_TABLE`[k], by move."""
     children = states_by_id(connection, list({move.state for move in probe.moves}))
     rows = [
         (

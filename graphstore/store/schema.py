@@ -1,6 +1,6 @@
 """The tables and views of a solved game in SQLAlchemy; a database holds one game.
 
-`graphstore.store.meanings` says what each column means, and for which player.
+`graphstore.store.meanings` describes each column and says for which player it is.
 """
 
 from typing import Any, Final
@@ -16,17 +16,17 @@ REVISIONS: Final = ("0001", "0002", "0003", "0004")
 WHOLE: Final = "whole"
 BELOW: Final = "below"
 STRATEGY: Final = "strategy"
-"""What a database holds, as `game.extent` says: all that play from the game's starts can reach; all
-that it can from some positions, which have ply 0; or one move of player 1 and all of player 2, so
-that under this strategy values hold and depths are bounds."""
+"""The states that a database holds, in `game.extent`: all that play from the game's starts can
+reach; all that play from some positions can reach, which have ply 0; or a strategy, with one move
+of player 1 and all of player 2, for which values hold and depths are bounds."""
 EXTENTS: Final = (WHOLE, BELOW, STRATEGY)
 
-# STRICT tables in SQLite know INTEGER, REAL and TEXT only.
+# STRICT tables in SQLite have only INTEGER, REAL and TEXT.
 Big = sa.BigInteger().with_variant(sqlite.INTEGER(), "sqlite")
 Small = sa.SmallInteger().with_variant(sqlite.INTEGER(), "sqlite")
 Truth = sa.Boolean().with_variant(sqlite.INTEGER(), "sqlite")
 Real: sa.Double[float] = sa.Double().with_variant(sqlite.REAL(), "sqlite")
-# Texts are compared byte by byte, as SQLite does, whatever the language of a server.
+# Compare texts byte by byte, as SQLite does, in any locale of a server.
 Words = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 
 metadata = sa.MetaData(
@@ -68,7 +68,7 @@ state = _table(
     sa.CheckConstraint("remoteness >= 0", name="remoteness"),
     sa.CheckConstraint("score BETWEEN -1 AND 1", name="score"),
     sa.CheckConstraint("orbit >= 1", name="orbit"),
-    # SQLite has no NaN, which stands for NULL among the numbers of a column.
+    # Arrays have NaN for NULL, so a column must not contain NaN. SQLite cannot store it.
     sa.CheckConstraint("random_value <> 'NaN'", name="random_value").ddl_if(dialect="postgresql"),
     sa.CheckConstraint("best_response <> 'NaN'", name="best_response").ddl_if(dialect="postgresql"),
 )
@@ -240,7 +240,7 @@ def _census() -> sa.Select[tuple[object, ...]]:
 
 def _matchbox() -> sa.Select[tuple[object, ...]]:
     parent, child = state.alias("parent"), state.alias("child")
-    box = (agent.c.name, bead.c.state)  # columns of the view, by which SQLite can then narrow it
+    box = (agent.c.name, bead.c.state)  # columns of the view, so that SQLite can filter by them
     total = sa.func.sum(bead.c.beads).over(partition_by=box)
     most = sa.func.max(bead.c.beads).over(partition_by=box)
     return (
@@ -283,7 +283,7 @@ STORED: Final = {
     "state": tuple(column for column in state.c if column.computed is None),
     "edge": tuple(edge.c),
 }
-"""The columns of the graph without those computed in the database, by table."""
+"""The columns of state and edge, by table, without those that the database computes."""
 
 _CELLS: Final = {
     sa.BigInteger: "int64",
@@ -296,15 +296,15 @@ _CELLS: Final = {
 
 
 def cell_type(column: sa.ColumnElement[Any]) -> str:
-    """Return the narrowest type of numpy or Arrow that holds the cells of a column."""
+    """Return the name of the narrowest numpy and Arrow type for the cells of a column."""
     return _CELLS[type(column.type)]
 
 
 OBJECTS: Final = (*metadata.tables, str(edge_child.name), *VIEWS, "alembic_version")
-"""The names of all objects of a database; what others add to it is theirs."""
+"""The names of all objects that graphstore creates in a database."""
 
 
-_MADE = """
+_DEFINITIONS = """
 SELECT c.relname, CASE c.relkind
     WHEN 'v' THEN pg_get_viewdef(c.oid)
     WHEN 'i' THEN replace(pg_get_indexdef(c.oid), format(' %I.', n.nspname), ' ')
@@ -323,22 +323,22 @@ WHERE n.nspname = current_schema() AND c.relname = ANY(:names)
 
 
 def objects(connection: sa.Connection) -> dict[str, str]:
-    """Return the SQL of the tables, the index and the views, by name, as the database tells it."""
+    """Return the SQL of the tables, the index and the views, by name, as the database has it."""
     if connection.dialect.name == "postgresql":
-        rows = connection.execute(sa.text(_MADE), {"names": list(OBJECTS)})
-        return {str(name): str(made) for name, made in rows}
+        rows = connection.execute(sa.text(_DEFINITIONS), {"names": list(OBJECTS)})
+        return {str(name): str(sql) for name, sql in rows}
     master = sa.table("sqlite_master", sa.column("name"), sa.column("sql"))
     rows = connection.execute(sa.select(master).where(master.c.name.in_(OBJECTS)))
     return {str(name): str(sql) for name, sql in rows}
 
 
 def create_views(connection: sa.Connection) -> None:
-    """Replace the views: every upgrade ends with this."""
+    """Replace the views; the last step of every upgrade."""
     for name, query in VIEWS.items():
         connection.execute(sa.text(f"DROP VIEW IF EXISTS {name}"))
         connection.execute(CreateView(query, name))
 
 
 def written(query: sa.ClauseElement, dialect: sa.Dialect) -> str:
-    """Return a query as SQL, with its values in the text."""
+    """Return a query as SQL text, with its parameters filled in."""
     return str(query.compile(dialect=dialect, compile_kwargs={"literal_binds": True}))

@@ -1,7 +1,7 @@
 """Run a user's SQL read-only, with limits on time and size.
 
-SQLite checks the time between steps of its virtual machine, so texts are limited to keep each step
-short.
+SQLite checks the time between steps of its virtual machine, so the length of texts is limited to
+keep each step short.
 """
 
 import atexit
@@ -37,16 +37,16 @@ _PRAGMAS = {
     "page_count",
     "page_size",
     "quick_check",
-    "schema_version",  # must not be set
+    "schema_version",  # reading it only
     "table_info",
     "table_list",
     "table_xinfo",
 }
-_STEPS = 1_000  # of SQLite's virtual machine between two chances to interrupt it
-_FEW = 4  # rows that SQLite is asked for at a time: they may be as long as LIMITS allows
-_PAGE = 4_096  # rows that other databases are asked for at a time, at most
-_FIRST = 1_000  # rows that are there before the first one is printed
-_BYTES = 1_000_000  # of the rows of a page, or of the first rows, about
+_STEPS = 1_000  # of SQLite's virtual machine between two checks of time and signals
+_FEW = 4  # rows fetched from SQLite at a time: each may be as long as LIMITS allows
+_PAGE = 4_096  # most rows fetched from other databases at a time
+_FIRST = 1_000  # rows fetched before the first one is returned
+_BYTES = 1_000_000  # approximate size of a page, or of the first rows
 
 SECONDS: Final = 60  # default limit of the command `sql`
 ROWS: Final = 10_000_000  # default limit of the command `sql`
@@ -55,8 +55,8 @@ LONGEST: Final = 100_000  # bytes of a text, and of a row outside SQLite
 
 NOTHING: Final = "there is nothing to run; write a SELECT"
 SEVERAL: Final = "this is more than one statement; write one SELECT"
-WRITES: Final = "this statement would do more than read; only SELECT and the like run"
-NO_MEMORY: Final = "SQL: it needs more memory than it may take; ask for less"
+WRITES: Final = "this statement would do more than read; only SELECT and similar statements run"
+NO_MEMORY: Final = "SQL: the statement needs more memory than its limit; select less"
 
 LIMITS: Final = {
     sqlite3.SQLITE_LIMIT_ATTACHED: 0,
@@ -65,17 +65,17 @@ LIMITS: Final = {
     sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 200,
     sqlite3.SQLITE_LIMIT_SQL_LENGTH: 50_000,
 }
-"""Texts, rows and patterns so short that no function fills the memory, or runs for long."""
+"""Limits of texts, rows and patterns, so that no function fills the memory or runs long."""
 
 ERRORS = (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError, MemoryError)
-"""The errors of the driver; ValueError and OverflowError for characters and numbers."""
+"""Errors that the driver raises; ValueError and OverflowError for bad characters and numbers."""
 
 Function: TypeAlias = Callable[[Any], Any]
 Row: TypeAlias = tuple[Any, ...]
 
 
 class Statement(NamedTuple):
-    """A user's statement and its limits; None: no limit."""
+    """A user's statement, its parameters and its limits; None: no limit."""
 
     text: str
     parameters: Sequence[Any] | Mapping[str, Any] = ()
@@ -84,9 +84,9 @@ class Statement(NamedTuple):
 
 
 class Answer:
-    """The rows of a statement, to be iterated once; `columns` are their names.
+    """The rows of a statement, to iterate once; `columns` are the names of the columns.
 
-    The first rows are read at once, so that most errors come before any row is printed. The
+    The first rows are read at once, so that most errors are raised before any row is returned. The
     connection is closed after the last row, an error, or `close`.
     """
 
@@ -99,7 +99,9 @@ class Answer:
         rows: int | None,
     ) -> None:
         self.columns = tuple(columns)
-        refusal = QueryError("this answer is the parent process's; ask again here")
+        refusal = QueryError(
+            "this answer belongs to the parent process; run the statement again here"
+        )
         self._pages = Owned(pages, close, refusal)
         self._watch = watch
         self._most = rows
@@ -118,7 +120,7 @@ class Answer:
                     yield from rows[:left]
                     raise QueryError(
                         f"the answer has more than {self._most:,} rows; narrow it, or allow more: "
-                        "--rows N (rows=), --rows 0 for all"
+                        "--rows N (rows=), --rows 0 for no limit"
                     )
                 left = None if left is None else left - len(rows)
                 yield from rows
@@ -131,7 +133,7 @@ class Answer:
         self._pages.close()
 
     def __del__(self) -> None:
-        if hasattr(self, "_pages"):  # else Ctrl-C came before they were there
+        if hasattr(self, "_pages"):  # else Ctrl-C interrupted __init__
             self.close()
 
     def _page(self) -> list[Row]:
@@ -147,7 +149,7 @@ class Answer:
 
 
 def paged(fetch: Callable[[int], list[Row]]) -> Iterator[list[Row]]:
-    """Yield pages of rows, larger where rows are shorter; `fetch` returns at most so many."""
+    """Yield pages of rows, longer for shorter rows; `fetch(n)` returns the next n rows at most."""
     size = 1
     while rows := fetch(size):
         longest = max(map(weight, rows))
@@ -158,9 +160,10 @@ def paged(fetch: Callable[[int], list[Row]]) -> Iterator[list[Row]]:
 
 
 class Watch:
-    """Measures the time between requests for rows, and keeps the error of a callback.
+    """The time that a statement uses, and the error of a callback.
 
-    SQLite tells only that a callback raised an error.
+    The clock runs only while rows are fetched. SQLite reports that a callback raised an error, but
+    not which one.
     """
 
     def __init__(self, seconds: float | None = None) -> None:
@@ -171,7 +174,7 @@ class Watch:
         self._since: float | None = monotonic()
 
     def resume(self) -> None:
-        """Start the clock, if it was stopped."""
+        """Start the clock, unless it runs."""
         if self._since is None:
             self._since = monotonic()
 
@@ -188,7 +191,7 @@ class Watch:
         return True
 
     def left(self) -> float | None:
-        """Return the seconds that are left; None: no limit."""
+        """Return the seconds that are left; None if there is no limit."""
         if self._seconds is None:
             return None
         return self._seconds - self._used()
@@ -197,14 +200,14 @@ class Watch:
         return self._spent + (0 if self._since is None else monotonic() - self._since)
 
     def too_long(self) -> QueryError:
-        """Return the error for the end of the time."""
+        """Return the error to raise when the time is up."""
         return QueryError(
             f"SQL: not done within {self._seconds:g} s; narrow it, or allow more: --seconds N "
-            "(seconds=), --seconds 0 for ever"
+            "(seconds=), --seconds 0 for no limit"
         )
 
-    def noted(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function whose error is kept."""
+    def recording(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the function, changed to keep the error that it raises."""
 
         def guarded(*arguments: Any) -> Any:
             try:
@@ -216,7 +219,7 @@ class Watch:
         return guarded
 
     def cause(self, error: Exception) -> BaseException:
-        """Return the error to raise for one of the driver's."""
+        """Return the error to raise in place of an error of the driver."""
         if isinstance(self.raised, GraphstoreError | KeyboardInterrupt):
             return self.raised
         if isinstance(error, MemoryError):
@@ -224,13 +227,13 @@ class Watch:
         if "too big" in str(error) and self.raised is None:
             return QueryError(f"SQL: {error}: a text, blob or row has {LONGEST:,} bytes at most")
         if self.raised is None and "user-defined function raised" in str(error):
-            # Before its first line: for Ctrl-C, or as the driver could not make its argument.
-            main = threading.current_thread() is threading.main_thread()  # which alone has signals
+            # Raised before its first line: by Ctrl-C, or because its argument is not UTF-8.
+            main = threading.current_thread() is threading.main_thread()  # only it gets signals
             if main and signals.came() is not False:
                 return KeyboardInterrupt()
             return QueryError("SQL: a function was given a text that is not UTF-8")
         denied = str(error).startswith("not authorized") or str(error).endswith(" is prohibited")
-        # Ctrl-C, also just before the first line of the authorizer
+        # Ctrl-C, or Ctrl-C just before the first line of the authorizer.
         if str(error) == "interrupted" or (denied and not self.denied):
             return KeyboardInterrupt()
         if "authoriz" in str(error) or "prohibited" in str(error):
@@ -241,7 +244,7 @@ class Watch:
 def run(
     connection: sqlite3.Connection, statement: Statement, functions: Mapping[str, Function]
 ) -> Answer:
-    """Return the rows of a statement, and close the connection after the last."""
+    """Return the rows of a statement; the connection is closed after the last row."""
     watch = Watch(statement.seconds)
     with closed_on_error(connection.close):
         try:
@@ -265,18 +268,18 @@ def _pages(cursor: sqlite3.Cursor, watch: Watch) -> Iterator[list[Row]]:
 
 
 def weight(row: Sequence[Any]) -> int:
-    """Return about how many bytes a row has."""
+    """Return the approximate size of a row in bytes."""
     return sum(len(cell) if isinstance(cell, str | bytes) else 8 for cell in row)
 
 
 def guard(connection: sqlite3.Connection, functions: Mapping[str, Function], watch: Watch) -> None:
-    """Restrict a connection to reading, and to functions of one argument besides SQLite's own."""
+    """Restrict a connection to reading, and add `functions`, each with one argument."""
     for name, function in functions.items():
-        connection.create_function(name, 1, watch.noted(function), deterministic=True)
+        connection.create_function(name, 1, watch.recording(function), deterministic=True)
     for name, strip in _TRIMS.items():
-        connection.create_function(name, 2, watch.noted(_trimming(strip)), deterministic=True)
+        connection.create_function(name, 2, watch.recording(_trimming(strip)), deterministic=True)
     for name in ("printf", "format"):
-        connection.create_function(name, -1, watch.noted(_printed), deterministic=True)
+        connection.create_function(name, -1, watch.recording(_printed), deterministic=True)
     for category, limit in LIMITS.items():
         connection.setlimit(category, limit)
     connection.execute("PRAGMA query_only = ON")
@@ -294,19 +297,19 @@ def _authorize(action: int, first: str | None, second: str | None) -> int:
         name = str(first).lower()
         allowed = name in _PRAGMAS and (name != "schema_version" or second is None)
     elif action == sqlite3.SQLITE_UPDATE:
-        allowed = first == "sqlite_master"  # for json_each and the like; SQLite itself guards it
+        allowed = first == "sqlite_master"  # as json_each needs; SQLite itself guards it
     else:
         allowed = action in _ACTIONS and second != "load_extension"
     return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
 
-# Functions that SQLite runs in one step, which could take minutes, are replaced.
+# Replacements of functions that SQLite runs in one step of perhaps minutes.
 _WIDE = re.compile(r"[1-9][0-9]{5}|[0-9]e\+")
 _TRIMS: Final = {"trim": str.strip, "ltrim": str.lstrip, "rtrim": str.rstrip}
 
 
 def _trimming(strip: Callable[[str, str], str]) -> Callable[[Any, Any], str | None]:
-    """Return SQLite's trim(text, characters), without its comparison of each pair."""
+    """Return a function as SQLite's trim(text, characters), but without comparing each pair."""
 
     def trimmed(text: Any, characters: Any) -> str | None:
         if text is None or characters is None:
@@ -322,24 +325,24 @@ def _as_text(value: Any) -> str:
         return value.decode(errors="replace")
     if not isinstance(value, float):
         return str(value)
-    (text,) = _own().execute("SELECT CAST(? AS TEXT)", (value,)).fetchone()
+    (text,) = _empty_database().execute("SELECT CAST(? AS TEXT)", (value,)).fetchone()
     return str(text)
 
 
 def _printed(*arguments: Any) -> str | None:
-    """Return SQLite's printf(format, ...), but refuse widths that take minutes."""
+    """Return the text of SQLite's printf(format, ...); refuse widths that take minutes."""
     texts = [_as_text(each) for each in arguments if each is not None]
-    many = "*" in "".join(texts[:1])  # then widths may be among the arguments
+    many = "*" in "".join(texts[:1])  # the width is one of the arguments
     if any(_WIDE.search(each) for each in (texts if many else texts[:1])):
         raise QueryError("SQL: printf writes numbers and texts no wider than 99,999 characters")
     marks = ",".join("?" * len(arguments))
-    (text,) = _own().execute(f"SELECT printf({marks})", arguments).fetchone()
+    (text,) = _empty_database().execute(f"SELECT printf({marks})", arguments).fetchone()
     return None if text is None else str(text)
 
 
 @cache
-def _own() -> sqlite3.Connection:
-    """Return an empty database, whose functions are SQLite's own."""
+def _empty_database() -> sqlite3.Connection:
+    """Return a connection to an empty database, with SQLite's own functions."""
     connection = sqlite3.connect(":memory:", check_same_thread=False)
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
     atexit.register(connection.close)

@@ -1,4 +1,4 @@
-"""Open the database of a solved game for reading, or upgrade it to a newer schema."""
+"""`Store`, a solved game opened for reading; `upgrade`, to the newest schema."""
 
 import os
 import re
@@ -38,11 +38,11 @@ from graphstore.util import arguments
 from graphstore.util.forks import Owned
 
 if TYPE_CHECKING:
-    from graphstore.solver.graph import GameGraph  # and with it networkx: only graph() needs it
+    from graphstore.solver.graph import GameGraph  # imports networkx, which only graph() needs
 
 
 class Store:
-    """A solved game in a database, opened for reading only.
+    """A solved game in a database, opened read-only.
 
     >>> import tempfile, graphstore
     >>> path = tempfile.mkdtemp() + "/tictactoe.db"
@@ -71,7 +71,9 @@ class Store:
                 arguments.rules("rules", rules)
                 one_thread_at_a_time(rules)
                 name, version = self.info["name"], self.info["rules"]
-                warn_of_other_rules(rules, self.address, name, version, hint="; verify tells more")
+                warn_of_other_rules(
+                    rules, self.address, name, version, hint="; run: graphstore verify"
+                )
         except BaseException:
             self.close()
             raise
@@ -82,13 +84,13 @@ class Store:
 
         Args:
             address: a file, its URL ``sqlite:///FILE``, or ``postgresql://USER@HOST/DATABASE``,
-                with ``?schema=NAME`` if that has several games.
-            rules: the game's rules, where they are not built in.
+                with ``?schema=NAME`` if the database has several games.
+            rules: the rules of a game that is not built in.
 
         Raises:
-            StoreMissingError: there is no such file, or no game in that database.
+            StoreMissingError: there is no such file, or not one game in the database.
             NotAStoreError: graphstore did not write it, or it is damaged.
-            OlderStoreError, NewerStoreError: its schema is not this version's.
+            OlderStoreError, NewerStoreError: its schema is of another version.
             MissingExtraError: psycopg is not installed.
         """
         return cls.at(find_backend(address).located(), rules=rules)
@@ -118,12 +120,12 @@ class Store:
             self.backend.blame(error)
 
     def __del__(self) -> None:
-        if hasattr(self, "_engine"):  # else Ctrl-C came before it was made
+        if hasattr(self, "_engine"):  # else Ctrl-C interrupted __init__
             self.close()
 
     def __reduce__(self) -> str:
         raise StoreError(
-            f"a store cannot be pickled; in another process open it there: {self.address}"
+            f"a Store cannot be pickled; open it in the other process, from {self.address}"
         )
 
     def __repr__(self) -> str:
@@ -136,18 +138,18 @@ class Store:
         return facts(f"{self.info['name']}: {self.address}", report)
 
     def close(self) -> None:
-        """Close all connections, those in use when they are given back."""
+        """Close all connections; a connection in use is closed at the end of its use."""
         self._closed = True
         self._engine.close()
 
     @property
     def address(self) -> str:
-        """The address, as `Store.open` takes it and messages quote it."""
+        """The address, as in `Store.open` and in messages."""
         return self.backend.address
 
     @property
     def path(self) -> Path:
-        """The file.
+        """The SQLite file.
 
         Raises:
             StoreError: the game is in PostgreSQL.
@@ -156,7 +158,7 @@ class Store:
 
     @property
     def game(self) -> Game:
-        """The rules: those given, else the built-in game that the database names.
+        """The rules that were given, else the built-in game that the database names.
 
         Raises:
             RulesMissingError: the game is not built in and no rules were given.
@@ -166,27 +168,27 @@ class Store:
 
     @property
     def has_rules(self) -> bool:
-        """Whether the rules are known; if not, positions are found only as stored."""
+        """True if the rules are known; without them positions are found only as stored."""
         try:
             return self.game is not None
         except RulesMissingError:
             return False
 
     def probe(self, position: str | int) -> query.Probe:
-        """Return what the database says of a position, and all its moves, best first.
+        """Return the row of a position in the database, and all its moves, best first.
 
         Args:
             position: a text in any orientation, or the id of a state.
 
         Raises:
-            PositionError: it is not a position; the leaf says why.
+            PositionError: it is not a position; the subclass says why.
             NotInStoreError: the database does not hold it.
         """
         with self.connect() as connection:
             return self._probe(connection, position)
 
     def get(self, position: str | int) -> query.Probe | None:
-        """Return `probe` of a position, or None where there is no such position."""
+        """Return `probe` of a position, or None if there is no such position."""
         position = arguments.position("position", position)
         try:
             return self.probe(position)
@@ -201,14 +203,14 @@ class Store:
 
         Raises:
             PositionError: a text is not a position, or the list is neither all texts nor all ids.
-            NotInStoreError: an integer is too large for an id; others are masked if missing.
+            NotInStoreError: an integer is too large for an id. Other missing ids are masked.
         """
         with self.connect() as connection:
             return self._lookup(connection, positions)
 
     @contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
-        """Yield look-ups in one state of the database, for one thread and many look-ups.
+        """Yield a snapshot: many look-ups, by one thread, in one state of the database.
 
         >>> import tempfile, graphstore
         >>> path = tempfile.mkdtemp() + "/tictactoe.db"
@@ -219,7 +221,7 @@ class Store:
         [Values(value=0, remoteness=6, score=0.5, win_depth=None, lose_depth=None), None]
         """
         with self.connect() as connection:
-            if connection.dialect.name == "sqlite":  # whose driver begins no transaction to read
+            if connection.dialect.name == "sqlite":  # psycopg has begun a transaction
                 connection.exec_driver_sql("BEGIN")
             snapshot = Snapshot(connection, self._probe, self._lookup)
             try:
@@ -234,27 +236,27 @@ class Store:
         try:
             here = query.read_position(connection, self.game, position)
         except PositionError as error:
-            # Rules that write texts but cannot read them: what is stored can still be found.
+            # For rules that write texts but cannot read them: look for the text as stored.
             with suppress(NotInStoreError):
                 return query.probe_as_stored(connection, position)
             raise error from None
         return query.probe(connection, self.game, here, extent=self.info["extent"])
 
     def _lookup(self, connection: Connection, positions: Many) -> Lookup:
-        asked = ids_or_texts(positions)
-        if isinstance(asked, list):
-            asked = self.game.canonical(self.game.read_many(asked))
-        return lookup(connection, asked)
+        states = ids_or_texts(positions)
+        if isinstance(states, list):
+            states = self.game.canonical(self.game.read_many(states))
+        return lookup(connection, states)
 
     def q_table(self, position: str | int | None = None) -> NDArray[np.void]:
-        """Return what moves are worth to the player who chooses them, one row a legal move.
+        """Return the worth of moves to the player who makes them, one row per legal move.
 
         The fields are columns of the view q_table, NaN where NULL: see `graphstore.store.meanings`.
-        ``pandas.DataFrame(table)`` makes a data frame of it.
+        ``pandas.DataFrame(table)`` converts it to a data frame.
 
         Args:
-            position: as for `probe`: only its moves, in its orientation. By default the moves of
-                all states, by state and then by move.
+            position: as for `probe`: return only its moves, in its orientation. By default return
+                the moves of all states, by state and then by move.
 
         Raises:
             PositionError, NotInStoreError: see `probe`.
@@ -284,7 +286,7 @@ class Store:
 
         Args:
             position: as for `probe`.
-            most: moves of the line, at most.
+            most: the most moves of the line.
 
         Raises:
             PositionError, NotInStoreError: see `probe`.
@@ -305,8 +307,8 @@ class Store:
         Args:
             statement: in SQL.
             parameters: values for ``?`` in order, or for ``:name`` by name.
-            seconds: that the database may work; None: no limit.
-            rows: that the answer may have; None: no limit.
+            seconds: the most time that the database may use; None: no limit.
+            rows: the most rows of the answer; None: no limit.
 
         Raises:
             QueryError: the SQL is wrong, would do more than read, or reaches a limit.
@@ -314,13 +316,13 @@ class Store:
         limits = arguments.seconds("seconds", seconds), arguments.limit("rows", rows)
         with self.backend.explained():
             arguments.instance("statement", statement, str, "SQL as a text")
-            asked = Statement(statement, arguments.parameters(parameters), *limits)
-            return self.backend.sql(asked, self.functions(), self.info["digest"])
+            limited = Statement(statement, arguments.parameters(parameters), *limits)
+            return self.backend.sql(limited, self.functions(), self.info["digest"])
 
     def graph(self, *, below: str | int | None = None) -> "GameGraph":
-        """Return the solved graph, whole or only what play from one position can reach.
+        """Return the solved graph, or the part that play from the position `below` can reach.
 
-        The ply of a state is its distance from the game's start, not from `below`.
+        The ply of a state is its distance from a start, not from `below`.
         """
         from graphstore.store.graph import load
 
@@ -334,7 +336,7 @@ class Store:
             return [dict(row) for row in connection.execute(schema.VIEWS["census"]).mappings()]
 
     def functions(self) -> dict[str, Callable[[Any], Any]]:
-        """Return the SQL functions that a user's statement may call, by name."""
+        """Return the functions that a statement of `sql` may call, by name."""
 
         def read(position: Any) -> tuple[Game, int]:
             if not isinstance(position, str | int):
@@ -351,7 +353,7 @@ class Store:
         In PostgreSQL the block is one transaction, which sees one state of the game.
 
         Raises:
-            StoreError: the game was replaced by another, or cannot be read.
+            StoreError: another game has replaced this one, or it cannot be read.
         """
         with self.backend.explained(), self._connection() as connection:
             self.backend.check_same(connection, self.info["digest"])
@@ -363,14 +365,14 @@ class Store:
 
     @contextmanager
     def _connection(self) -> Iterator[Connection]:
-        if not self._engine.ours:  # but the parent process's
+        if not self._engine.ours:  # a forked process cannot use it
             self._engine.close()
             self._engine = self._own_engine()
         connection = self._engine.value.connect()
 
         def close() -> None:
             if self._closed and not connection.invalidated:
-                connection.detach()  # or the engine would keep it
+                connection.detach()  # else the engine would keep it
             connection.close()
 
         with closing(Owned(connection, close, _OF_PARENT)):
@@ -381,13 +383,13 @@ class Store:
         return Owned(engine, engine.dispose, _OF_PARENT)
 
 
-_OF_PARENT = StoreError("this connection is the parent process's")
+_OF_PARENT = StoreError("this connection belongs to the parent process")
 
 
 def upgrade(address: str | os.PathLike[str]) -> str:
     """Upgrade a database to the newest schema, in one transaction; return its old revision.
 
-    What a killed program left half written is rolled back first.
+    A transaction that a killed program did not finish is rolled back first.
 
     Raises:
         NotAStoreError, NewerStoreError: it cannot be upgraded.
@@ -409,13 +411,13 @@ _ALMOST = re.compile(r"postgres(ql)?:|(host|hostaddr|port|user|password|dbname|s
 
 
 def find_backend(address: str | os.PathLike[str], name: str = "address") -> Backend:
-    """Return the backend that an address means; `name` is that of the argument, for errors."""
+    """Return the backend of an address; errors name the argument `name`."""
     text = arguments.path(name, address)
     scheme, colon, rest = text.partition("://")
     scheme = scheme.lower()
-    if not colon and _ALMOST.match(text):  # and a password may be in it
+    if not colon and _ALMOST.match(text):  # not quoted: a password may be in it
         raise StoreError(
-            "an address of PostgreSQL is written postgresql://USER@HOST/DATABASE?schema=NAME"
+            "a PostgreSQL address has the form postgresql://USER@HOST/DATABASE?schema=NAME"
         )
     if not colon:
         return SqliteFile(Path(text))
@@ -432,8 +434,8 @@ def find_backend(address: str | os.PathLike[str], name: str = "address") -> Back
 
         return PostgresSchema.of(f"{scheme}://{rest}")
     raise StoreError(
-        f"{scheme}://{rest.rpartition('@')[2]}: only files and sqlite:/// or postgresql:// "
-        "addresses will do"
+        f"{scheme}://{rest.rpartition('@')[2]}: unknown kind of address; give a file, "
+        "sqlite:///FILE or postgresql://USER@HOST/DATABASE"
     )
 
 

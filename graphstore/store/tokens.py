@@ -1,4 +1,4 @@
-"""SQL text as tokens, in the dialect of SQLite, PostgreSQL or DuckDB."""
+"""Tokens of SQL text, in the dialect of SQLite, PostgreSQL or DuckDB."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,14 +35,14 @@ _TOKENS: Final = {
 
 
 class Token(NamedTuple):
-    """A piece of SQL."""
+    """A token of SQL: its kind and its text."""
 
-    kind: str  # space (or a comment), quoted, word (or a number), mark (of a parameter) or sign
+    kind: str  # space (or comment), quoted, word (or number), mark (a parameter) or sign
     text: str
 
 
 def tokens(sql: str, dialect: str) -> Iterator[Token]:
-    """Yield the tokens of a text, which are all of it; an open quote reaches to its end.
+    """Yield the tokens of a text, without gaps; an open quote reaches to the end of the text.
 
     >>> [token.text for token in tokens("id=$$)$$ /* /* */ ) */", "postgresql")]
     ['id', '=', '$$)$$', ' ', '/* /* */ ) */']
@@ -57,12 +57,12 @@ def tokens(sql: str, dialect: str) -> Iterator[Token]:
 
 
 def is_empty(sql: str, dialect: str) -> bool:
-    """Return whether a text has nothing to run, such as only comments."""
+    """Return whether a text has nothing to run, such as comments only."""
     return all(token.kind == "space" or token.text == ";" for token in tokens(sql, dialect))
 
 
 def closes_too_much(sql: str, dialect: str) -> bool:
-    """Return whether a text has a closing parenthesis before the opening one."""
+    """Return whether a text closes a parenthesis that it has not opened."""
     depth = 0
     for _, text in tokens(sql, dialect):
         depth += (text == "(") - (text == ")")
@@ -76,7 +76,7 @@ def numbered(
 ) -> tuple[str, list[Any] | None]:
     """Return a statement with ``$1`` for each ``?`` or ``:name``, and the values to bind.
 
-    Without parameters the statement stays.
+    Without parameters the statement is returned unchanged.
 
     >>> numbered("SELECT ':x', ply::text FROM state WHERE ply = :x", {"x": 1}, "postgresql")
     ("SELECT ':x', ply::text FROM state WHERE ply = $1", [1])
@@ -95,12 +95,14 @@ def numbered(
     if missing:
         raise QueryError(f"SQL: there is no parameter for :{missing[0]}")
     if not named and len(numbers) != len(parameters):
-        raise QueryError(f"SQL: there are {len(numbers)} ? for {len(parameters)} parameters")
+        raise QueryError(
+            f"SQL: the statement has {len(numbers)} ? for {len(parameters)} parameters"
+        )
     return "".join(typed), [parameters[key] for key in numbers]
 
 
 def _end_of_comment(sql: str, at: int) -> int:
-    """Return the end of a comment whose opening ends at an offset."""
+    """Return the end of the nested comment whose ``/*`` ends at the offset `at`."""
     depth = 1
     for found in re.compile(r"/\*|\*/").finditer(sql, at):
         depth += 1 if found[0] == "/*" else -1

@@ -1,4 +1,4 @@
-"""What a position or a move is worth, in words."""
+"""The value of a position or a move, in words."""
 
 from graphstore.rules import game as rules
 from graphstore.rules.game import Game
@@ -7,7 +7,7 @@ from graphstore.store.probe import Move, Probe
 
 
 def move_in_words(move: Move, *, bound: bool = False) -> str:
-    """Return what a move is worth to its player, in words; `bound` as in `in_words`."""
+    """Return the value of a move for its player, in words; `bound` as in `in_words`."""
     if move.value == rules.LOSS:
         if not move.win_depth:
             return "wins at once"
@@ -20,9 +20,10 @@ def move_in_words(move: Move, *, bound: bool = False) -> str:
 
 
 def in_words(game: Game | None, probe: Probe, *, bound: bool = False) -> str:
-    """Return what a position is worth, in words.
+    """Return the value of a position, in words.
 
-    `game` names the players; with `bound` the depths are bounds, as they are under a strategy.
+    `game` gives the names of the players. With `bound` the depths are upper bounds, as in a
+    database of a strategy.
     """
     if probe.to_move is None:
         mover, other = "the player to move", "the other player"
@@ -39,7 +40,7 @@ def in_words(game: Game | None, probe: Probe, *, bound: bool = False) -> str:
         return f"{turn}drawn, a tie is {_count(probe.remoteness, 'ply', 'plies')} away"
     depth = probe.lose_depth if probe.value == rules.WIN else probe.win_depth
     if depth is None or probe.remoteness is None:
-        return f"{turn}{winner} wins, but the depths are missing: graphstore verify tells more"
+        return f"{turn}{winner} wins, but the depths are missing; run: graphstore verify"
     plies = _count(probe.remoteness, "ply", "plies")
     if depth == 0:
         return f"{turn}{winner} wins whatever is played ({plies})"

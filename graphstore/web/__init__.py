@@ -1,9 +1,9 @@
 """The explorer: solved games in Datasette, with a page for every position.
 
-In come addresses of databases and requests; out go pages. `server` and `application` start it,
-`hooks` are what Datasette calls. `page/` is the page of a position, with its pictures, its parents
-and the opponent; `tables/` the pages of tables and of SQL, which only read. `addresses` reads and
-writes links, `index` is the list of games, `failures` the error pages, `caching` the headers.
+Input: addresses of databases, and requests. Output: pages. `server` and `application` start it;
+`hooks` has the functions that Datasette calls. `page/` is the page of a position, `tables/` has the
+read-only pages of tables and SQL. `index` lists the games, `failures` has the error pages,
+`addresses` reads and writes links, `caching` sets ETags.
 """
 
 import sqlite3
@@ -11,7 +11,7 @@ from contextlib import closing
 
 from datasette import utils
 
-# Datasette would open a connection for each of these, again and again, and close none.
+# Datasette opens a connection at each call of these functions and never closes it: call each once.
 with closing(sqlite3.connect(":memory:")) as _connection:
     _has_json = utils.detect_json1(_connection)
 utils.detect_json1 = lambda _connection=None: _has_json

@@ -1,7 +1,7 @@
 """The addresses of the pages of positions.
 
-Slashes of a position stay. Browsers drop segments that are only ``.`` or ``..``, even where the
-dots are written ``%2E``; so these dots are ``~2E``, and ``~`` itself is ``~7E``.
+A position keeps its slashes. Browsers drop path segments that are only ``.`` or ``..``, even if
+the dots are written ``%2E``; so such dots are written ``~2E``, and ``~`` itself ``~7E``.
 """
 
 import re
@@ -9,12 +9,12 @@ from urllib.parse import quote, unquote
 
 ROOT = "/-/explore"
 NOTHING = "~"  # the position whose text is empty
-PLAIN = "!$()*+,=:@"  # with letters, digits and -._~; not ; which may end a segment
+PLAIN = "!$()*+,=:@"  # not quoted, like letters, digits and -._~; but ; is quoted
 _TILDES = re.compile("~(2E|7E)", re.IGNORECASE)
 
 
 def write(game: str, position: str | None = None) -> str:
-    """Return the path of a position's page; without a position, that of the game's start.
+    """Return the path of a position's page; without a position, of the game's start.
 
     >>> write("tictactoe", "XO./.X./...")
     '/-/explore/tictactoe/XO./.X./...'
@@ -28,12 +28,13 @@ def write(game: str, position: str | None = None) -> str:
 
 
 def read(game: str, position: str | None) -> tuple[str, str | None]:
-    """Return the game and the position of a path; None is the start.
+    """Return the game and the position in a path; the position is None for the start.
+
+    Raises:
+        UnicodeDecodeError: the path is not UTF-8.
 
     >>> read("mnk", "~2E~2E/..%20O")
     ('mnk', '../.. O')
-
-    UnicodeDecodeError is raised where its bytes are not UTF-8.
     """
     if position == NOTHING:
         return _text(game), ""

@@ -1,4 +1,4 @@
-"""The ASGI application: Datasette over solved games, which are only read."""
+"""The ASGI application: Datasette over solved games, read-only."""
 
 import platform
 import sqlite3
@@ -23,29 +23,29 @@ from graphstore.store.store import Store
 from graphstore.web import addresses, caching, hooks
 from graphstore.web.tables.databases import AS_CSV, LARGE, GameFile
 from graphstore.web.tables.descriptions import tables
-from graphstore.web.tables.statements import WRITTEN, Threads, written
+from graphstore.web.tables.statements import HAS_SQL, Threads, has_sql
 
-# Importing Datasette turns them on for the whole process; pages and commands print the error.
+# Importing Datasette turns these on for the whole process; pages and commands show the errors.
 sqlite3.enable_callback_tracebacks(False)
 
 HERE = Path(__file__).parent
 TAKEN: Final = ("_internal", "_memory", "-", ".", "..")
-READ_ONLY: Final = "games are only read here: GET and HEAD, no other method\n"
+READ_ONLY: Final = "this server is read-only: use GET or HEAD\n"
 READING: Final = {"view-instance", "view-database", "view-table", "view-query", "execute-sql"}
-MOST_TOLD: Final = 1000  # cached descriptions, also of tables that do not exist
+MOST_DESCRIPTIONS: Final = 1000  # in the cache; requests for missing tables add some, too
 MOST_PARAMETERS: Final = 100  # Datasette's time grows with the square of their number
-PARAMETERS: Final = f"an address has {MOST_PARAMETERS} parameters at most\n"
-NOT_ASCII: Final = "an address is ASCII; other characters are written as %C3%A9\n"
-MOST_FACETS: Final = 12  # each may take its time
+PARAMETERS: Final = f"too many parameters: an address may have up to {MOST_PARAMETERS}\n"
+NOT_ASCII: Final = "the address is not ASCII: percent-encode other characters, as in %C3%A9\n"
+MOST_FACETS: Final = 12  # each may take up to its time limit
 FACET_KINDS: Final = ("_facet", "_facet_array", "_facet_date", "_facet_size")
 FACETS: Final = (
-    f"a page has {MOST_FACETS} facets at most, each as _facet=, _facet_array= or _facet_date=\n"
+    f"wrong facets: up to {MOST_FACETS} of _facet=, _facet_array= and _facet_date= are allowed\n"
 )
 SETTINGS: Final = {
-    "allow_download": False,  # a file in which an agent is being trained would arrive torn
+    "allow_download": False,  # a copy made while an agent is trained could be inconsistent
     "default_cache_ttl": 0,
     "facet_time_limit_ms": 1500,
-    "max_csv_mb": 0,  # a table as CSV is streamed, a thousand rows at a time
+    "max_csv_mb": 0,  # no limit: CSV is streamed, a thousand rows at a time
     "max_returned_rows": 1000,
     "num_sql_threads": 8,
     "sql_time_limit_ms": 3000,
@@ -60,11 +60,11 @@ HEADERS: Final = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"same-origin"),
 )
-"""Browsers load nothing from elsewhere; Datasette's own pages have scripts and styles inline."""
+"""Browsers load nothing from other hosts; Datasette's pages have inline scripts and styles."""
 
 
-class _Internal(Database):  # type: ignore[misc]  # it ships no types
-    """Datasette's own database, in memory, with a list of its connections, so that all close."""
+class _Internal(Database):  # type: ignore[misc]  # Datasette ships no types
+    """Datasette's internal database, in memory; it lists its connections, to close them."""
 
     def connect(self, write: bool = False) -> sqlite3.Connection:
         connection: sqlite3.Connection = super().connect(write)
@@ -72,8 +72,8 @@ class _Internal(Database):  # type: ignore[misc]  # it ships no types
         return connection
 
 
-class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
-    """Datasette with the games that it serves; `close` closes their stores too."""
+class Explorer(Datasette):  # type: ignore[misc]  # Datasette ships no types
+    """A Datasette that serves games; `close` closes their stores, too."""
 
     def __init__(self, stores: Iterable[Store]) -> None:
         named = by_name(stores)
@@ -81,7 +81,7 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
         self.statements = Threads()
         self._started = token_hex()
         self._schemas_of: object = None
-        self._told: dict[tuple[Any, ...], Any] = {}
+        self._descriptions: dict[tuple[Any, ...], Any] = {}
         super().__init__(
             template_dir=str(HERE / "templates"),
             static_mounts=[("-/graphstore", str(HERE / "static"))],
@@ -100,7 +100,7 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
 
     @property
     def stores(self) -> dict[str, Store]:
-        """The stores by the name of their file without its ending: Datasette's name for each."""
+        """The stores by the name that Datasette has for each: the file name without its ending."""
         return {name: file.store for name, file in self.files_served.items()}
 
     def app(self) -> Any:
@@ -130,8 +130,8 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
             for file in self.files_served.values():
                 file.refresh()
             AS_CSV.set(scope["path"].endswith(".csv"))
-            WRITTEN.set(written(scope["query_string"]))
-            if caching.lasting(scope["path"]) and not WRITTEN.get():
+            HAS_SQL.set(has_sql(scope["query_string"]))
+            if caching.lasting(scope["path"]) and not HAS_SQL.get():
                 stamps = [file.stamp for file in self.files_served.values()]
                 current = caching.tag(self._started, stamps)
                 if caching.known(scope["headers"], current):
@@ -139,7 +139,7 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
                     await send({"type": "http.response.start", "status": 304, "headers": same})
                     await send({"type": "http.response.body"})
                     return
-            headers = [header for header in scope["headers"] if header[0] != b"cookie"]  # of no use
+            headers = [header for header in scope["headers"] if header[0] != b"cookie"]  # not used
             await inner({**scope, "headers": headers}, receive, send_with_policy)
 
         return application
@@ -147,30 +147,30 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
     async def permission_allowed(
         self, actor: Any, action: str, resource: Any = None, default: bool = False
     ) -> bool:
-        """Return whether an action is allowed: everybody may read the games, and nothing else."""
+        """Return whether an action is allowed: users may read the games, and do nothing else."""
         database = resource[0] if isinstance(resource, tuple) else resource
         return action in READING and database != "_internal"
 
     def metadata(self, *given: Any, **named: Any) -> Any:
-        """Return the descriptions of tables and columns, cached as they take time to merge."""
-        asked = (given, *sorted(named.items()))
-        if asked not in self._told:
-            if len(self._told) >= MOST_TOLD:
-                self._told.clear()
-            self._told[asked] = super().metadata(*given, **named)
-        return copy(self._told[asked])
+        """Return the descriptions of tables and columns, cached, because merging is slow."""
+        key = (given, *sorted(named.items()))
+        if key not in self._descriptions:
+            if len(self._descriptions) >= MOST_DESCRIPTIONS:
+                self._descriptions.clear()
+            self._descriptions[key] = super().metadata(*given, **named)
+        return copy(self._descriptions[key])
 
     async def refresh_schemas(self) -> None:
-        """Refresh Datasette's list of tables when a file has changed, not at every page."""
+        """Refresh Datasette's list of tables, but only after a file has changed."""
         now = [file.stamp for file in self.files_served.values()]
         if now != self._schemas_of:
             await super().refresh_schemas()
             self._schemas_of = now
 
     async def warm(self) -> None:
-        """Load the slowest pages once, for which the first request would wait."""
+        """Load the slowest pages once, so that their first request is quick."""
         failures = (DatasetteError, QueryInterrupted, sqlite3.Error, GraphstoreError)
-        with suppress(*failures):  # pages will show it
+        with suppress(*failures):  # pages show the error
             await self.refresh_schemas()
         pages = [self.urls.path("/")]
         for name, file in self.files_served.items():
@@ -186,23 +186,23 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
                 await self.client.get(page)
 
     def stop(self) -> None:
-        """End the statements that are running, and let no other begin."""
+        """Interrupt the running statements, and start no others."""
         self.stopping = True
         for file in self.files_served.values():
             file.interrupt()
 
     def close(self) -> None:
-        """End the threads, and close all databases and stores."""
+        """Stop the threads, and close all databases and stores."""
         self.stop()
         self.statements.close()
-        self.executor.shutdown(cancel_futures=True)  # it waits for those that run
+        self.executor.shutdown(cancel_futures=True)  # waits for running ones
         for database in self.databases.values():
             database.close()
         for store in self.stores.values():
             store.close()
 
     def _versions(self) -> dict[str, Any]:
-        """Return the answer for /-/versions; Datasette's own leaves a connection open."""
+        """Return the content of /-/versions; Datasette's own method leaves a connection open."""
         return {
             "graphstore": version("graphstore"),
             "python": {"version": platform.python_version(), "full": sys.version},
@@ -211,14 +211,14 @@ class Explorer(Datasette):  # type: ignore[misc]  # it ships no types
         }
 
     def _connected_databases(self) -> list[dict[str, Any]]:
-        """Datasette's list for /-/databases, without the folders that the files are in."""
+        """Return the content of /-/databases, with file names instead of full paths."""
         return [
             {**each, "path": Path(each["path"]).name} for each in super()._connected_databases()
         ]
 
 
 def refusal(scope: Any) -> tuple[str, int] | None:
-    """Return the message and the status for a request that is refused unread, else None."""
+    """Return (message, status) if a request is refused before Datasette reads it, else None."""
     if scope["method"] not in ("GET", "HEAD"):
         return READ_ONLY, 405
     if not scope.get("raw_path", b"").isascii():
@@ -234,7 +234,11 @@ def refusal(scope: Any) -> tuple[str, int] | None:
 
 
 def by_name(stores: Iterable[Store]) -> dict[str, Store]:
-    """Return stores by the names of their files, which must be different and free: StoreError."""
+    """Return the stores by file name without its ending.
+
+    Raises:
+        StoreError: two names are the same, or one is reserved or cannot be part of an address.
+    """
     found: dict[str, Store] = {}
     for store in stores:
         name = store.path.stem
@@ -243,17 +247,19 @@ def by_name(stores: Iterable[Store]) -> dict[str, Store]:
                 f"{found[name].path} and {store.path} would both be called {name}; rename one"
             )
         if name in TAKEN:
-            raise StoreError(f"{store.path} would be called {name}, which is taken; rename it")
+            raise StoreError(
+                f"{store.path} would be called {name}, a reserved name; rename the file"
+            )
         if not name.isprintable():
-            raise StoreError(f"{str(store.path)!r} cannot stand in an address; rename it")
+            raise StoreError(f"{str(store.path)!r} has an unprintable name; rename the file")
         found[name] = store
     return found
 
 
 def application(stores: Iterable[Store]) -> Explorer:
-    """Return Datasette over games; a server runs its ``app()``, and `Explorer.close` ends it."""
+    """Return an explorer: a server runs its ``app()``; call `Explorer.close` at the end."""
     if not pm.is_registered(hooks):
         pm.register(hooks, name="graphstore")
-        # It would print every error in a user's SQL, with all local variables.
+        # This plugin would print every error in a user's SQL, with all local variables.
         pm.unregister(name="datasette.handle_exception")
     return Explorer(stores)

@@ -1,4 +1,4 @@
-"""ETags, so that a browser loads a page again only when a file has changed."""
+"""ETags, so that a browser loads a page again only after a file has changed."""
 
 from collections.abc import Hashable, Iterable
 from hashlib import blake2b
@@ -8,13 +8,13 @@ NAME: Final = b"etag"
 
 
 def tag(started: str, stamps: Iterable[Hashable]) -> bytes:
-    """Return the tag of all pages: of one start of a server, and of the stamps of its files."""
+    """Return the ETag of all pages; it changes with each start of the server and with its files."""
     text = repr((started, [*stamps])).encode()
     return b'W/"' + blake2b(text, digest_size=12).hexdigest().encode() + b'"'
 
 
 def lasting(path: str) -> bool:
-    """Return whether a page changes only with the files, as Datasette's own pages do not.
+    """Return whether a page changes only if a file does; Datasette's own ``/-/`` pages may change.
 
     >>> lasting("/tictactoe/state"), lasting("/-/explore/tictactoe"), lasting("/-/threads")
     (True, True, False)
@@ -33,7 +33,7 @@ def known(headers: Iterable[tuple[bytes, bytes]], current: bytes) -> bool:
 
 
 def tagged(headers: Iterable[Any], current: bytes) -> list[Any]:
-    """Return the headers of a page with its tag, unless no browser may store it."""
+    """Return the headers of a page, with the tag unless they say no-store."""
     kept = [*headers]
     control = b" ".join(value for name, value in kept if name.lower() == b"cache-control")
     if b"no-store" in control:

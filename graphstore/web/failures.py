@@ -14,8 +14,8 @@ from graphstore.errors import GraphstoreError, NotInStoreError, PositionError, Q
 from graphstore.web.tables.statements import BusyError
 
 TOO_LONG = (
-    "that took longer than the {limit:g} s that a statement has here; narrow it, by LIMIT or by "
-    "ply say, or run it without a limit: graphstore sql FILE STATEMENT"
+    "the statement took longer than {limit:g} s, the limit here; narrow it, for example by LIMIT "
+    "or by ply, or use graphstore sql FILE STATEMENT, where --seconds sets the limit"
 )
 
 NOT_FOUND = {
@@ -27,9 +27,9 @@ NOT_FOUND = {
 
 
 async def page(datasette: Any, request: Any, error: Exception) -> Any:
-    """Return the answer to a request that raised an error."""
+    """Return the response to a request that raised an error."""
     limit = datasette.setting("sql_time_limit_ms") / 1000
-    status, title, message = _said(error, limit, request.query_string)
+    status, title, message = _explained(error, limit, request.query_string)
     if status == 500 and os.environ.get("GRAPHSTORE_DEBUG"):
         traceback.print_exception(error)
     headers = {"retry-after": str(error.seconds)} if isinstance(error, BusyError) else {}
@@ -37,27 +37,28 @@ async def page(datasette: Any, request: Any, error: Exception) -> Any:
     if path.endswith(".csv"):
         return Response.text(f"{message}\n", status=status, headers=headers)
     if path.endswith(".json"):
-        told = {"ok": False, "error": message, "status": status, "title": title}
-        return Response.json(told, status=status, headers=headers)
+        content = {"ok": False, "error": message, "status": status, "title": title}
+        return Response.json(content, status=status, headers=headers)
     html = await datasette.render_template(
         "error.html", {"title": title, "status": status, "error": message}, request=request
     )
     return Response.html(html, status=status, headers=headers)
 
 
-def _said(error: Exception, limit: float, query: str) -> tuple[int, str, str]:
+def _explained(error: Exception, limit: float, query: str) -> tuple[int, str, str]:
     """Return the HTTP status, a title and a message; a statement may take `limit` seconds."""
     if isinstance(error, QueryInterrupted) or isinstance(error.__context__, QueryInterrupted):
         return 400, "Too slow", TOO_LONG.format(limit=limit)
     if isinstance(error, Base400):
-        words = NOT_FOUND.get(str(error), str(error) or "there is no such page")
-        return error.status, "Not found" if error.status == 404 else "Not so", words
+        words = NOT_FOUND.get(str(error), str(error) or NOT_FOUND["404"])
+        return error.status, "Not found" if error.status == 404 else "Bad request", words
     if isinstance(error, DatasetteError):
-        return 400 if error.status == 500 else error.status, error.title or "Not so", error.message
+        status = 400 if error.status == 500 else error.status
+        return status, error.title or "Bad request", error.message
     if isinstance(error, KeyError | TypeError) and "_through=" in query:
-        return 400, "Not so", "_through wants table, column and value, as JSON"
+        return 400, "Bad request", "_through= must be JSON with table, column and value"
     if isinstance(error, QueryError):
-        return 400, "Not so", str(error)
+        return 400, "Bad request", str(error)
     if isinstance(error, NotInStoreError):
         return 404, "Not found", str(error)
     if isinstance(error, PositionError):
@@ -65,9 +66,9 @@ def _said(error: Exception, limit: float, query: str) -> tuple[int, str, str]:
     if isinstance(error, GraphstoreError | sqlite3.Error):
         return 503, "The file cannot be read", str(error)
     if isinstance(error, OSError) and error.errno in (errno.ENAMETOOLONG, errno.ENOTDIR):
-        return 404, "Not found", "no such page"
+        return 404, "Not found", NOT_FOUND["404"]
     if isinstance(error, OSError):  # without its path
-        return 503, "The file cannot be read", error.strerror or "it cannot be read"
-    if isinstance(error, ValueError):  # of a number in the address
-        return 400, "Not so", str(error)
+        return 503, "The file cannot be read", error.strerror or type(error).__name__
+    if isinstance(error, ValueError):  # a number in the address is wrong
+        return 400, "Bad request", str(error)
     return 500, "A bug", f"{type(error).__name__}: {error}; GRAPHSTORE_DEBUG=1 shows where"

@@ -57,10 +57,10 @@ def render_cell(row: Any, value: Any, column: str, database: str, datasette: Any
 
 @hookimpl  # type: ignore[untyped-decorator]
 def handle_exception(datasette: Any, request: Any, exception: Exception) -> Callable[[], Any]:
-    """Answer with the message of an error, in one line."""
+    """Answer with a page that has the error's message, in one line."""
     return lambda: failures.page(datasette, request, exception)
 
 
 def stores(datasette: Any) -> dict[str, Store]:
-    """Return the games of an explorer; any other Datasette in this process has none."""
+    """Return the stores of an explorer by name; another Datasette in this process has none."""
     return getattr(datasette, "stores", {})

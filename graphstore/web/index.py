@@ -14,9 +14,9 @@ SIZE = 170  # pixels of a board
 
 
 async def page(datasette: Any, request: Any) -> Any:
-    """Return the first page, without the counts of all tables that Datasette's own has."""
+    """Return the first page; unlike Datasette's own, it does not count the rows of all tables."""
     for store in datasette.stores.values():
-        store.path.stat()  # OSError: it was deleted, though it is still open here
+        store.path.stat()  # raises OSError if the file was deleted; its connection would still work
     games = [_game(store) for store in datasette.stores.values()]
     context = {"metadata": datasette.metadata(), "games": games}
     return Response.html(await datasette.render_template("index.html", context, request=request))

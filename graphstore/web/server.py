@@ -1,4 +1,4 @@
-"""The server: it listens at an address, and serves until SIGINT or SIGTERM."""
+"""The web server: it listens at an address, and serves until SIGINT or SIGTERM."""
 
 import asyncio
 import errno
@@ -19,8 +19,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from graphstore.errors import AddressError
 from graphstore.web.application import Explorer
 
-PATIENCE = 4  # seconds to answer the last requests when it ends
-WHOLE_WITHIN = 30  # seconds in which a request must arrive
+PATIENCE = 4  # seconds for open requests when the server stops
+WHOLE_WITHIN = 30  # seconds in which a request must arrive completely
 
 
 def is_loopback(host: str) -> bool:
@@ -36,7 +36,11 @@ def is_loopback(host: str) -> bool:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens; port 0 is any free one. AddressError says why it cannot."""
+    """Return a listening socket; port 0 takes any free port.
+
+    Raises:
+        AddressError: the host or the port cannot be used.
+    """
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         return socket.create_server(found[0][4][:2], family=found[0][0])
@@ -48,7 +52,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def address(host: str, listening: socket.socket) -> str:
-    """Return the URL at which a browser on this machine finds the server."""
+    """Return the URL of the server for a browser on this machine."""
     name = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)  # noqa: S104
     port = listening.getsockname()[1]
     return f"http://[{name}]:{port}/" if ":" in name else f"http://{name}:{port}/"
@@ -66,9 +70,9 @@ def serve(explorer: Explorer, listening: socket.socket) -> None:
         http=Connection,
     )
     server = _Server(config, explorer)
-    # Datasette drops coroutines when a facet fails, which the page says, or when it ends.
+    # Datasette drops coroutines when a facet fails (the page says so) and when the server stops.
     warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)
-    with _ended_by_signals(server):
+    with _stopped_by_signals(server):
         server.run(sockets=[listening])
 
 
@@ -78,17 +82,17 @@ def show(url: str) -> None:
 
 
 class Connection(H11Protocol):
-    """A connection that is closed if a request does not arrive whole in time."""
+    """An HTTP connection that is closed if a request does not arrive completely in time."""
 
     _late: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start to wait for a request."""
+        """Start the timer for the first request."""
         super().connection_made(transport)
         self._wait()
 
     def data_received(self, data: bytes) -> None:
-        """Take a part of a request, and wait for the rest, if any."""
+        """Receive a part of a request; start or stop the timer."""
         super().data_received(data)
         if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
             self._stop_waiting()
@@ -96,7 +100,7 @@ class Connection(H11Protocol):
             self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop to wait."""
+        """Stop the timer."""
         self._stop_waiting()
         super().connection_lost(exc)
 
@@ -110,14 +114,14 @@ class Connection(H11Protocol):
 
 
 class _Server(uvicorn.Server):
-    """A server whose explorer warms up once it listens, and stops at the first signal."""
+    """A uvicorn server: it warms the explorer up once it listens, and stops it at a signal."""
 
     def __init__(self, config: uvicorn.Config, explorer: Explorer) -> None:
         super().__init__(config)
         self._explorer = explorer
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self._explorer.stop()  # or all that waits for a thread would be answered first
+        self._explorer.stop()  # else requests that wait for a thread would be answered first
         super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -126,8 +130,8 @@ class _Server(uvicorn.Server):
 
 
 @contextmanager
-def _ended_by_signals(server: uvicorn.Server) -> Iterator[None]:
-    """Let signals only end the server; uvicorn raises them again after it has ended."""
+def _stopped_by_signals(server: uvicorn.Server) -> Iterator[None]:
+    """Let signals only stop the server; uvicorn raises them again after it has stopped."""
 
     def end(_number: int, _frame: FrameType | None) -> None:
         server.should_exit = True

@@ -1,4 +1,4 @@
-"""What a state is worth as a move against a random opponent: a column, and its digest."""
+"""The column best_response of state, and its digest."""
 
 import json
 from hashlib import blake2b
@@ -47,17 +47,17 @@ def upgrade() -> None:
 
 
 def _columns(query: str) -> list[Any]:
-    """Return three columns of integers."""
+    """Return the three integer columns of a query."""
     rows = op.get_bind().execute(sa.text(query), execution_options={"stream_results": True})
     table = np.fromiter(map(tuple, rows), np.dtype([("", "i8")] * 3))
     return [np.ascontiguousarray(table[name]) for name in table.dtype.names or ()]
 
 
 def _best_response(ids: Any, outcome: Any, ended: Any, parent: Any, child: Any) -> Any:
-    """Return what the player who just moved expects, float64[n]; NaN if play can cycle.
+    """Return the expected result for the player who just moved, float64[n]; NaN if play can cycle.
 
-    One player, the chooser, plays the best response, the other one at random. A state comes after
-    all states that its moves lead to.
+    One player, the chooser, plays the best response; the other, the drifter, plays at random. A
+    state is computed after all states that its moves lead to.
     """
     if not ids.size:
         raise CommandError("damaged: it has no states")
@@ -88,18 +88,18 @@ def _best_response(ids: Any, outcome: Any, ended: Any, parent: Any, child: Any) 
 
 
 def _ragged(offset: Any, rows: Any) -> Any:
-    """Return the indices of all entries of some rows of a ragged array."""
+    """Return the indices of all entries of these rows of a ragged array."""
     count = offset[rows + 1] - offset[rows]
     end = np.cumsum(count)
     return np.repeat(offset[rows] - end + count, count) + np.arange(end[-1] if end.size else 0)
 
 
 def _renew_digests(connection: sa.Connection, before: str, added: dict[str, str]) -> None:
-    """Add digests of columns; make the game's one over all columns, if it was one before."""
+    """Add digests of columns, and update the digest of the game, which must be `before`."""
     of_columns = "SELECT name, blake2b FROM digest WHERE name LIKE 'state.%' OR name LIKE 'edge.%'"
     columns = {row.name: row.blake2b for row in connection.execute(sa.text(of_columns))}
     if _of_json(sorted(columns.items())) != before:
-        raise CommandError("damaged: its digests are not those it was built with; build it anew")
+        raise CommandError("damaged: its digests are not those it was built with; rebuild it")
     digest = _of_json(sorted((columns | added).items()))
     connection.execute(sa.text("UPDATE game SET digest = :digest"), {"digest": digest})
     rows = added | {"game.digest": _of_json(digest)}

@@ -1,4 +1,4 @@
-"""Agents that learn: their settings, beads, games, and how far they were."""
+"""The tables of agents that learn: their settings, beads, games and checkpoints."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""What is in a file: the whole game, what lies below some positions, or a strategy."""
+"""The column extent of game: the whole game, the part below some positions, or a strategy."""
 
 import json
 from hashlib import blake2b

@@ -1,8 +1,8 @@
-"""Print how many positions there are after each ply, beside the published numbers.
+"""Print the number of positions at each ply, together with published numbers.
 
-Of a database it also prints the values. A name is explored ply by ply, without
-solving; with --plies also a game that is far too large to build, such as connect(7,6). If the
-published numbers are known they are in a column, and the exit code is 1 if any differs.
+For a database the values are printed, too. The game of a name is explored ply by ply and not
+solved, so with --plies it may be far too large to build, such as connect(7,6). Published numbers,
+where they are known, are in a column; the exit code is 1 if any number differs.
 """
 
 import sys
@@ -18,11 +18,11 @@ from graphstore.cli.console import print_json
 from graphstore.errors import TooLargeError
 from graphstore.rules.game import IN_PLAY
 
-MOST = 20_000_000  # states of a walk: some GB
+MOST = 20_000_000  # states that an exploration keeps in memory: some GB
 
 
 class Published(NamedTuple):
-    """The first numbers by ply, of states or of positions."""
+    """Published numbers of states or of positions by ply, from ply 0."""
 
     source: str
     counts: str
@@ -49,7 +49,7 @@ TOTALS = {  # columns, rows, positions in all: John Tromp, tromp.github.io/c4/c4
 def main() -> None:
     """Print the census of a game, and fail if it is not the published one."""
     parser = options(__doc__, "game", DATABASE_OR_NAME)
-    parser.add_argument("--plies", type=number, help="stop after so many plies")
+    parser.add_argument("--plies", type=number, help="stop after this many plies")
     arguments = parser.parse_args()
     name, rows, whole = census(arguments.game, arguments.plies)
     wrong = compare(name, rows) if whole else []
@@ -98,12 +98,12 @@ def walk(game: Game) -> Iterator[Row]:
         known, ply = np.union1d(known, new), ply + 1
         if known.size > MOST:
             raise TooLargeError(
-                f"{game.name} has over {MOST:,} states; stop before: --plies {ply - 1}"
+                f"{game.name} has over {MOST:,} states; stop earlier: --plies {ply - 1}"
             )
 
 
 def compare(name: str, rows: list[Row]) -> list[str]:
-    """Put the published numbers into the rows, and return the differences in words.
+    """Add the published numbers to the rows; return a message for each difference.
 
     >>> rows = [{"ply": 0, "states": 1}, {"ply": 1, "states": 4}]
     >>> compare("tictactoe", rows)

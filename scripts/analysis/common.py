@@ -40,7 +40,7 @@ def options(description: str | None, source: str, text: str) -> argparse.Argumen
 
 
 def number(text: str) -> int:
-    """Return an option's value, a number that is not negative."""
+    """Return the value of an option that is a number and not negative."""
     if int(text) < 0:
         raise argparse.ArgumentTypeError("must not be negative")
     return int(text)
@@ -53,15 +53,15 @@ def add_limit(parser: argparse.ArgumentParser) -> None:
 
 def add_plot(parser: argparse.ArgumentParser) -> None:
     """Add --plot."""
-    parser.add_argument("--plot", metavar="PNG", help="draw it, too (needs matplotlib)")
+    parser.add_argument("--plot", metavar="PNG", help="also draw a picture (needs matplotlib)")
 
 
 def check_plot(parser: argparse.ArgumentParser, plot: str | None, source: str) -> None:
     """Refuse a --plot that is not a PNG, or that is the database."""
     if plot and not plot.lower().endswith(".png"):
-        parser.error(f"--plot {plot}: its name must end in .png, because it will be a PNG")
+        parser.error(f"--plot {plot}: the file name must end in .png")
     if plot and Path(plot).resolve() == Path(source).resolve():
-        parser.error(f"--plot {plot} would replace the database")
+        parser.error(f"--plot {plot} would replace the database; give another file")
 
 
 def is_database(source: str) -> bool:
@@ -71,7 +71,7 @@ def is_database(source: str) -> bool:
 
 
 def print_rows(rows: Sequence[Row], *, digits: int = 3) -> None:
-    """Print rows as a table, with rounded fractions, 1 for true, and lists as their items."""
+    """Print rows as a table: fractions are rounded, True is 1, a list is its items."""
 
     def cell(value: Any) -> Any:
         if isinstance(value, list):

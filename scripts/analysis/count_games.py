@@ -1,12 +1,12 @@
 """Count the different games that can be played, and the nodes of the full game tree.
 
-Every position of a symmetry class can be continued in as many ways as its state. So the paths along
-the moves of the states are counted, parallel moves apart.
+All positions of a symmetry class have as many continuations as their state. So the script counts
+paths along the moves of states; several moves between the same two states count separately.
 
 games       different sequences of moves from a start to the end
-won_by_1    how many of them player 1 wins, who begins if the rules do not say who does
+won_by_1    how many of them player 1 wins; player 1 begins if the rules do not say who does
 tied        how many end in a tie
-tree_nodes  different sequences of moves from a start, also the empty and the unfinished ones
+tree_nodes  different sequences of moves from a start, the empty and unfinished ones included
 """
 
 import networkx as nx
@@ -38,10 +38,10 @@ def solved_graph(game: str) -> GameGraph:
 
 
 def count_games(graph: GameGraph) -> Row:
-    """Return how many ways lead from the starts to the ends of a solved graph.
+    """Return the number of games of a solved graph, by result, and of the nodes of its tree.
 
     Raises:
-        GraphstoreError: play can come back to a position, so there is no number.
+        GraphstoreError: play can come back to a position, so there are endless games.
 
     >>> [*count_games(solved_graph("tictactoe")).values()]
     ['tictactoe', 255168, 131184, 77904, 46080, 549946]
@@ -50,10 +50,10 @@ def count_games(graph: GameGraph) -> Row:
         order = list(nx.topological_sort(graph))
     except nx.NetworkXUnfeasible:
         raise GraphstoreError(
-            f"{graph.name} can come back to a position: its games cannot be counted"
+            f"play in {graph.name} can come back to a position: its games cannot be counted"
         ) from None
-    # The ways to a state, by the player to move there: if the rules do not say whose turn it is,
-    # both players can meet the same state. Those of a state are dropped once they are passed on.
+    # The number of ways to a state, by the player to move there: if the rules do not say whose turn
+    # it is, both players can meet the same state. Numbers are dropped once its children have them.
     ways: dict[int, dict[int, int]] = {}
     results = {1: 0, 2: 0, 0: 0}
     nodes = 0

@@ -3,7 +3,7 @@
 A state dominates another one if every way from the start to that one leads through it. In the graph
 of all moves, `only_way_to` says how much of a game depends on one position. In the graph of perfect
 play, the states that dominate every end are `forced`: every game without a mistake meets them. With
---play keeping no player loses value; with --play best all players play one of the best moves.
+--play keeping, players make only moves that keep the value; with --play best, only best moves.
 
 only_way_to  how many other states are reached through this one only
 ends         how many of them are ended
@@ -41,12 +41,12 @@ def main() -> None:
     if arguments.json:
         print_json({"play": arguments.play, "states": states, "critical": found})
         return
-    print(f"states that play by {arguments.play} moves comes to: {states:,}\n")
+    print(f"states reached by {arguments.play} moves: {states:,}\n")
     print_rows(found)
 
 
 def moves_of(store: Store, graph: GameGraph, play: str) -> Any:
-    """Return the moves of a kind of play as a networkx.DiGraph of the states it can come to.
+    """Return the moves of a kind of play as a networkx.DiGraph of the states that it reaches.
 
     ROOT leads to the starts, and the ended states lead to END.
     """
@@ -66,14 +66,14 @@ def moves_of(store: Store, graph: GameGraph, play: str) -> Any:
 
 
 def critical(graph: GameGraph, moves: Any) -> tuple[list[Row], int]:
-    """Return the states that dominate others, and how many states play can come to.
+    """Return the states that dominate others, and the number of states that play reaches.
 
     Args:
         graph: solved.
-        moves: what `moves_of` makes of it.
+        moves: the result of `moves_of` for this graph.
 
     Returns:
-        Forced states first, in the order of play, then the others by `only_way_to`; the number.
+        The states, forced ones first in the order of play, then by `only_way_to`; the number.
 
     >>> import tempfile, graphstore
     >>> path = tempfile.mkdtemp() + "/nim.db"

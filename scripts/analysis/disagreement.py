@@ -1,8 +1,8 @@
-"""List the positions about whose value random play and best play disagree most.
+"""List the positions where random play and best play disagree most.
 
 A position has a value if both players play their best, and a mean result if both play at random.
-The gap between them is the error of a judge who plays games out at random. Shown are the positions
-in play with the largest gaps; with --wrong only those where random play misleads.
+The gap between the two is the error of judging a position by random games. The script lists the
+positions in play with the largest gaps; with --wrong, only those where random play misleads.
 
 value         for the player to move, if both play their best
 random_value  the mean result for the same player, if both play at random
@@ -10,8 +10,8 @@ gap           the difference of the two, 0 to 2
 best          the moves that keep the value
 random        the moves that are best if both then play at random
 response      the moves that are best if then only the opponent plays at random
-costs         what the best of `random` give away: 1 from win to draw or from draw to loss, 2 from
-              win to loss
+costs         the value that even the best of `random` gives away: 1 from win to draw or from draw
+              to loss, 2 from win to loss
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from graphstore import GameGraph, GraphstoreError, Store
 from graphstore.cli.console import print_json
 
-CLOSE = 1e-9  # sums of equal worth can differ in the last bits
+CLOSE = 1e-9  # equal sums can differ in the last bits
 
 
 def main() -> None:
@@ -33,7 +33,8 @@ def main() -> None:
     with Store.open(arguments.file) as store:
         if store.info["cyclic"]:
             raise GraphstoreError(
-                f"{store.info['name']} can come back to a position: random play has no mean result"
+                f"play in {store.info['name']} can come back to a position, so random play has no "
+                "mean result"
             )
         found, misled, in_play = disagreements(
             store.graph(), wrong=arguments.wrong, limit=arguments.limit
@@ -44,14 +45,14 @@ def main() -> None:
     print_rows(found)
     print(
         f"\nin {misled:,} of {in_play:,} states in play, the moves that random play prefers "
-        "all throw something away"
+        "all give value away"
     )
 
 
 def disagreements(
     graph: GameGraph, *, wrong: bool = False, limit: int
 ) -> tuple[list[Row], int, int]:
-    """Return the largest, how many states random play misleads in, and how many are in play.
+    """Return the largest disagreements, the number of misleading states, and of those in play.
 
     >>> from graphstore import explore, find_game, solve
     >>> graph = explore(find_game("tictactoe"))
@@ -81,13 +82,13 @@ def disagreements(
         data = graph.nodes[int(graph.states.id[row])]
         span = slice(edges.offset[row], edges.offset[row + 1])
         moves = {kind: edges.move[span][taken[span]].tolist() for kind, taken in kinds.items()}
-        told = {name: data[name] for name in ("position", "ply", "value", "random_value")}
-        found.append(told | {"gap": float(gap[row])} | moves | {"costs": int(costs[row])})
+        about = {name: data[name] for name in ("position", "ply", "value", "random_value")}
+        found.append(about | {"gap": float(gap[row])} | moves | {"costs": int(costs[row])})
     return found, int((costs > 0).sum()), len(parents)
 
 
 def _most(worth: NDArray[np.float64], offset: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return bool[m], whether each move has the highest worth of its state."""
+    """Return bool[m]: True for each move with the highest worth of its state."""
     counts = np.diff(offset)
     top = np.maximum.reduceat(worth, offset[:-1][counts > 0])
     most: NDArray[np.bool_] = worth > np.repeat(top, counts[counts > 0]) - CLOSE

@@ -1,8 +1,8 @@
 """Print how a MENACE learns, game by game: how often it wins, and how many of its moves are right.
 
-With a database and --agent NAME it shows the games that are stored. With --games N the agent, or a
-new one, plays N more games in a temporary copy: the file is not changed. If a game is named instead
-of a database, it is built in a temporary folder first.
+With a database and --agent NAME, it prints the curve of the stored games. With --games N, the agent
+or a new one plays N more games in a temporary copy, and the file does not change. A game given by
+name is built in a temporary folder first.
 """
 
 import argparse
@@ -44,9 +44,9 @@ def main() -> None:
     if settings and not arguments.games:
         parser.error("--side, --against and --seed are for training; add --games")
     if not arguments.games and not is_database(arguments.game):
-        parser.error(f"{arguments.game} is not a database, so it has no agents yet; add --games")
+        parser.error(f"{arguments.game} is not a database, so it has no agents; add --games")
     if arguments.plot:
-        figure_class()  # says that matplotlib is missing before the games, not after
+        figure_class()  # raises if matplotlib is missing, before the games are played
     game, learned = learning_curve(arguments.game, arguments.agent, arguments.games, **settings)
     if arguments.plot:
         draw(learned, arguments.agent, game, arguments.plot)
@@ -63,11 +63,15 @@ def main() -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = options(__doc__, "game", DATABASE_OR_NAME)
-    parser.add_argument("--agent", default="menace", help="its name, default: %(default)s")
-    parser.add_argument("--games", type=int, default=0, help="train it so many games more")
-    parser.add_argument("--side", type=int, choices=(0, 1, 2), help="of a new agent; 0: both")
-    parser.add_argument("--against", help="self, perfect, random, mistakes=P, or another agent")
-    parser.add_argument("--seed", type=int, help="of a new agent")
+    parser.add_argument("--agent", default="menace", help="name of the agent, default: %(default)s")
+    parser.add_argument(
+        "--games", type=int, default=0, help="train the agent in this many more games"
+    )
+    parser.add_argument(
+        "--side", type=int, choices=(0, 1, 2), help="side of a new agent; 0 is both"
+    )
+    parser.add_argument("--against", help="self, perfect, random, mistakes=P or an agent")
+    parser.add_argument("--seed", type=int, help="seed of a new agent")
     parser.add_argument("--csv", action="store_true", help="print CSV")
     add_plot(parser)
     return parser
@@ -76,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
 def learning_curve(
     game: str, agent: str, games: int = 0, **settings: int | str
 ) -> tuple[str, Curve]:
-    """Return the name of the game, and how an agent learned it, with so many games more.
+    """Return the name of the game, and an agent's learning curve after `games` more games.
 
     >>> name, learned = learning_curve("tictactoe", "x", 100, side=1, seed=1)
     >>> name, learned.games.tolist()[-3:], learned.alone

@@ -1,9 +1,9 @@
 """Print how many positions are won, drawn and lost at each remoteness, the plies to the end.
 
-Remoteness is counted under best play: the winner hurries, the loser delays, and a drawn position
-has the shortest way to a tie that keeps the draw. A drawn position from which play need never end
-has no remoteness; such positions are in a row without a number. States are counted, or with
---positions all their positions. In a file of a strategy depths are bounds.
+Remoteness assumes best play: the winner hurries, the loser delays, and a drawn position takes the
+shortest way to a tie that keeps the draw. A drawn position from which play need never end has no
+remoteness; such positions are in a row without a number. The script counts states, or with
+--positions all their positions. In the file of a strategy depths are bounds.
 """
 
 from pathlib import Path
@@ -27,17 +27,17 @@ def main() -> None:
     arguments = parser.parse_args()
     check_plot(parser, arguments.plot, arguments.file)
     with Store.open(arguments.file) as store:
-        rows = spread(store.graph(), positions=arguments.positions)
+        rows = by_remoteness(store.graph(), positions=arguments.positions)
         if arguments.plot:
-            what = "positions" if arguments.positions else "states"
-            plot(rows, f"{store.info['name']}: {what} by remoteness", arguments.plot)
+            counted = "positions" if arguments.positions else "states"
+            plot(rows, f"{store.info['name']}: {counted} by remoteness", arguments.plot)
     if arguments.json:
         print_json(rows)
     else:
         print_rows(rows)
 
 
-def spread(graph: GameGraph, *, positions: bool = False) -> list[Row]:
+def by_remoteness(graph: GameGraph, *, positions: bool = False) -> list[Row]:
     """Return a row for each remoteness of a solved graph, the endless draws last.
 
     Wins, draws and losses are for the player to move.
@@ -45,7 +45,7 @@ def spread(graph: GameGraph, *, positions: bool = False) -> list[Row]:
     >>> from graphstore import explore, find_game, solve
     >>> graph = explore(find_game("nim(1,2)"))
     >>> _ = solve(graph)
-    >>> [[*row.values()] for row in spread(graph)]
+    >>> [[*row.values()] for row in by_remoteness(graph)]
     [[0, 0, 0, 1], [1, 2, 0, 0], [2, 0, 0, 1], [3, 1, 0, 0]]
     """
     assert graph.solution is not None

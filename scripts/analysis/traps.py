@@ -1,8 +1,8 @@
 """List the positions in which most moves give the value away, and count those with one good move.
 
 A trap is a position, won or drawn for the player to move, in which some moves give the value away.
-Moves that lead to the same state count once, and a position with a single move has no choice. A
-position in which one move alone keeps the value has an only move.
+Moves that lead to the same state count once, and a position with a single move has no choice. If
+exactly one move keeps the value, it is an only move.
 
 choices     moves that lead to different states
 keep        how many of them keep the value
@@ -54,7 +54,7 @@ def find_traps(
     """
     assert graph.solution is not None
     value, edges = graph.solution.value, graph.edges_by_move
-    pairs = np.unique(edges.parent.astype(np.int64) << 32 | edges.child)  # one a choice
+    pairs = np.unique(edges.parent.astype(np.int64) << 32 | edges.child)  # one for each choice
     parent, child = pairs >> 32, pairs & 0xFFFFFFFF
     choices = np.bincount(parent, minlength=len(value))
     keep = np.bincount(parent[-value[child] == value[parent]], minlength=len(value))
@@ -82,9 +82,9 @@ def find_traps(
             for child, edge in graph[state].items()
             if -graph.nodes[child]["value"] == data["value"]
         ]
-        told = {name: data[name] for name in ("position", "ply", "to_move", "value")}
-        told |= {"choices": int(choices[row]), "keep": int(keep[row]), "share": float(share[row])}
-        worst.append(told | {"moves": sorted(chain.from_iterable(kept))})
+        about = {name: data[name] for name in ("position", "ply", "to_move", "value")}
+        about |= {"choices": int(choices[row]), "keep": int(keep[row]), "share": float(share[row])}
+        worst.append(about | {"moves": sorted(chain.from_iterable(kept))})
     return summary, worst
 
 

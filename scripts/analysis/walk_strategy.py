@@ -1,8 +1,8 @@
 """Check X's stored strategy for ultimate tic-tac-toe by playing it on exact boards, ply by ply.
 
-This is slower than ``graphstore verify``, and simpler. A board is all 81 marks; no two boards are
-taken as one, neither by symmetry nor because marks in a won field do not matter. O plays every
-legal move, and X the one that the database shows for that board. X must win every game.
+This is slower than ``graphstore verify``, and simpler. A board is all 81 marks: boards are not
+merged, neither by symmetry nor because marks in a won field do not matter. O plays every legal
+move, and X the move that the database has for the board. X must win every game.
 """
 
 from typing import NamedTuple
@@ -13,11 +13,11 @@ from graphstore import GraphstoreError, Store
 from graphstore.cli.console import print_json
 
 LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
-PLIES = 43  # the claim
+PLIES = 43  # the claim to check: X wins within so many
 
 
 class Board(NamedTuple):
-    """81 marks, ``.``, ``X`` or ``O``; who first won each field, or ``.``; the last spot."""
+    """81 marks, ``.``, ``X`` or ``O``; the first winner of each field, or ``.``; the last spot."""
 
     marks: str = "." * 81
     won: str = "." * 9
@@ -30,7 +30,7 @@ def has_line(cells: str, mark: str) -> bool:
 
 
 def legal(board: Board) -> list[int]:
-    """Return the moves, 9 * field + spot: in the field that was sent to, if it has a free spot.
+    """Return the moves, 9 * field + spot: in the field of the last spot, if it has a free spot.
 
     >>> legal(Board("." * 40 + "X" + "." * 40, sent=4))
     [36, 37, 38, 39, 41, 42, 43, 44]
@@ -63,10 +63,10 @@ def text(board: Board, mark: str) -> str:
 
 
 def walk(store: Store, plies: int) -> list[tuple[int, int]]:
-    """Return, for every ply, how many boards there are and in how many of them X has just won.
+    """Return for every ply the number of boards, and of those that X has just won.
 
     Raises:
-        GraphstoreError: O wins, X has not won in time, or the strategy does not have a board.
+        GraphstoreError: O wins, X has not won in time, or a board is missing in the strategy.
     """
     wave, counts = {Board()}, [(1, 0)]
     for ply in range(plies):
@@ -90,9 +90,14 @@ def walk(store: Store, plies: int) -> list[tuple[int, int]]:
 
 
 def main() -> None:
-    """Walk, and print the counts."""
+    """Play the strategy, and print the counts."""
     parser = options(__doc__, "file", "a database that graphstore prove ultimate wrote")
-    parser.add_argument("--plies", type=number, default=PLIES, help="default: %(default)s, all")
+    parser.add_argument(
+        "--plies",
+        type=number,
+        default=PLIES,
+        help="stop after so many, default: %(default)s, all",
+    )
     arguments = parser.parse_args()
     with Store.open(arguments.file) as store:
         counts = walk(store, min(arguments.plies, PLIES))

@@ -1,8 +1,8 @@
-"""Measure how fast graphstore builds and answers, beside a plain pipeline and beside SQLite itself.
+"""Measure how fast graphstore builds and answers, compared with a plain pipeline and with SQLite.
 
-Every piece is measured in its own process, so its peak memory is its own. The short ones take turns
-three times and the best time of each counts, since other work on the machine can only add to a
-time; the plain pipeline, which takes minutes, runs once. Nothing is asserted about time: the last
+Every piece runs in its own process, so that its peak memory is its own. Short pieces run three
+times in turn, and the best time of each counts, because other work on the machine can only add to a
+time; the plain pipeline takes minutes and runs once. A missed target is not an error: the last
 table says which targets this run met. It is an error if graphstore and the plain pipeline count
 different states, moves or values.
 """
@@ -30,11 +30,11 @@ from graphstore import GraphstoreError
 Triple = tuple[int, int, int]
 
 ROUNDS = 3
-REPEATED = ("build", "copy", "plain_game")  # they take turns
+REPEATED = ("build", "copy", "plain_game")  # in turn
 
 DATABASE = "game.db"
 MEGABYTE = 1_000_000
-SAMPLE = 20_000  # positions that look-ups are timed with
+SAMPLE = 20_000  # positions in the look-ups that are timed
 BATCH = 1_000  # of them in a batch
 COUNTS = ("states", "moves", "edges", "wins", "draws", "losses")
 VALUES = "id, value, remoteness, score, win_depth, lose_depth"
@@ -42,19 +42,19 @@ VALUES = "id, value, remoteness, score, win_depth, lose_depth"
 TARGETS = (
     ("explore + solve, times faster than plain", "plain/explore_solve", "build/explore_solve", 25),
     ("whole build, times faster than plain", "plain/total", "build/total", 5),
-    ("whole build, in SQLite's copies", "build/total", "copy/total", -2),
+    ("whole build, times as long as SQLite's copy", "build/total", "copy/total", -2),
     ("peak RSS of the build, MB", "build/peak_mb", "", -1_000),
     ("edge rows loaded a second", "build/edges_per_s", "", 2_500_000),
     ("PlainGame states explored a second", "plain_game/states_per_s", "", 50_000),
-    ("ids one by one, of the raw driver's", "lookups/by_id", "lookups/raw_by_id_cached", 0.5),
+    ("ids one by one, over the raw driver", "lookups/by_id", "lookups/raw_by_id_cached", 0.5),
     ("ids by the thousand, a second", "lookups/lookup_ids", "", 500_000),
-    ("ids by the thousand, of raw one by one", "lookups/lookup_ids", "lookups/raw_by_id", 1.47),
+    ("ids by the thousand, over raw one by one", "lookups/lookup_ids", "lookups/raw_by_id", 1.47),
     ("typed positions by the thousand, a second", "lookups/lookup_typed", "", 200_000),
     ("typed positions with all moves, a second", "lookups/probe_typed", "", 5_000),
     ("graphstore --help, s", "commands/help", "", -0.2),
     ("graphstore show, s", "commands/show", "", -0.6),
 )
-"""What is measured, by what it is divided, and the bound: at least, or if negative at most."""
+"""Name, figure, the figure that divides it, and the bound: at least, or at most if negative."""
 
 
 class Task(NamedTuple):
@@ -80,12 +80,12 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="be done in seconds: mnk(4,3,3) unless GAME is given, and shorter looks",
+        help="take seconds: mnk(4,3,3) unless GAME is given, and shorter measurements",
     )
     parser.add_argument(
         "--without-plain",
         action="store_true",
-        help="leave out the plain pipeline: minutes, 3 GB; it knows the grid games only",
+        help="leave out the plain pipeline, which takes minutes and 3 GB (grid games only)",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments = parser.parse_args()
@@ -94,7 +94,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def measure_all(task: Task, *, without_plain: bool = False) -> Figures:
-    """Return the figures of every piece, and the targets that they meet."""
+    """Return the figures of every piece, and which targets they meet."""
     turns = REPEATED * (1 if task.quick else ROUNDS)
     pieces = (*["plain"] * (not without_plain), *turns, "commands", "lookups")
     figures = best_runs(
@@ -117,14 +117,14 @@ def measure_all(task: Task, *, without_plain: bool = False) -> Figures:
 
 
 def measured(piece: str, game: str, folder: str, quick: bool) -> Figures:
-    """Return the figures of one piece, for which this process was started."""
+    """Return the figures of one piece, measured in this process."""
     figures = PIECES[piece](Task(game, Path(folder), quick))
     peak_mb = round(peak_bytes() / MEGABYTE, 1)
     return figures | {"cpu_s": round(time.process_time(), 2), "peak_mb": peak_mb}
 
 
 def target(figures: dict[str, Figures], name: str, over: str, under: str, bound: float) -> Figures:
-    """Return what was measured for a target, and whether it is met; None if it was not measured."""
+    """Return the measured value of a target, and whether it is met; None if it is not measured."""
 
     def figure(path: str) -> Any:
         piece, _, name = path.partition("/")
@@ -193,7 +193,7 @@ def piece_build(task: Task) -> Figures:
 def _sizes(connection: sqlite3.Connection) -> tuple[int, int | None]:
     """Return the bytes of all states and of all edges with their index.
 
-    A SQLite without dbstat cannot tell: then all bytes are the states'.
+    Without dbstat in SQLite, it is the bytes of the whole file, and None.
     """
     try:
         pages = connection.execute("SELECT name, sum(pgsize) FROM dbstat GROUP BY name")
@@ -213,7 +213,7 @@ def _outcomes(values: dict[int, int]) -> Figures:
 def piece_copy(task: Task) -> Figures:
     """Measure how long SQLite takes to copy the two tables row by row, and to index them again.
 
-    The pragmas are those of a build, so only the rows' way into SQLite differs.
+    The pragmas are those of a build, so only the way of inserting rows differs.
     """
     file = task.folder / "copy.db"
     file.unlink(missing_ok=True)
@@ -241,11 +241,11 @@ def _ddl(connection: sqlite3.Connection, name: str) -> str:
 
 
 def piece_plain_game(task: Task) -> Figures:
-    """Measure the exploration of a game written for one position: about 100,000 tuples."""
+    """Measure the exploration of a PlainGame, whose rules are for one position: 100,000 tuples."""
     from graphstore import PlainGame, explore
 
     class Heaps(PlainGame):
-        """Three heaps: take one or two from one of them; who takes the last wins."""
+        """Three heaps: take one or two from one of them; the player who takes the last one wins."""
 
         def start(self) -> Triple:
             return (14, 14, 14) if task.quick else (46, 46, 46)
@@ -302,9 +302,9 @@ def _wall(task: Task, *words: str) -> float:
 def piece_lookups(task: Task) -> Figures:
     """Measure positions looked up a second, one by one and by the thousand.
 
-    A probe has all moves with it; one that is not from a snapshot has its own transaction. The raw
-    driver's are rows by primary key, without moves, in one transaction: with SQLite's own cache,
-    and with the cache of a store. All take turns; the best of each counts.
+    A probe includes all moves; outside a snapshot it has its own transaction. The raw driver reads
+    rows by primary key, without moves, in one transaction: with SQLite's own cache, and with the
+    cache of a store. All are measured in turn, and the best of each counts.
     """
     from graphstore import Store
     from graphstore.store.sqlite.backend import CACHE
@@ -370,7 +370,7 @@ def _many(connection: sqlite3.Connection) -> Callable[[list[int]], Any]:
 def piece_plain(task: Task) -> Figures:
     """Measure the plain pipeline.
 
-    Cyclic garbage collection is off, to be fair: it would take another half of its time.
+    Cyclic garbage collection is off, to be fair: with it, the pipeline takes half as long again.
     """
     import gc
 
@@ -381,7 +381,7 @@ def piece_plain(task: Task) -> Figures:
 
     rules = find_game(task.game)
     if not isinstance(rules, Grid):
-        raise GraphstoreError(f"the plain pipeline knows no {task.game}; add --without-plain")
+        raise GraphstoreError(f"the plain pipeline cannot play {task.game}; add --without-plain")
     gc.disable()
     board = plain.Board(rules.columns, rules.rows, rules.in_a_row, misere=rules.misere)
     seconds, states, graph = plain.pipeline(board, task.folder / "plain.db")
@@ -404,7 +404,7 @@ PIECES: dict[str, Callable[[Task], Figures]] = {
     "lookups": piece_lookups,
     "plain": piece_plain,
 }
-"""copy, commands and lookups read what build wrote."""
+"""The pieces copy, commands and lookups read the file of the piece build."""
 
 
 def in_tables(result: Figures) -> str:
@@ -419,7 +419,7 @@ def in_tables(result: Figures) -> str:
         (each["name"], _number(each["value"]), each["target"], words[each["met"]])
         for each in result["targets"]
     ]
-    return "\n".join([*lines, "", as_text(("target", "measured", "wanted", "met"), rows)])
+    return "\n".join([*lines, "", as_text(("target", "measured", "bound", "met"), rows)])
 
 
 def _number(value: Any) -> str:

@@ -1,12 +1,12 @@
-"""Check that everything that reads untrusted text answers rightly, or refuses it in one line.
+"""Check that every parser of untrusted text reads it correctly, or refuses it in one line.
 
-Texts are made from valid ones by mutation and splicing, and from what programs often handle badly:
-huge numbers, deep nesting, NUL, lone surrogates, digits of other scripts. Every parser gets its
-share of them, in this process: positions of every game, names of games, integers and bytes of other
-programs, SQL, settings, names and addresses, the explorer's URLs, whole commands and what is typed
-at them, and damaged database files. A position that is read must be written so that it is read as
-the same one again. An input that takes more than --seconds of the processor, or more than 200 MB,
-is a defect as well.
+Inputs are valid texts, mutated and spliced, and texts that programs often handle badly: huge
+numbers, deep nesting, NUL, lone surrogates, digits of other scripts. Every parser gets its share of
+them, in this process: positions of every game, names of games, integers and bytes of other
+programs, SQL, settings, names and addresses, the explorer's URLs, whole commands and their standard
+input, and damaged database files. A position must be the same after it is read, written and read
+again. An input that takes more than --seconds of the processor, or more than 200 MB, is also a
+defect.
 """
 
 import argparse
@@ -46,8 +46,8 @@ from graphstore.play.standings import summaries
 from graphstore.rules.game import IN_PLAY, Game
 from graphstore.web import addresses
 
-MEMORY = 200  # MB
-PAGE = 4096  # bytes of a database that are damaged together
+MEMORY = 200  # MB that an input may take
+PAGE = 4096  # bytes of a database page
 BUILT = ("tictactoe", "hexapawn(3,3)", "nim(3,4,5)", "morris(orthogonal)", "subtraction(21,1,2,3)")
 RULES = '''
 from dataclasses import dataclass
@@ -165,14 +165,14 @@ URLS = """\
 class Parser(NamedTuple):
     """A function that reads texts, and its examples."""
 
-    name: str  # of what it reads
-    share: float  # of all inputs, beside those of others
-    seeds: Sequence[str]  # valid texts, from which others are made
+    name: str  # of the texts that it reads
+    share: float  # weight of its inputs among those of all parsers
+    seeds: Sequence[str]  # valid texts, from which inputs are derived
     ask: Callable[[str], object]  # raises GraphstoreError to refuse a text, AssertionError if wrong
 
 
 class Tally(NamedTuple):
-    """The results of the inputs of a parser; the slowest in ms of processor time."""
+    """The results of a parser; times are processor time."""
 
     parser: str
     inputs: int
@@ -194,10 +194,10 @@ class TooSlowError(BaseException):
 def main() -> None:
     """Print the results; exit with 1 if there are defects."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--inputs", type=int, default=100_000, metavar="N", help="how many")
-    parser.add_argument("--seed", type=int, default=1, help="the same makes the same inputs")
-    parser.add_argument("--seconds", type=float, default=1.0, help="that an input may take")
-    parser.add_argument("--only", metavar="TEXT", help="parsers whose name has this in it")
+    parser.add_argument("--inputs", type=int, default=100_000, metavar="N", help="number of inputs")
+    parser.add_argument("--seed", type=int, default=1, help="the same seed gives the same inputs")
+    parser.add_argument("--seconds", type=float, default=1.0, help="processor time for an input")
+    parser.add_argument("--only", metavar="TEXT", help="only parsers with this in their name")
     parser.add_argument("--json", action="store_true", help="print JSON, with whole inputs")
     given = parser.parse_args()
     with parsers() as known:
@@ -220,20 +220,20 @@ def fuzz(known: Sequence[Parser], inputs: int, *, seed: int, seconds: float) -> 
     whole = sum(each.share for each in known)
     shares = [max(1, round(inputs * each.share / whole)) for each in known]
     return [
-        tried(each, share, Random(f"{seed} {each.name}"), seconds)
+        run_parser(each, share, Random(f"{seed} {each.name}"), seconds)
         for each, share in zip(known, shares, strict=True)
     ]
 
 
-def tried(parser: Parser, inputs: int, chance: Random, seconds: float) -> Tally:
-    """Return the results of so many inputs of a parser, the first 20 of them seeds."""
+def run_parser(parser: Parser, inputs: int, chance: Random, seconds: float) -> Tally:
+    """Return the results of a parser after so many inputs; the first 20 of these are seeds."""
     accepted, refused, slowest, peak = 0, 0, 0.0, 0.0
     defects: list[dict[str, str]] = []
     forget_peak()
     before = memory("VmRSS")
     for number in range(inputs):
         first = number < min(len(parser.seeds), 20)
-        text = parser.seeds[number] if first else made(parser.seeds, chance)
+        text = parser.seeds[number] if first else new_input(parser.seeds, chance)
         fault, began = None, time.process_time()
         try:
             with limited(seconds):
@@ -261,8 +261,8 @@ def tried(parser: Parser, inputs: int, chance: Random, seconds: float) -> Tally:
 # Inputs
 
 
-def made(seeds: Sequence[str], chance: Random) -> str:
-    """Return a text that is like one of the seeds, or like none of them."""
+def new_input(seeds: Sequence[str], chance: Random) -> str:
+    """Return a random text, most often a mutation of one of the seeds."""
     text = chance.choice(seeds)
     way = chance.random()
     if way < 0.05:
@@ -319,7 +319,7 @@ def statements(count: int) -> Iterator[str]:
 
 @contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """Stop a block that takes more processor time; Windows has no such timer."""
+    """Raise TooSlowError in a block that takes more processor time; Windows lacks this timer."""
     if not hasattr(signal, "setitimer"):
         yield
         return
@@ -337,7 +337,7 @@ def limited(seconds: float) -> Iterator[None]:
 
 
 def memory(kind: str) -> float:
-    """Return MB that the process has (VmRSS), or had at most (VmHWM); 0 without /proc."""
+    """Return the memory of the process in MB: VmRSS now, VmHWM at most; 0 without /proc."""
     with suppress(OSError), open("/proc/self/status", encoding="ascii") as lines:
         for line in lines:
             if line.startswith(kind):
@@ -346,7 +346,7 @@ def memory(kind: str) -> float:
 
 
 def forget_peak() -> None:
-    """Reset the peak to what the process has now."""
+    """Reset the peak to the memory that the process has now."""
     with suppress(OSError), open("/proc/self/clear_refs", "w", encoding="ascii") as file:
         file.write("5")
 
@@ -380,7 +380,7 @@ def parsers() -> Iterator[list[Parser]]:
 
 
 def positions(stores: dict[str, Store]) -> Iterator[Parser]:
-    """Yield what reads the positions of every kind of game."""
+    """Yield the parsers of positions, for every kind of game."""
     names = [name for family in FAMILIES for name in (*family.examples, *family.large)]
     names += ["mnk(3,3,3,misere)", "connect(7,6)", "morris(king,pass,straight)"]
     names += [f"fuzzed.py:{kind}" for kind in ("Heap", "Named", "Numbers", "Word", "Placed")]
@@ -405,7 +405,7 @@ def some_texts(game: Game, *, lines: int = 8) -> list[str]:
 
 
 def reads_again(game: Game, store: Store | None) -> Callable[[str], None]:
-    """Return what reads a position, writes it, and reads that again."""
+    """Return a function that reads a position, writes it, and reads it again."""
 
     def ask(text: str) -> None:
         position = game.read(text)
@@ -425,7 +425,7 @@ def reads_again(game: Game, store: Store | None) -> Callable[[str], None]:
 
 
 def words(folder: Path) -> Iterator[Parser]:
-    """Yield what reads names, numbers, settings and addresses."""
+    """Yield the parsers of names, numbers, settings and addresses."""
 
     def name(text: str) -> None:
         find_builtin(text)
@@ -508,7 +508,7 @@ def words(folder: Path) -> Iterator[Parser]:
 
 
 def of_databases(store: Store) -> Iterator[Parser]:
-    """Yield what reads SQL, and moves in play."""
+    """Yield the parsers of SQL, and of moves in play."""
     match = Match(store, start="X../.O./..X", seed=1)
 
     def sql(text: str) -> None:
@@ -517,7 +517,7 @@ def of_databases(store: Store) -> Iterator[Parser]:
             for _ in store.sql(text, seconds=0.1, rows=50):
                 pass
         finally:
-            assert (store.path.stat(), sorted(os.listdir())) == before, "it has written"
+            assert (store.path.stat(), sorted(os.listdir())) == before, "SQL has written"
 
     def where(text: str) -> None:
         with selected(store, where=text) as part:
@@ -529,7 +529,7 @@ def of_databases(store: Store) -> Iterator[Parser]:
 
 
 def commands(path: Path) -> Iterator[Parser]:
-    """Yield whole commands, in which ? is the input; without one it is typed at them."""
+    """Yield whole commands, in which ? is the input; without a ? it is their standard input."""
     texts = ["XO./.X./...", ".........", "8706", "x|o|.\n-+-+-\n.|x|.\n-+-+-\n.|.|."]
     typed = ["4\nhint\nundo\n?\nmoves\n0\nq\n", "resign\n"]
     lines: list[tuple[str, str, Sequence[str]]] = [
@@ -550,7 +550,7 @@ def commands(path: Path) -> Iterator[Parser]:
 
 
 def commanded(command: Sequence[str]) -> Callable[[str], None]:
-    """Return what runs a command, and raises RefusedError if it ended in a proper error line."""
+    """Return a function that runs a command; it raises RefusedError after a proper error line."""
 
     def ask(text: str) -> None:
         line = [text if word == "?" else word for word in command]
@@ -569,7 +569,7 @@ def commanded(command: Sequence[str]) -> Callable[[str], None]:
 
 
 def run(line: Sequence[str], typed: bytes = b"") -> tuple[int, str, str]:
-    """Run a command here; return its exit code, and what it printed."""
+    """Run a command in this process; return its exit code, stdout and stderr."""
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", "backslashreplace") for _ in range(2))
     stdin = io.TextIOWrapper(io.BytesIO(typed), encoding="utf-8")
     code: Any = 0
@@ -591,7 +591,7 @@ def run(line: Sequence[str], typed: bytes = b"") -> tuple[int, str, str]:
 
 
 def explorer(stack: ExitStack, path: Path) -> Parser:
-    """Return what answers the URLs of the explorer."""
+    """Return the parser of the explorer's URLs."""
     from graphstore.web.application import application
 
     runner = stack.enter_context(asyncio.Runner())
@@ -601,11 +601,11 @@ def explorer(stack: ExitStack, path: Path) -> Parser:
 
     async def status(text: str) -> int:
         path, _, query = text.encode(errors="surrogatepass").partition(b"?")
-        told: list[int] = []
+        statuses: list[int] = []
 
         async def send(message: Any) -> None:
             if message["type"] == "http.response.start":
-                told.append(message["status"])
+                statuses.append(message["status"])
 
         async def receive() -> Any:
             return {"type": "http.request", "body": b"", "more_body": False}
@@ -620,7 +620,7 @@ def explorer(stack: ExitStack, path: Path) -> Parser:
         scope |= {"path": path.decode("utf-8", "replace"), "raw_path": path, "query_string": query}
         scope |= {"headers": [(b"host", b"localhost")]}
         await app(scope, receive, send)
-        return told[0]
+        return statuses[0]
 
     def ask(text: str) -> None:
         code = runner.run(status(text if text.startswith("/") else f"/{text}"))
@@ -634,7 +634,7 @@ def explorer(stack: ExitStack, path: Path) -> Parser:
 
 
 def damaged(path: Path, target: Path) -> Parser:
-    """Return what reads a database in which bytes are changed at random, with the text as seed."""
+    """Return the parser of a randomly damaged database; the text is the seed of the damage."""
     whole = path.read_bytes()
 
     def ask(text: str) -> None:
@@ -662,7 +662,7 @@ def damaged(path: Path, target: Path) -> Parser:
 
 
 def read_all(path: Path, chance: Random) -> None:
-    """Read a database in every way."""
+    """Read a database by several commands and by every method of a store."""
     line = chance.choice(("show", "stats", "verify", "agents", "line", "draw --format text"))
     for words in (line, "agents known", "export --format csv --table matchbox"):
         command, *others = words.split()

@@ -1,8 +1,8 @@
-"""Check that many readers of the same files all get right answers, and measure how soon.
+"""Check that many readers of the same files at once get right answers, and measure their speed.
 
-Clients ask a `graphstore serve` for pages of all kinds at once, and some of them for SQL that takes
-too long; then processes look states up in one file. Every answer is compared with what was read
-from the files before. A statement that a busy server puts off (503, with Retry-After) is counted as
+Clients request pages of all kinds from a `graphstore serve`, and some of them SQL that takes too
+long; then processes look up states in one file. Every answer is compared with data that was read
+from the files before. A statement that a busy server refuses (503, with Retry-After) counts as
 busy; any other wrong answer is an error, and the exit code is 1.
 """
 
@@ -30,18 +30,18 @@ from shared import run_main, served
 from graphstore import Store, build
 from graphstore.cli.console import print_json, print_table
 
-PATIENCE = 60  # seconds for one answer
-SAMPLE = 200  # states of a file that are asked for
+PATIENCE = 60  # seconds to wait for one answer
+SAMPLE = 200  # states of a file that are requested
 BATCH = 100  # ids of one look-up of many
 NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n {}) SELECT {} FROM n"
 ENDLESS, LONG = (NUMBERS.format(end, "max(i) AS most") for end in ("", "WHERE i < 1000000"))
 SLOW = "slow sql"
 Row = dict[str, Any]
-Right = Callable[[int, str], bool]  # whether a status and a body are right
+Right = Callable[[int, str], bool]  # returns whether a status and a body are right
 
 
 class Known(NamedTuple):
-    """What a file, whose name without ending is `game`, says of a state."""
+    """A state as a file has it; `game` is the name of the file without its ending."""
 
     game: str
     row: Row
@@ -50,7 +50,7 @@ class Known(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What to ask for, and what tells whether the answer is right."""
+    """A request, and the check of its answer."""
 
     kind: str
     path: str
@@ -62,13 +62,13 @@ class Answered(NamedTuple):
 
     kind: str
     seconds: float
-    wrong: str  # what was wrong, if anything
-    busy: bool = False  # the server has put it off
-    in_time: bool = True  # it came before the time of all was over
+    wrong: str  # the error; empty if the answer is right
+    busy: bool = False  # True if the server was busy and refused it
+    in_time: bool = True  # True if it came before the end of the run
 
 
 def main() -> None:
-    """Print the answers that many readers got, and how soon."""
+    """Print how many answers many readers got, and how fast."""
     arguments = _arguments()
     seconds = 1.5 if arguments.quick else arguments.seconds
     with ExitStack() as held:
@@ -100,10 +100,10 @@ def main() -> None:
     lookups = report_lookups(looked)
     wrong = [f"{each.kind}: {each.wrong}" for each in answers if each.wrong]
     wrong += [line for each in looked for line in each["wrong"]]
-    told = {"clients": arguments.clients, "seconds": seconds, "pages": pages}
-    told |= {"lookups": lookups, "errors": len(wrong), "wrong": wrong[:10]}
+    result = {"clients": arguments.clients, "seconds": seconds, "pages": pages}
+    result |= {"lookups": lookups, "errors": len(wrong), "wrong": wrong[:10]}
     if arguments.json:
-        print_json(told)
+        print_json(result)
     else:
         print_table([*pages[0]], [[*each.values()] for each in pages])
         print()
@@ -121,7 +121,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--slow", type=float, default=0.02, help="share of slow SQL, default: 0.02")
     parser.add_argument("--seed", type=int, default=0, help="default: %(default)s")
     parser.add_argument(
-        "--quick", action="store_true", help="a second and a half for each part, no endless SQL"
+        "--quick", action="store_true", help="1.5 seconds for each part, and no endless SQL"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments = parser.parse_args()
@@ -131,7 +131,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def read(file: str, *, seed: int) -> list[Known]:
-    """Return what a file says of some states at random, the first one being the start."""
+    """Return the start of a file and some random states, as the file has them."""
     chance = random.Random(seed)
     with Store.open(file) as store:
         ids = [state for (state,) in store.sql("SELECT id FROM state ORDER BY id")]
@@ -184,7 +184,7 @@ def pages_of(known: Known) -> Iterator[Request]:
 
 
 def slow_sql(game: str, *, endless: bool) -> Request:
-    """Return the request for what takes long, or too long."""
+    """Return a request for SQL that takes long, or with `endless` too long."""
     counted = says([{"most": 1_000_000}])
 
     def right(status: int, body: str) -> bool:
@@ -201,7 +201,7 @@ def in_sql(kind: str, game: str, statement: str, right: Right, **parameters: Any
 
 
 def holds(*texts: str) -> Right:
-    """Return whether all texts are on a page.
+    """Return a check that all texts are on a page.
 
     >>> holds("a", "b")(200, "abc"), holds("d")(200, "abc"), holds("a")(500, "abc")
     (True, False, False)
@@ -210,7 +210,7 @@ def holds(*texts: str) -> Right:
 
 
 def says(expected: list[Row]) -> Right:
-    """Return whether JSON says just that.
+    """Return a check that a page is the JSON of some rows.
 
     >>> says([{"a": 1}])(200, '[{"a": 1}]'), says([])(200, '[{"a": 1}]')
     (True, False)
@@ -229,7 +229,7 @@ def ask_at_once(
     seconds: float,
     seed: int,
 ) -> list[Answered]:
-    """Return the answers to many clients that ask at once and without a pause."""
+    """Return the answers that many clients get, which send requests at once and without a pause."""
     host = urlsplit(address).netloc
     begun = threading.Barrier(clients)
 
@@ -249,7 +249,7 @@ def ask_at_once(
 
 
 def answered(connection: HTTPConnection, request: Request) -> Answered:
-    """Ask once, and compare the answer."""
+    """Send one request, and check the answer."""
     kind, path, is_right = request
     begin = time.perf_counter()
     try:
@@ -272,7 +272,7 @@ def answered(connection: HTTPConnection, request: Request) -> Answered:
 
 
 def report(answers: Sequence[Answered], seconds: float) -> list[Row]:
-    """Return, by kind and of all, how many answers there were and how long they took, in ms.
+    """Return the number of answers and their times in ms, for each kind and for all.
 
     >>> row = report([Answered("x", 0.25, "")], 0.5)[0]
     >>> row["requests"], row["per_second"], row["p50"], row["errors"]
@@ -300,7 +300,7 @@ def report(answers: Sequence[Answered], seconds: float) -> list[Row]:
 
 
 def percentile(ordered: Sequence[float], part: int) -> float | None:
-    """Return in ms what that part of some times, in seconds, do not exceed.
+    """Return a percentile in ms of ascending times in seconds; None if there are none.
 
     >>> percentile([0.001, 0.002, 0.003, 0.004], 50), percentile([], 50)
     (2.0, None)
@@ -331,11 +331,11 @@ def look_up(file: str, known: Sequence[Known], number: int, seconds: float, begu
     """Look states up at random, in three ways in turn, each for a third of the time.
 
     Returns:
-        Look-ups a second of one state with its moves, of a batch, and by SQL; what was `wrong`.
+        Look-ups a second: of one state with its moves, in batches, and by SQL; the errors, `wrong`.
     """
     chance = random.Random(number)
     wrong: list[str] = []
-    told: Row = {"wrong": wrong}
+    result: Row = {"wrong": wrong}
     with Store.open(file) as store:
 
         def probe() -> int:
@@ -367,12 +367,12 @@ def look_up(file: str, known: Sequence[Known], number: int, seconds: float, begu
             begin, done = time.perf_counter(), 0
             while (took := time.perf_counter() - begin) < seconds / 3:
                 done += look()
-            told[name] = done / took
-    return told
+            result[name] = done / took
+    return result
 
 
 def report_lookups(looked: Sequence[Row]) -> list[Row]:
-    """Return how many look-ups a second there were: in all, by the least and the most of processes.
+    """Return the look-ups a second of each kind: of all processes, of the slowest and the fastest.
 
     >>> report_lookups([dict.fromkeys(("probe", "lookup", "sql"), rate) for rate in (10, 20)])[0]
     {'lookups': 'probe', 'processes': 2, 'per_second': 30, 'least': 10, 'most': 20}

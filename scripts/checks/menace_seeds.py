@@ -1,7 +1,8 @@
 """Measure how well MENACE learns, over many seeds.
 
-For each seed a new agent learns a game against one opponent. Printed are the shares of its last
-games that it won, drew and lost, and the share of its boxes whose favourite moves keep the value.
+For each seed a new agent learns a game against one opponent. The script prints the shares of its
+last games that it won, drew and lost, and the share of its boxes whose favourite moves keep the
+value.
 """
 
 import argparse
@@ -25,11 +26,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("game", nargs="?", default="tictactoe", help="default: %(default)s")
     parser.add_argument("--side", type=int, default=1, choices=(1, 2), help="default: %(default)s")
-    parser.add_argument("--against", default="perfect", help="default: %(default)s")
-    parser.add_argument("--games", type=int, default=3000, help="default: %(default)s")
-    parser.add_argument("--last", type=int, default=500, help="default: %(default)s")
-    parser.add_argument("--seeds", type=int, default=20, help="default: %(default)s")
-    parser.add_argument("--empty", default="refill", choices=("refill", "resign"))
+    parser.add_argument("--against", default="perfect", help="opponent, default: %(default)s")
+    parser.add_argument(
+        "--games", type=int, default=3000, help="of each agent, default: %(default)s"
+    )
+    parser.add_argument(
+        "--last", type=int, default=500, help="games that count, default: %(default)s"
+    )
+    parser.add_argument(
+        "--seeds", type=int, default=20, help="number of agents, default: %(default)s"
+    )
+    parser.add_argument(
+        "--empty",
+        default="refill",
+        choices=("refill", "resign"),
+        help="what to do with an empty box",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = vars(parser.parse_args())
     as_json = options.pop("json")
@@ -53,7 +65,7 @@ def main() -> None:
 def over_seeds(
     game: str, seeds: int, *, side: int, games: int, last: int, **settings: Any
 ) -> list[Figures]:
-    """Return the shares that an agent of each seed came to.
+    """Return the shares of an agent for each seed.
 
     >>> learned = over_seeds("tictactoe", 2, side=1, against="perfect", games=500, last=100)
     >>> [round(each["won"] + each["drawn"] + each["lost"], 6) for each in learned]

@@ -1,7 +1,7 @@
 """Compare graphstore with OpenSpiel and easyAI, on the same games, in one run.
 
-Each measurement has its own process, with a limit on its time. A package that is not installed is
-left out, and named. Install them with: pip install '.[bench]'
+Each measurement has its own process and a time limit. A package that is not installed is left out,
+and a note says so. Install them with: pip install '.[bench]'
 """
 
 import argparse
@@ -32,14 +32,14 @@ PEERS: dict[str, tuple[str, tuple[str, ...]]] = {  # function, packages
 
 
 def timed(work: Callable[[], Any], positions: Callable[[Any], int]) -> Figures:
-    """Return the seconds of some work, and for how many positions it tells something."""
+    """Return the seconds of some work, and the number of positions in its result."""
     begin = time.perf_counter()
     found = work()
     return {"seconds": time.perf_counter() - begin, "positions": positions(found)}
 
 
 def graphstore(game: str) -> Figures:
-    """Every position: explore up to symmetry and solve all columns."""
+    """Measure graphstore on every position: explore up to symmetry and solve all columns."""
     from graphstore import GameGraph, explore, find_game, solve
 
     rules = find_game(game)
@@ -53,7 +53,7 @@ def graphstore(game: str) -> Figures:
 
 
 def openspiel_states(game: str) -> Figures:
-    """Every position, without values: get_all_states with the text as the key."""
+    """Measure get_all_states, with the text as the key: every position, without values."""
     import pyspiel
     from open_spiel.python.algorithms.get_all_states import get_all_states
 
@@ -62,7 +62,7 @@ def openspiel_states(game: str) -> Figures:
 
 
 def openspiel_values(game: str) -> Figures:
-    """Every position with its value: value_iteration."""
+    """Measure value_iteration: every position with its value."""
     import pyspiel
     from open_spiel.python.algorithms.value_iteration import value_iteration
 
@@ -71,7 +71,7 @@ def openspiel_values(game: str) -> Figures:
 
 
 def openspiel_minimax(game: str) -> Figures:
-    """The value of the start alone: alpha-beta search without a table."""
+    """Measure alpha-beta search without a table: the value of the start alone."""
     import pyspiel
     from open_spiel.python.algorithms.minimax import alpha_beta_search
 
@@ -80,7 +80,7 @@ def openspiel_minimax(game: str) -> Figures:
 
 
 def easyai(_: str) -> Figures:
-    """The value of the start of tictactoe: depth-first search with a table of positions."""
+    """Measure depth-first search with a table of positions: the value of the start of tictactoe."""
     from easyAI import TranspositionTable, TwoPlayerGame, solve_with_depth_first_search
 
     lines = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
@@ -131,7 +131,7 @@ def compare(limit: float) -> list[Figures]:
 
 
 def measured(function: str, packages: tuple[str, ...], game: str, limit: float) -> Figures:
-    """Return the figures of one peer on one game, or a note why there are none."""
+    """Return the figures of one peer on one game, or a note that says why there are none."""
     for package in packages:
         if find_spec(package) is None:
             return {"note": f"{package} is not installed"}
@@ -147,7 +147,7 @@ def measured(function: str, packages: tuple[str, ...], game: str, limit: float) 
 def main() -> None:
     """Measure, and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--limit", type=float, default=60, help="seconds for one (default: 60)")
+    parser.add_argument("--limit", type=float, default=60, help="seconds for each, default: 60")
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments = parser.parse_args()
     found = compare(arguments.limit)

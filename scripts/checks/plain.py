@@ -1,7 +1,7 @@
 """The plain pipeline that bench.py compares with: m,n,k games, one state at a time.
 
-It is what one writes in an afternoon: a dict of states, a networkx.DiGraph, and executemany. It
-shares no code with graphstore, and writes the same rows.
+It is a simple program: a dict of states, a networkx.DiGraph, and executemany. It shares no code
+with graphstore, and writes the same rows.
 """
 
 import sqlite3
@@ -24,7 +24,7 @@ COLUMNS = (
 
 @dataclass(slots=True)
 class State:
-    """What is known of a state; `random_value`, `chooser` and `drifter` for the player to move."""
+    """The values of a state; `random_value`, `chooser` and `drifter` are for the player to move."""
 
     ply: int
     outcome: int | None = None

@@ -34,7 +34,7 @@ FLAGS = (
 
 
 class Picture(NamedTuple):
-    """A page to be shown, in which size, and in which scheme."""
+    """A picture to take: its page, its size in pixels, and the colour scheme."""
 
     name: str
     path: str
@@ -76,7 +76,7 @@ def browser() -> Iterator["Chrome"]:
 
 
 def seen_as(driver: "Chrome", width: int, height: int, scheme: str) -> None:
-    """Give the page a size in pixels, and the reader's system a colour scheme."""
+    """Set the size of the page in pixels, and the colour scheme of the system."""
     size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
@@ -101,7 +101,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     here = Path(__file__).parents[2] / "docs" / "images"
     parser.add_argument(
-        "--output", type=Path, default=here, metavar="FOLDER", help="where to [docs/images]"
+        "--output",
+        type=Path,
+        default=here,
+        metavar="FOLDER",
+        help="default: docs/images",
     )
     output: Path = parser.parse_args().output
     if not chromium_there():

@@ -39,7 +39,8 @@ def in_own_process(
 ) -> Any:
     """Call a function of a script in a new process, so that its peak memory is its own.
 
-    A failure is a GraphstoreError with what the process wrote to stderr.
+    Raises:
+        GraphstoreError: the function fails; the message is the stderr of the process.
     """
     command = [sys.executable, __file__, script, function, json.dumps(arguments)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
@@ -54,7 +55,7 @@ def best_runs(
     measure: Callable[[Figures], Figures],
     seconds: Callable[[Figures], Any],
 ) -> dict[str, Figures]:
-    """Return the fastest run of each task, by its words; tasks may be repeated."""
+    """Return the fastest run of each task, by the words of the task; tasks may be repeated."""
     best: dict[str, Figures] = {}
     for number, task in enumerate(tasks, 1):
         words = " ".join(str(each) for each in task.values() if each is not None)
@@ -87,7 +88,7 @@ class Laps:
         self._since = time.perf_counter()
 
     def lap(self, name: str) -> None:
-        """Keep the time since the last lap under a name."""
+        """Record the time since the last lap under a name."""
         now = time.perf_counter()
         self.seconds[name] = round(now - self._since, 4)
         self._since = now
@@ -104,7 +105,7 @@ def peak_bytes() -> int:
 
 
 def machine() -> Figures:
-    """Return what the figures depend on; on Windows without memory and load."""
+    """Return the machine and versions of a run; on Windows without memory and load."""
     posix = hasattr(os, "getloadavg")
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if posix else 0
     packages = ("graphstore", "numpy", "networkx", "sqlalchemy")

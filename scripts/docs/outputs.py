@@ -19,7 +19,7 @@ from typing import Final
 ROOT: Final = Path(__file__).resolve().parents[2]
 PAGES: Final = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md")])
 SHOWN: Final = "postgresql://me@host/games"
-"""What a page shows in place of $GAMES."""
+"""The address that a page shows in place of $GAMES."""
 
 _BLOCK: Final = re.compile(r"(?<=```console\n).*?(?=```)", re.S)
 _SESSION: Final = re.compile(r"^\$ (.*?)\n(.*?)(?=^\$ |\Z)", re.S | re.M)

@@ -1,4 +1,4 @@
-"""A build is all or nothing, whatever happens to it, and the same every time."""
+"""A build is all or nothing, and gives the same result every time."""
 
 import os
 import signal
@@ -24,7 +24,7 @@ from graphstore.errors import (
 from graphstore.play import agents
 from graphstore.store.sqlite import opening
 
-GAME, STATES = "mnk(4,3,3)", 28_275  # takes a second or so; the number is mnk.jsonl's
+GAME, STATES = "mnk(4,3,3)", 28_275  # takes about a second; the number is from mnk.jsonl
 
 
 def test_the_file_holds_the_765_states_with_their_children(store, oracle):
@@ -59,7 +59,7 @@ def test_the_file_holds_the_765_states_with_their_children(store, oracle):
         assert list(below) == ([] if ended else free)
 
 
-def test_the_report_tells_what_the_file_holds(tmp_path):
+def test_the_report_has_the_numbers_of_the_file(tmp_path):
     report = build("tictactoe", tmp_path / "t.db")
     with Store.open(tmp_path / "t.db") as store:
         assert (
@@ -124,8 +124,8 @@ def test_a_target_that_cannot_be_a_file_is_refused(tmp_path, force):
     before = names(tmp_path)
     for target, message in (
         ("", "is a folder; name a file in it"),
-        ("none/t.db", "there is no folder .*none; make it first"),
-        ("file/t.db", "there is no folder .*file; make it first"),
+        ("none/t.db", "there is no folder .*none; create it first"),
+        ("file/t.db", "there is no folder .*file; create it first"),
         ("x" * 300, "File name too long; nothing was changed"),
         ("x" * 250, "File name too long; nothing was changed"),
         *([("pipe", "is a pipe or device")] if force else []),
@@ -142,7 +142,7 @@ import os, sys, graphstore
 folder = sys.argv[1]
 graphstore.build("mnk(2,2,2)", f"{folder}/first.db")  # all is imported now
 os.chmod(folder, 0o555)
-if os.geteuid() == 0:  # whom no permission stops
+if os.geteuid() == 0:  # permissions do not stop root
     os.seteuid(65534)
 for force in (False, True):
     try:
@@ -265,7 +265,7 @@ os._exit(0)
 
 @pytest.mark.parametrize(("mode", "suffix"), [("delete", "-journal"), ("wal", "-wal")])
 @pytest.mark.parametrize("old", ["whole", "garbage", "gone"])
-def test_a_journal_beside_the_old_file_does_not_touch_the_new_one(
+def test_a_journal_of_the_old_file_does_not_change_the_new_one(
     copy, tictactoe_db, mode, suffix, old
 ):
     subprocess.run([sys.executable, "-c", CRASH, copy, mode], check=True, timeout=60)
@@ -313,7 +313,7 @@ def test_a_file_in_use_is_replaced_under_its_readers(copy):
 
 
 def replacing(way, target, **options):
-    """Replace a file by force, in one of the ways that there are."""
+    """Replace a file by force: build, load, prove or build out of core."""
     folder = target.parent / "folder"
     if way == "load":
         build_folder("tictactoe", folder)

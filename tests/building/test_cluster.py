@@ -1,4 +1,4 @@
-"""Games in parts, built by processes of Dask that are killed, cut off and left without room."""
+"""Games in parts, built by Dask processes that are killed, cut off or run out of disk space."""
 
 import json
 import os
@@ -66,7 +66,7 @@ def workers():
 
 @pytest.fixture
 def bits(tmp_path):
-    """The folder of a game whose rules note what they are asked for, and obey files."""
+    """The folder of a game whose rules log their calls, and wait or die as files in it say."""
     (tmp_path / "bits.py").write_text(RULES)
     (tmp_path / "log").touch()
     return tmp_path
@@ -87,13 +87,13 @@ def in_memory(game, path):
 
 
 def asked(bits):
-    """Return the positions whose moves were asked for, and by which processes."""
+    """Return the positions whose moves were requested, and the ids of the processes."""
     words = [line.split() for line in (bits / "log").read_text().splitlines()]
     return [int(position) for position, _ in words], {int(pid) for _, pid in words}
 
 
 def wait_for(condition):
-    """Wait until something is so, which it must be in the end."""
+    """Wait until a condition is true; fail after `PATIENCE` seconds."""
     end = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < end
@@ -109,12 +109,12 @@ def alive(pid):
 
 
 def line_of(error):
-    """Return what an error says, which must be one line."""
+    """Return the message of an error, which must be one line."""
     (line,) = str(error.value).splitlines()
     return line
 
 
-# What it builds
+# The game that is built
 
 
 @pytest.mark.parametrize(
@@ -160,11 +160,11 @@ def test_a_game_that_has_no_name_for_others_is_refused_in_one_line(workers, tmp_
     line_of(raised)
 
 
-# What goes wrong with steps
+# Steps that fail
 
 
 def leaves(kind):
-    """Return a class of errors and all below it that steps can raise."""
+    """Return a class of errors and its subclasses that steps can raise."""
     below = [other for other in kind.__subclasses__() if other.__module__ == errors.__name__]
     return [kind, *(leaf for other in below for leaf in leaves(other))]
 
@@ -217,12 +217,12 @@ def test_on_a_full_disk_a_build_stops_in_one_line_and_goes_on_with_more_room(wor
             assert now.stat().st_mtime_ns == was
 
 
-# What goes wrong with whoever gives the steps out
+# When the building process or the scheduler dies
 
 
 @contextmanager
 def started(bits, **how):
-    """Lend a process that builds the game."""
+    """Yield a process that builds the game; kill it at the end."""
     words = [sys.executable, DRIVER, "local:2", bits / "bits.py", bits / "parts", "4"]
     building = subprocess.Popen(
         [*map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **how
@@ -269,14 +269,14 @@ def test_ctrl_c_ends_a_build_and_its_processes_in_one_line(bits):
 
 
 def free_port():
-    """Return a port at which nobody listens."""
+    """Return a free port."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         return server.getsockname()[1]
 
 
 @contextmanager
 def dask(command, *words):
-    """Lend a process of Dask's own command line."""
+    """Yield a process of Dask's command line; kill it at the end."""
     module = f"distributed.cli.dask_{command}"
     process = subprocess.Popen(
         [sys.executable, "-m", module, *map(str, words), "--no-dashboard"],
@@ -291,13 +291,13 @@ def dask(command, *words):
 
 
 def worker(address, tmp_path):
-    """Lend a worker of one thread."""
+    """Yield a worker with one thread."""
     return dask("worker", address, "--nthreads=1", "--no-nanny", f"--local-directory={tmp_path}")
 
 
 @contextmanager
 def scheduler(port):
-    """Lend a scheduler that listens."""
+    """Yield a scheduler that listens."""
     with dask("scheduler", "--host", "127.0.0.1", "--port", port) as process:
 
         def listens():
@@ -323,7 +323,7 @@ def test_a_scheduler_without_workers_is_one_line_at_the_start_and_later(tmp_path
         with worker(address, tmp_path) as only, cluster(address) as workers:
             assert workers.size == 1
             only.kill()
-            with pytest.raises(StoreError, match=f"{address} has had no worker for") as raised:
+            with pytest.raises(StoreError, match=f"{address} has had no workers for") as raised:
                 list(workers.run(divmod, [(7, 2)]))
         line_of(raised)
 
@@ -348,10 +348,10 @@ def test_a_scheduler_killed_in_the_middle_of_a_wave_is_one_line_and_a_new_one_go
     with scheduler(port) as first, worker(address, tmp_path), worker(address, tmp_path):
         killer = threading.Thread(target=kill_in_the_middle, args=(first,))
         killer.start()
-        with pytest.raises(StoreError, match=f"scheduler at {address} is gone") as raised:
+        with pytest.raises(StoreError, match=f"scheduler at {address} is lost") as raised:
             build_there()
         killer.join()
-    assert "give the same command again to go on" in line_of(raised)
+    assert "run the same command again to resume" in line_of(raised)
     assert {*range(1, 16)} <= {*asked(bits)[0]}
     (bits / "log").write_text("")
     (bits / "closed").unlink()
@@ -361,11 +361,11 @@ def test_a_scheduler_killed_in_the_middle_of_a_wave_is_one_line_and_a_new_one_go
     assert digest == in_memory(game, bits / "t.db")
 
 
-# What is no cluster
+# Addresses that are not a cluster
 
 
 @pytest.mark.parametrize("where", ["local:0", "local:", "local:two", "local:99999", "", "8786"])
-def test_what_names_no_cluster_is_refused_in_one_line(where):
+def test_an_address_that_is_not_a_cluster_is_refused_in_one_line(where):
     with pytest.raises(AddressError, match="write local:2 for two processes") as raised:
         cluster(where)
     line_of(raised)
@@ -380,7 +380,7 @@ def test_a_scheduler_that_does_not_answer_is_one_line(scheme, monkeypatch):
     line_of(raised)
 
 
-def test_without_dask_a_line_tells_what_to_install(monkeypatch):
+def test_without_dask_a_line_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     expected = pytest.raises(MissingExtraError, match="pip install distributed pyarrow")
     with expected, cluster("local:1"):
@@ -395,7 +395,9 @@ def test_a_worker_with_another_version_is_refused_in_one_line(workers):
 
     workers._client.run(pretend, "1.26.4")
     try:
-        with pytest.raises(StoreError, match="has numpy 1, here numpy 2; have the same") as raised:
+        with pytest.raises(
+            StoreError, match="has numpy 1, here numpy 2; install the same"
+        ) as raised:
             clusters._check(workers._client, "local:2")
     finally:
         workers._client.run(pretend, numpy.__version__)

@@ -1,7 +1,7 @@
-"""What goes wrong in the world is done here to real processes; what is left is whole, and told.
+"""Faults in real processes: kills, full disks, missing rights; files stay whole, errors are clear.
 
-Elsewhere: two builds of one file, journals beside it (test_building); files that are cut short or
-of a newer version, upgrades that fail (test_store); exports that are killed (test_export_parts);
+Elsewhere: two builds of one file, journals of an old file (test_building); files that are cut short
+or of a newer version, upgrades that fail (test_store); exports that are killed (test_export_parts);
 outputs that are closed (test_cli).
 """
 
@@ -33,7 +33,7 @@ IMPATIENT = "from graphstore.store.sqlite import backend; backend.WAIT = 0.2"
 
 @pytest.fixture(scope="module")
 def trained_db(tictactoe_db, tmp_path_factory):
-    """The database of tic-tac-toe with an agent; a test that changes it changes a copy."""
+    """The database of tic-tac-toe with an agent; tests must not change it."""
     path = tmp_path_factory.mktemp("trained") / "trained.db"
     path.write_bytes(tictactoe_db.read_bytes())
     train(path, games=100, seed=1)
@@ -41,7 +41,7 @@ def trained_db(tictactoe_db, tmp_path_factory):
 
 
 def assert_whole(path):
-    """Check a file as SQLite does, and as `graphstore verify` does."""
+    """Check a file with SQLite and with `graphstore verify`."""
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     with Store.open(path) as store:
@@ -50,7 +50,7 @@ def assert_whole(path):
 
 
 def line_of(error):
-    """Return what an error says, which must be one line."""
+    """Return the message of an error, which must be one line."""
     (line,) = str(error).splitlines()
     return line
 
@@ -59,7 +59,7 @@ def line_of(error):
 
 
 def course(warm, *words, **how):
-    """Return the events of a command and how long each is before the next, in seconds."""
+    """Return the events of a command, and the seconds from each to the next."""
     running = warm.start(*words, **how)
     seen = [(event, time.monotonic()) for event in iter(running.event, "")]
     assert running.end().returncode == 0
@@ -72,14 +72,14 @@ def phase_of(event):
 
 
 def proceed(running, places):
-    """Let a command that is held go past so many events, for each of which one is to be read."""
+    """Let a held command continue past some events; yield once for each event to read."""
     for _ in range(places):
         yield
         running.go()
 
 
 def strike(running, place, pause):
-    """Send SIGKILL at an event, or so many seconds after it; return the last event before it."""
+    """Send SIGKILL some seconds after an event; return the last event before it."""
     for _ in proceed(running, place):
         running.event()
     seen = [running.event()]
@@ -149,7 +149,7 @@ def test_killed_at_any_moment_an_agent_has_learned_from_its_last_saved_game(
         assert running.end().returncode == -signal.SIGKILL
         try:
             Store.open(copy).close()
-        except GraphstoreError as error:  # killed while it wrote, which no reader can mend
+        except GraphstoreError as error:  # killed while it wrote; a reader cannot repair that
             complaint = line_of(error)
             assert f"killed while it wrote; run: graphstore upgrade {copy}" in complaint
             upgrade(copy)
@@ -168,9 +168,9 @@ def test_killed_at_any_moment_an_agent_has_learned_from_its_last_saved_game(
 def test_a_new_file_is_on_the_disk_before_it_has_its_name_and_its_name_is_before_the_end(
     tmp_path,
 ):
-    """What survives a loss of power cannot be tried here; that the system is asked to keep it can.
+    """A loss of power cannot be tested, but the calls that protect from it can.
 
-    In this order: the draft's bytes, its new name, the folder that has the name.
+    They come in this order: sync the bytes of the draft, rename it, sync the folder.
     """
     trace = tmp_path / "trace"
     calls = "trace=fsync,rename,renameat,renameat2"
@@ -322,7 +322,7 @@ def test_what_a_killed_writer_left_is_no_wrong_answer_to_one_who_may_only_read(
             assert f"killed while it wrote; run: graphstore upgrade {path}" in error_line(done)
         elif done.returncode:
             assert str(path) in error_line(done)
-    done = warm.run("upgrade", path, user=user)  # of a log that can be read there is none to do
+    done = warm.run("upgrade", path, user=user)  # with a readable log there is nothing to upgrade
     assert mode == "wal" or str(path) in error_line(done)
     assert names(open_folder) == left
     open_folder.chmod(0o755)
@@ -336,7 +336,7 @@ def test_what_a_killed_writer_left_is_no_wrong_answer_to_one_who_may_only_read(
 
 
 def ask(store):
-    """Return the answers of a store to some questions, each an error's class where it has none."""
+    """Return the answers of a store to some queries, or the class of the error."""
     questions = {
         "probe": lambda: [store.probe(text) for text in ("XO./.X./...", "X../.O./...", 0)],
         "line": lambda: store.line(),
@@ -462,7 +462,7 @@ def test_while_a_file_is_replaced_8_readers_see_the_old_game_or_the_new_one(warm
 
 
 def test_a_reader_that_opens_a_file_lets_go_of_no_lock_of_its_process(warm, trained_db, tmp_path):
-    """POSIX drops all of a process's locks on a file when it closes any descriptor of it."""
+    """POSIX drops all locks of a process on a file when it closes any descriptor of it."""
     path = tmp_path / "t.db"
     shutil.copy(trained_db, path)
     with closing(sqlite3.connect(path, isolation_level=None)) as holder:
@@ -509,7 +509,7 @@ def test_a_signal_at_any_moment_is_one_line_and_exit_130_and_leaves_nothing(
             time.sleep(chance.random() * gaps[place])
         running.send(chance.choice((signal.SIGINT, signal.SIGTERM)))
         done = running.end()
-        if done.returncode == 0:  # it had just ended
+        if done.returncode == 0:  # it ended before the signal
             assert done.stderr == ""
         else:
             assert (done.returncode, done.stderr.count("\n")) == (130, 1), done.stderr
@@ -530,7 +530,7 @@ def test_a_signal_while_all_is_imported_is_one_line_too(number):
     assert error_line(done, 130) == "interrupted"
 
 
-# Everything else that can run out or go away
+# Other resources that run out or disappear
 
 
 def test_a_build_whose_folder_is_removed_midway_is_one_line(warm, tmp_path):
@@ -589,7 +589,7 @@ def test_where_memory_is_short_a_command_says_so_in_one_line(warm, copy, megabyt
         ("train", "t.db", "--games", "10"),
     ],
 )
-def test_an_output_that_is_full_or_closed_is_told(warm, copy, words):
+def test_an_output_that_is_full_or_closed_is_reported(warm, copy, words):
     copy.rename(copy.with_name("t.db"))
     with open("/dev/full", "w") as full:
         done = warm.run(*words, cwd=copy.parent, stdout=full.fileno())
@@ -602,7 +602,7 @@ def test_an_output_that_is_full_or_closed_is_told(warm, copy, words):
     assert (done.returncode, done.stderr) == (141, "")
 
 
-def test_a_clock_that_goes_back_matters_to_nothing(warm, trained_db, tmp_path):
+def test_a_clock_that_goes_back_changes_nothing(warm, trained_db, tmp_path):
     path = tmp_path / "t.db"
     shutil.copy(trained_db, path)
     (tmp_path / ".t.db.building").touch()

@@ -1,4 +1,4 @@
-"""A folder of parts in a database is the game that was built in memory, or nothing is changed."""
+"""Loading a folder gives the game that is built in memory, or changes nothing."""
 
 import shutil
 import signal
@@ -26,12 +26,12 @@ from graphstore.store.folder.layout import MANIFEST, Contents, write_manifest
 
 
 def in_parts(game, path, parts=3):
-    """Build a game in parts in a folder."""
+    """Build a game in parts into a folder."""
     return build_parts(game, path, workers=OwnProcess(), parts=parts).path
 
 
 def scattered(game, path, parts):
-    """Write a game that was built in memory to a folder of parts."""
+    """Write a game that was built in memory to a folder, in parts."""
     path.mkdir(parents=True, exist_ok=True)
     graph = explore(game)
     solve(graph)
@@ -47,24 +47,24 @@ def scattered(game, path, parts):
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
-    """Tic-tac-toe in parts; a test that changes it changes a copy."""
+    """Tic-tac-toe in parts; tests must not change it."""
     return in_parts(find_game("tictactoe"), tmp_path_factory.mktemp("parts") / "tictactoe")
 
 
 @pytest.fixture
 def spoilt_folder(folder, tmp_path):
-    """Tic-tac-toe in parts, which a test may spoil."""
+    """A copy of tic-tac-toe in parts that a test may change."""
     return shutil.copytree(folder, tmp_path / "parts")
 
 
 @pytest.fixture
 def database(server):
-    """The address of a database of its own."""
+    """The address of a new, empty database."""
     return postgresql.database(server)
 
 
 def schemas(address):
-    """Return the names of all schemas of a database but those of the server itself."""
+    """Return the names of all schemas of a database, except those of the server."""
     rows = postgresql.ask(
         address, "SELECT nspname FROM pg_namespace WHERE nspname !~ '^(pg_|information_|public$)'"
     )
@@ -116,7 +116,7 @@ def test_agents_of_the_file_that_is_replaced_are_kept(folder, spoilt):
 
 
 def flipped(path):
-    """Change one bit in the middle of a file, where its cells are."""
+    """Change one bit in the middle of a file, where the cells are."""
     cells = bytearray(path.read_bytes())
     cells[len(cells) // 4] ^= 4
     path.write_bytes(cells)
@@ -127,7 +127,7 @@ def without_a_file(path):
 
 
 def of_another_game(path, other):
-    """Take files of another game."""
+    """Replace files by those of another game."""
     shutil.rmtree(path / "state")
     shutil.copytree(other / "state", path / "state")
 
@@ -190,7 +190,7 @@ def test_whatever_bit_is_another_one_the_rows_are_the_same_or_refused(spoilt_fol
         file.write_bytes(wrong)
         try:
             content = FolderRows(Folder.open(spoilt_folder))
-            for table in ("state", "edge"):  # whose digests are compared at the end
+            for table in ("state", "edge"):  # their digests are compared at the end
                 list(content.rows(table))
         except NotAStoreError:
             refused += 1
@@ -198,7 +198,7 @@ def test_whatever_bit_is_another_one_the_rows_are_the_same_or_refused(spoilt_fol
     assert refused > 20
 
 
-def test_a_folder_that_is_none_or_not_finished_says_so(tmp_path, run, folder):
+def test_a_folder_that_is_missing_or_not_finished_is_refused(tmp_path, run, folder):
     assert "there is no folder" in error_line(run("load", tmp_path / "none"))
     assert "is not a game in parts" in error_line(run("load", tmp_path))
     (tmp_path / ".unfinished.building").mkdir()
@@ -218,7 +218,7 @@ def test_the_command_writes_to_the_name_of_the_game(folder, tmp_path, run, monke
     assert '"states": 765' in run("load", folder, "--force", "--json").stdout
 
 
-def test_without_pyarrow_one_line_tells_what_to_install(folder, tmp_path, run, monkeypatch):
+def test_without_pyarrow_one_line_says_what_to_install(folder, tmp_path, run, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     line = error_line(run("load", folder, "--db", tmp_path / "t.db"))
     assert "pip install pyarrow" in line
@@ -231,7 +231,7 @@ OTHERS = """
 SELECT count(*) FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid()
 """
-"""How many sessions there are: the server ends those of a client that was killed."""
+"""The number of other sessions: the server ends those of a killed client."""
 
 
 def at_once(folder, address):
@@ -251,11 +251,11 @@ def test_a_load_that_is_killed_leaves_the_old_game_or_none_and_the_next_one_its_
     (draft,) = (name for name in schemas(database) if name != "game")
     assert draft.startswith("graphstore_draft_")
     if old:
-        with Store.open(database) as store:  # the only game, as a draft is none
+        with Store.open(database) as store:  # the only game: a draft does not count
             assert store.info["name"] == "nim(1,2)"
     while postgresql.ask(database, OTHERS) != [(0,)]:
         time.sleep(0.02)
-    build("nim(1)", f"{database}&schema=another")  # any build sweeps
+    build("nim(1)", f"{database}&schema=another")  # any build removes abandoned drafts
     assert schemas(database) == ["another", *(["game"] if old else [])]
     assert warm.run(*at_once(folder, database)).returncode == 0
     assert schemas(database) == ["another", "game"]
@@ -267,7 +267,7 @@ def test_of_two_loads_to_one_target_the_second_is_refused_and_spoils_nothing(
     first = warm.at("load states", *at_once(folder, database))
     line = error_line(warm.run(*at_once(folder, database)))
     assert "another build is writing" in line
-    build("nim(1,2)", f"{database}&schema=other")  # which leaves the draft that is in use alone
+    build("nim(1,2)", f"{database}&schema=other")  # does not remove a draft in use
     assert first.end().returncode == 0
     assert schemas(database) == ["game", "other"]
     with Store.open(f"{database}&schema=game") as store:

@@ -1,4 +1,4 @@
-"""A game is built out of core as it is built in memory; what is stopped goes on."""
+"""A game built out of core is the game built in memory; a stopped build resumes."""
 
 import json
 import re
@@ -90,12 +90,12 @@ def test_a_folder_is_all_or_nothing_and_replaced_only_by_force(run, tmp_path):
     assert Folder.open(folder).info["name"] == "connect(6,2)"
 
 
-def test_what_was_begun_is_told_from_what_is_there(run, tmp_path):
+def test_an_unfinished_folder_is_refused_and_resumed_only_with_the_same_options(run, tmp_path):
     folder = tmp_path / "game"
     error_line(run("build", "tictactoe", "--folder", folder, "--max-states", 5))
     with pytest.raises(StoreError, match="not finished; give the command"):
         Folder.open(folder)
-    assert "begun otherwise (name tictactoe, not nim(1,2)" in error_line(
+    assert "begun with other options (name tictactoe, not nim(1,2)" in error_line(
         run("build", "nim(1,2)", "--folder", folder)
     )
     assert run("build", "tictactoe", "--folder", folder).returncode == 0
@@ -107,8 +107,10 @@ def test_other_folders_and_files_are_left_alone(run, tmp_path):
     (tmp_path / "file").touch()
     for name in ("full", "file"):
         done = run("build", "tictactoe", "--folder", tmp_path / name, "--force")
-        assert "is not a game in parts; name another" in error_line(done)
-    assert "make it first" in error_line(run("build", "nim(1)", "--folder", tmp_path / "no" / "x"))
+        assert "is not a game in parts; choose another" in error_line(done)
+    assert "create it first" in error_line(
+        run("build", "nim(1)", "--folder", tmp_path / "no" / "x")
+    )
     (tmp_path / "empty").mkdir()
     assert run("build", "nim(1)", "--folder", tmp_path / "empty").returncode == 0
 
@@ -116,16 +118,16 @@ def test_other_folders_and_files_are_left_alone(run, tmp_path):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--folder", "x", "--db", "y"), "--folder writes no database"),
-        (("--folder", "x", "--drop-agents"), "--folder writes no database"),
-        (("--memory", "4GB"), "are for --out-of-core"),
-        (("--parts", "4"), "are for --out-of-core"),
+        (("--folder", "x", "--db", "y"), "--folder does not write a database"),
+        (("--folder", "x", "--drop-agents"), "--folder does not write a database"),
+        (("--memory", "4GB"), "need --out-of-core"),
+        (("--parts", "4"), "need --out-of-core"),
         (("--out-of-core", "--memory", "much"), "not a size"),
         (("--out-of-core", "--memory", "-1GB"), "not a size"),
         (("--out-of-core", "--parts", "0"), "not in the range"),
     ],
 )
-def test_wrong_usage_is_said(run, words, says):
+def test_wrong_usage_is_reported(run, words, says):
     assert says in error_line(run("build", "tictactoe", *words), 2)
 
 
@@ -135,7 +137,7 @@ def test_too_little_memory_is_refused(run, tmp_path):
 
 
 @pytest.mark.parametrize(("text", "size"), [("4GB", 4 * 10**9), ("1.5 GiB", 3 * 2**29), ("7", 7)])
-def test_sizes_are_read_as_people_write_them(text, size):
+def test_sizes_are_read_with_units(text, size):
     from graphstore.cli import options
 
     assert options.size(text) == size
@@ -146,7 +148,7 @@ def test_a_database_that_is_there_is_refused_before_the_work(tmp_path, copy):
         build_out_of_core("connect(6,4)", copy)
 
 
-def test_what_the_rules_get_wrong_is_said_as_in_memory(tmp_path):
+def test_wrong_rules_give_the_same_errors_as_in_memory(tmp_path):
     class Twice(TableGame):
         def to_move(self, position):
             return 1
@@ -174,7 +176,7 @@ def test_a_build_that_was_interrupted_goes_on_and_does_nothing_twice(tmp_path):
         begun.send_signal(signal.SIGINT)
         _, said = begun.communicate(timeout=60)
     assert begun.returncode == 130
-    assert "the same command goes on" in said
+    assert "run the same command again" in said
     draft = tmp_path / ".slow.db.parts.building"
     done = sorted(draft.rglob("done/explore_block-*"))
     assert done
@@ -183,9 +185,9 @@ def test_a_build_that_was_interrupted_goes_on_and_does_nothing_twice(tmp_path):
     (tmp_path / "wait").unlink()
 
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as again:
-        while again.poll() is None and draft.exists():  # what was done is not done again
+        while again.poll() is None and draft.exists():  # no step that is done is taken again
             for path, written in records.items():
-                with suppress(FileNotFoundError):  # at the end all of it is removed
+                with suppress(FileNotFoundError):  # the draft is removed at the end
                     assert path.stat().st_mtime_ns == written
         out, _ = again.communicate(timeout=60)
     assert re.search(r"states +41\n", out)
@@ -212,7 +214,7 @@ def test_a_database_that_could_not_be_loaded_keeps_its_parts(tmp_path, monkeypat
     first = len(calls)
     assert first > 0
     (tmp_path / "sub" / ".game.db.building").rmdir()
-    with pytest.raises(StoreError, match="from another build; load it"):
+    with pytest.raises(StoreError, match="holds another build; load it"):
         build_out_of_core("tictactoe", target)
     build_out_of_core("connect(6,2)", target)
     assert len(calls) == first
@@ -220,7 +222,7 @@ def test_a_database_that_could_not_be_loaded_keeps_its_parts(tmp_path, monkeypat
 
 
 class Dies(OwnProcess):
-    """Takes so many steps, then no more."""
+    """A worker that stops after some steps."""
 
     def __init__(self, steps_left):
         self.left = steps_left
@@ -234,7 +236,7 @@ class Dies(OwnProcess):
 
 
 def begun(folder, steps_left, game="tictactoe", **options):
-    """Begin a build that is stopped after so many steps; return where it is."""
+    """Begin a build that stops after some steps; return the path of its draft."""
     with pytest.raises(KeyboardInterrupt):
         build_in_parts(find_game(game), folder, workers=Dies(steps_left), parts=2, **options)
     (path,) = (each for each in draft_of(folder).iterdir() if each.is_dir())
@@ -242,7 +244,7 @@ def begun(folder, steps_left, game="tictactoe", **options):
 
 
 @pytest.mark.parametrize("damage", ["edge/wave-0003", "state/wave-0009", "work/block/0004-0001*"])
-def test_what_is_missing_in_a_build_that_was_stopped_is_no_wrong_result(run, tmp_path, damage):
+def test_a_missing_file_in_a_stopped_build_gives_no_wrong_result(run, tmp_path, damage):
     path = begun(tmp_path / "game", 22)
     for each in path.glob(damage):
         shutil.rmtree(each) if each.is_dir() else each.unlink()
@@ -255,7 +257,7 @@ def test_what_is_missing_in_a_build_that_was_stopped_is_no_wrong_result(run, tmp
 
 @pytest.mark.parametrize("contents", [b"", b"{}", b"[1,2]", b"00000000{}", b'{"parts": 1}', b"PK"])
 @pytest.mark.parametrize("name", ["plan.json", "done/*3-0000.json", "block/*3-0000*"])
-def test_damaged_files_of_a_build_that_was_stopped_are_no_wrong_result(
+def test_damaged_files_in_a_stopped_build_give_no_wrong_result(
     tictactoe_db, tmp_path, name, contents
 ):
     folder = tmp_path / "game"
@@ -275,7 +277,7 @@ def test_damaged_files_of_a_build_that_was_stopped_are_no_wrong_result(
 
 
 @pytest.mark.parametrize("old", [{"version": 1}, {}], ids=["numbered", "without a number"])
-def test_what_another_version_has_begun_is_begun_again_from_nothing(tictactoe_db, tmp_path, old):
+def test_a_build_begun_by_another_version_begins_again(tictactoe_db, tmp_path, old):
     path = begun(tmp_path / "game", 13)
     plan = draft_of(tmp_path / "game") / "plan.json"
     said = json.loads(plan.read_text())
@@ -333,17 +335,17 @@ def test_killed_just_before_its_end_a_build_ends_when_it_is_given_again(
         build_folder("nim(1,2)", folder, force=True)
 
 
-def test_what_somebody_puts_at_the_target_meanwhile_is_left_there(tmp_path):
+def test_a_file_that_appears_at_the_target_meanwhile_is_kept(tmp_path):
     path = begun(tmp_path / "game", 22)
     (tmp_path / "game").mkdir()
     (tmp_path / "game" / "thesis.txt").touch()
-    with pytest.raises(StoreError, match="is not a game in parts; name another"):
+    with pytest.raises(StoreError, match="is not a game in parts; choose another"):
         build_folder("tictactoe", tmp_path / "game", parts=2, force=True)
     assert path.is_dir()
     (tmp_path / "game" / "thesis.txt").unlink()
     build_folder("tictactoe", tmp_path / "game", parts=2)
     (tmp_path / "game" / "notes.txt").touch()
-    with pytest.raises(StoreError, match=r"did not make \(notes.txt\)"):
+    with pytest.raises(StoreError, match=r"files of other programs \(notes.txt\)"):
         build_folder("tictactoe", tmp_path / "game", force=True)
 
 
@@ -354,7 +356,7 @@ def test_a_link_leads_to_the_folder_that_is_built_and_some_names_are_refused(tmp
     assert Folder.open(tmp_path / "real").info["states"] == 2
     with pytest.raises(StoreError, match="not UTF-8"):
         build_folder("nim(1)", tmp_path / "bad\udcff")
-    with pytest.raises(StoreError, match="name a folder in it"):
+    with pytest.raises(StoreError, match="choose a folder in it"):
         build_folder("nim(1)", "/")
 
 

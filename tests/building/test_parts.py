@@ -1,4 +1,4 @@
-"""A game in parts is the game that is built in memory, whatever happens on the way."""
+"""A game in parts is the game that is built in memory, also after interruptions."""
 
 import json
 import random
@@ -34,7 +34,7 @@ def in_parts(game, folder, *, workers=None, **options):
 
 
 def rows_of(folder, table):
-    """Return the rows of a folder by key, each file of which must be in order."""
+    """Return the rows of a folder by key; the rows of each file must be in order."""
     key = {"state": ("id",), "edge": ("parent", "move")}[table]
     found = []
     for file in folder.files(table):
@@ -64,7 +64,7 @@ def built(game):
 
 
 def hashed(game):
-    """Return the same game with positions whose ids are hashes of their texts."""
+    """Return the same game with text positions, so that ids are hashes."""
     table = {
         ("at", at): {move: ("at", to) for move, to in row.items()} if isinstance(row, dict) else row
         for at, row in game.table.items()
@@ -87,7 +87,7 @@ def test_a_large_game_in_as_many_parts_as_memory_demands_has_the_same_digest(tmp
 
 
 class Shuffled(OwnProcess):
-    """Takes steps in any order, some of them in a process that has taken none before."""
+    """A worker that takes steps in any order, some of them as if in a new process."""
 
     def __init__(self, seed, size=1):
         self.random = random.Random(seed)
@@ -126,7 +126,7 @@ class StoppedError(Exception):
 
 
 class Stops(OwnProcess):
-    """Takes so many steps and no more; a new process goes on."""
+    """A worker that stops after some steps, so that a new process must resume."""
 
     def __init__(self, steps):
         self.left = steps
@@ -164,7 +164,7 @@ def test_a_build_that_was_stopped_goes_on_and_does_nothing_twice(game, steps, tm
 
 
 class Again(OwnProcess):
-    """Takes every step twice."""
+    """A worker that takes every step twice."""
 
     def run(self, step, calls, homes=None):
         for number, call in enumerate(calls):
@@ -173,7 +173,7 @@ class Again(OwnProcess):
 
 
 class Unnoted(OwnProcess):
-    """Loses the record of every step, as when the power fails just before it is written."""
+    """A worker that loses the record of every step, as in a loss of power before it is written."""
 
     def run(self, step, calls, homes=None):
         for number, call in enumerate(calls):
@@ -197,7 +197,7 @@ def test_steps_that_are_taken_twice_change_nothing(game, workers, tmp_path):
 
 
 class Watches(OwnProcess):
-    """Notes what a build writes down for want of room."""
+    """A worker that notes the progress that is written to the disk for lack of memory."""
 
     def __init__(self):
         self.seen = set()
@@ -208,7 +208,7 @@ class Watches(OwnProcess):
             self.seen |= {each.name for each in call[0].path.glob("work/*_kept")}
 
 
-def test_what_finds_no_room_in_memory_is_written_down_and_read_again(tmp_path):
+def test_progress_that_does_not_fit_into_memory_is_written_and_read_again(tmp_path):
     workers = Watches()
     folder = in_parts("vanishing", tmp_path / "parts", workers=workers, memory=1 << 19)
     assert folder.info["digest"] == DIGESTS["vanishing"]
@@ -216,7 +216,7 @@ def test_what_finds_no_room_in_memory_is_written_down_and_read_again(tmp_path):
 
 
 @pytest.mark.parametrize(("little", "shares"), [(100_000, 1), (50, 2)])
-def test_hands_share_the_states_unless_they_are_few(little, shares, monkeypatch, tmp_path):
+def test_workers_share_the_states_unless_they_are_few(little, shares, monkeypatch, tmp_path):
     monkeypatch.setattr(rounds, "LITTLE", little)
     workers = Stops(-1)
     workers.size = 2
@@ -254,21 +254,21 @@ def test_rules_that_are_refused_in_memory_are_refused_in_parts_with_the_same_wor
 
 
 class Forgets(TableGame):
-    """Two positions with one text, far from each other."""
+    """Two positions with one text, several waves apart."""
 
     def text(self, position):
         return {"d": "a"}.get(position, position)
 
 
 class Unread(TableGame):
-    """A text that nothing parses."""
+    """A text that cannot be parsed."""
 
     def parse(self, text):
         raise ValueError("cannot")
 
 
 class Misread(TableGame):
-    """A text that means another position."""
+    """A text that is parsed as another position."""
 
     def parse(self, text):
         return "b" if text == "c" else text
@@ -296,13 +296,13 @@ OF_A = 2340832890917691671  # the id of "a"
     ids=["one text for two", "not read", "read wrongly", "far", "near"],
 )
 @pytest.mark.parametrize("parts", [1, 3])
-def test_positions_that_their_texts_do_not_tell_apart_are_refused(game, said, parts, tmp_path):
+def test_positions_with_the_same_text_are_refused(game, said, parts, tmp_path):
     with pytest.raises(RulesError, match=said) as refused:
         in_parts(game, tmp_path / "parts", parts=parts)
     assert "\n" not in str(refused.value)
 
 
-def test_where_the_system_does_not_tell_the_memory_a_build_does_without(monkeypatch, tmp_path):
+def test_a_build_works_where_the_system_does_not_report_memory(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "resource", None)  # as on Windows
     took = in_parts("nim(1,2)", tmp_path / "parts").contents.took
     assert took["explore"]["peak_bytes"] == took["solve"]["peak_bytes"] == 0

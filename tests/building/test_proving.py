@@ -1,4 +1,4 @@
-"""X wins ultimate tic-tac-toe (open), and a file that does not prove it is refused."""
+"""The proof that X wins ultimate tic-tac-toe (open); a file with a flaw is refused."""
 
 import random
 import sqlite3
@@ -27,7 +27,7 @@ SECOND_PHASE = 27
 
 @pytest.fixture(scope="session")
 def proof(tmp_path_factory):
-    """The database of the strategy; a test that changes it changes a copy."""
+    """The database of the strategy; tests must not change it."""
     path = tmp_path_factory.mktemp("proof") / "proof.db"
     prove(path)
     path.chmod(0o444)
@@ -36,14 +36,14 @@ def proof(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def strategy(proof):
-    """The same, open."""
+    """The same database, open."""
     with Store.open(proof) as opened:
         yield opened
 
 
 @pytest.fixture
 def spoilt(proof, tmp_path):
-    """A copy that a test may spoil."""
+    """A copy that a test may change."""
     path = tmp_path / "spoilt.db"
     path.write_bytes(proof.read_bytes())
     return path
@@ -96,11 +96,11 @@ def test_two_builds_have_the_same_content(proof, tmp_path):
 def test_the_proof_holds(proof):
     verdict = verdict_on(proof)
     assert (verdict.ok, verdict.problems, verdict.skipped) == (True, (), ())
-    assert "the proof" in verdict.checked
+    assert "proof" in verdict.checked
 
 
 def _edge(path, where):
-    """Return an edge (parent, move, child) of those that satisfy a condition, in the middle."""
+    """Return the middle one of the edges (parent, move, child) that satisfy a condition."""
     found = values(
         path,
         "SELECT parent, move, child FROM edge JOIN state AS p ON p.id = parent JOIN state AS c ON "
@@ -116,7 +116,7 @@ def drop_a_reply(path):
 
 
 def drop_a_reply_that_has_a_double(path):
-    """Two replies lead to one state, so that nothing else is amiss."""
+    """Drop one of two replies to the same state, so that nothing else is wrong."""
     ((parent, move),) = values(
         path,
         "SELECT parent, max(move) FROM edge GROUP BY parent, child HAVING count(*) > 1 "
@@ -127,7 +127,7 @@ def drop_a_reply_that_has_a_double(path):
 
 
 def redirect_an_edge(path):
-    """To another state of the same ply, value and depth."""
+    """Redirect it to another state of the same ply, value and depth."""
     (parent, move, other), *_ = values(
         path,
         "SELECT edge.parent, edge.move, min(d.id) FROM edge JOIN state AS p ON p.id = edge.parent "
@@ -155,7 +155,7 @@ def depth_off_by_one(path):
 
 
 def another_move_of_x(path):
-    """Legal, but not the one that leads to the child."""
+    """The move is legal, but does not lead to the child."""
     parent, move, child = _edge(path, "p.to_move = 1 AND p.ply = 24 AND p.position LIKE '% any X'")
     with Store.open(path) as store:
         game = store.game
@@ -183,7 +183,7 @@ def a_second_move_of_x(path):
 
 
 def x_has_no_move(path):
-    """The subtree is cut off and said to be over."""
+    """The subtree is cut off, and the state is marked as ended."""
     ((state, text),) = values(
         path,
         "SELECT id, position FROM state WHERE to_move = 1 AND remoteness = 1 ORDER BY id LIMIT 1",
@@ -194,7 +194,7 @@ def x_has_no_move(path):
 
 
 def a_row_that_nothing_reaches(path):
-    """X's marks in field 0 come from nowhere; the row itself is that of a true position."""
+    """The row is right for its position, but play does not reach it."""
     text = "XXX...... XXX...... XXX...... . . . OO....... OO....... OO..OO... 1 O"
     state = find_game("ultimate(open)").read(text)
     columns = "ended, value, remoteness, score, win_depth, lose_depth, random_value, best_response"
@@ -216,7 +216,7 @@ def a_changed_text(path):
 
 
 def another_image(path):
-    """The position turned: it is true, but not what the id says."""
+    """The text is a rotated image of the position, and not that of the id."""
     ((state, text),) = values(
         path, "SELECT id, position FROM state WHERE ply = 4 AND orbit = 8 ORDER BY id LIMIT 1"
     )
@@ -241,7 +241,7 @@ TAMPERED = [
 
 
 def check_alone(path):
-    """Return what `proofcheck` says, without the rest of verify."""
+    """Return the flaws that `proofcheck` finds, without the rest of verify."""
     rows = values(path, f"SELECT {', '.join(proofcheck.Row._fields)} FROM state")
     edges = values(path, "SELECT parent, move, child FROM edge")
     return list(
@@ -252,14 +252,14 @@ def check_alone(path):
 
 
 @pytest.mark.parametrize("tamper", TAMPERED)
-def test_the_check_of_the_proof_names_the_row_that_was_tampered_with(spoilt, tamper):
+def test_the_checker_of_the_proof_names_the_changed_row(spoilt, tamper):
     row = tamper(spoilt)
     named = row.split(" (")[0]
     assert [found for found in check_alone(spoilt) if named in found.row]
 
 
 @pytest.mark.parametrize("tamper", [drop_a_reply_that_has_a_double, another_image])
-def test_new_digests_do_not_hide_it_from_verify(spoilt, tamper):
+def test_new_digests_do_not_hide_a_change_from_verify(spoilt, tamper):
     row = tamper(spoilt)
     redigest(spoilt)
     verdict = verdict_on(spoilt)
@@ -269,7 +269,7 @@ def test_new_digests_do_not_hide_it_from_verify(spoilt, tamper):
     }, verdict.problems
 
 
-def test_a_whole_game_is_no_strategy_and_a_strategy_no_whole_game(spoilt, copy):
+def test_a_whole_game_is_not_a_strategy_and_a_strategy_not_a_whole_game(spoilt, copy):
     for path, extent in ((spoilt, "whole"), (copy, "strategy"), (copy, "much")):
         change(path, f"UPDATE game SET extent = '{extent}'")
         redigest(path)
@@ -277,7 +277,7 @@ def test_a_whole_game_is_no_strategy_and_a_strategy_no_whole_game(spoilt, copy):
 
 
 def test_a_strategy_that_loses_is_refused():
-    """X plays 4.4 and there the file ends."""
+    """X plays 4.4, and the file has no further state."""
     text = ". . . . ....X.... . . . . 4 O"
     rows = [
         proofcheck.Row(1, ". . . . . . . . . any X", 0, 1, 0, 1, 1, 1),
@@ -292,7 +292,7 @@ def test_a_strategy_that_loses_is_refused():
 
 
 def test_the_checkers_rules_are_those_of_the_game():
-    """Random games, played by both."""
+    """Play random games with both sets of rules."""
     game, chance = find_game("ultimate(open)"), random.Random(1)
     for _ in range(60):
         position, here = proofcheck.START, game.start_states()
@@ -340,7 +340,7 @@ def test_the_machine_as_x_wins_every_game(strategy, opponent, games):
 
 
 def test_x_wins_a_thousand_games_against_chance(proof):
-    """All of them at once: X looks the state up, O plays any legal move."""
+    """All games at once: X looks up the state, O plays a random legal move."""
     game, chance = find_game("ultimate(open)"), np.random.default_rng(1)
     rows = values(
         proof, "SELECT parent, child FROM edge JOIN state ON id = parent WHERE to_move = 1"
@@ -382,19 +382,19 @@ def test_any_orientation_is_answered_with_the_same_state(strategy):
             games[place] = np.array([strategy.game.after([turned], int(games[place][0]))])
 
 
-def test_what_x_does_not_let_come_is_not_there(strategy):
+def test_positions_that_the_strategy_avoids_are_not_stored(strategy):
     match = Match(strategy, "person", "perfect")
     with pytest.raises(MoveError, match=r"0\.0 is legal, but .* no other move of X here than 4\.4"):
         match.play("0.0")
     match.play("4.4")
-    with pytest.raises(NotInStoreError, match="not in this strategy: X never lets play come there"):
+    with pytest.raises(NotInStoreError, match="this strategy: its moves for X never lead there"):
         strategy.probe("X........ . . . . . . . . 0 O")
     with pytest.raises(MoveError, match="is not legal here"):
         match.read("0.0")
 
 
 def test_agents_do_not_learn_a_strategy(proof):
-    with pytest.raises(SettingError, match="agents learn whole games"):
+    with pytest.raises(SettingError, match="train agents on a whole game"):
         train(proof, games=1)
 
 
@@ -404,7 +404,7 @@ def test_there_is_no_proof_for_other_games(name):
         check_name(name)
 
 
-def test_a_name_of_the_game_will_do():
+def test_every_name_of_the_game_is_accepted():
     for name in ("ultimate", "ultimate(open)", " Ultimate( open ) "):
         check_name(name)
 
@@ -422,7 +422,7 @@ def test_the_commands_say_that_depths_are_bounds(run, proof, tmp_path, monkeypat
     assert "4.0  loses within 21" in hinted
     assert "no proof" in error_line(run("prove", "tictactoe"))
     assert "exists; add --force" in error_line(run("prove", "ultimate", "--db", proof))
-    assert "has room for" in error_line(run("export", proof, "--format", "gmap"))
+    assert "can hold tictactoe only" in error_line(run("export", proof, "--format", "gmap"))
 
 
 def test_the_picture_of_a_strategy_has_the_first_states_of_the_proof(strategy):

@@ -1,4 +1,4 @@
-"""Two databases are compared by their digests, and row by row: no difference is missed or made."""
+"""Comparison of two databases, by digests and by rows: it lists all differences and no others."""
 
 import json
 import shutil
@@ -29,7 +29,7 @@ def compared(first, second, **how):
 
 
 def rows(path, table):
-    """The rows of a table by their keys, without what the database computes."""
+    """Return the rows of a table by key, without computed columns."""
     with closing(sqlite3.connect(path)) as connection:
         connection.row_factory = sqlite3.Row
         found = [dict(row) for row in connection.execute(f"SELECT * FROM {table}")]
@@ -39,7 +39,7 @@ def rows(path, table):
 
 
 def expected(first, second):
-    """What differs, told by dicts of rows: (table, key, column, cell or row, the other one)."""
+    """Yield the differences, from dicts of rows: (table, key, column, cell or row, the other)."""
     for table in KEYS:
         ours, theirs = rows(first, table), rows(second, table)
         for key in ours.keys() | theirs.keys():
@@ -52,7 +52,7 @@ def expected(first, second):
                     yield table, key, name, one[name], other[name]
 
 
-def told(found):
+def listed(found):
     return [
         (each.table, tuple(each.key.values()), each.column, each.first, each.second)
         for each in found.differences
@@ -62,7 +62,7 @@ def told(found):
 
 @st.composite
 def pairs(draw):
-    """Two games; often the second is the first from another start, so that they share states."""
+    """Two games; often the second is the first from another start, so that states are shared."""
     cyclic = draw(st.booleans())
     one = draw(table_games(cyclic=cyclic))
     start = st.sampled_from(sorted(one.table))
@@ -80,7 +80,7 @@ def test_what_is_listed_is_what_differs_between_dicts_of_rows(pair, tmp_path_fac
     reading = compared(*files, rows=True, most=10_000)
     wanted = sorted(expected(*files), key=str)
     for found in (trusting, reading):
-        assert sorted(told(found), key=str) == wanted
+        assert sorted(listed(found), key=str) == wanted
         assert found.more == 0
         for table in KEYS:
             these = [each for each in wanted if each[0] == table]
@@ -92,7 +92,7 @@ def test_what_is_listed_is_what_differs_between_dicts_of_rows(pair, tmp_path_fac
             assert sum(counts.cells.values()) == sum(each[2] is not None for each in these)
         assert found.same == (not wanted and "game" not in found.tables)
     assert set(reading.read) == set(KEYS)
-    empty = {table for table in KEYS if not rows(files[0], table)}  # which have no digests
+    empty = {table for table in KEYS if not rows(files[0], table)}  # an empty table has no digests
     assert set(trusting.read) == {name.split(".")[0] for name in trusting.digests} | empty
     assert {each[0] for each in wanted} <= set(trusting.read)
 
@@ -145,10 +145,10 @@ def test_one_changed_cell_in_any_column_is_found_and_named(copy, tictactoe_db, t
         [None, None] if column in KEYS[table] else [column]
     )
     found = compared(tictactoe_db, copy, rows=True)
-    assert sorted(told(found), key=str) == sorted(differences, key=str)
+    assert sorted(listed(found), key=str) == sorted(differences, key=str)
     assert not found.digests
     assert not found.digests_tell
-    assert compared(tictactoe_db, copy).same  # the digests, as they are stored, are believed
+    assert compared(tictactoe_db, copy).same  # the stored digests are trusted
 
 
 @pytest.mark.parametrize("column", [each.name for each in schema.game.c])
@@ -183,10 +183,10 @@ def test_rows_are_read_where_digests_differ_and_the_rows_decide(copy, tictactoe_
     assert not found.digests_tell
     change(copy, "DELETE FROM digest WHERE name LIKE 'state.%'")
     assert compared(tictactoe_db, copy).read == ("state", "edge")
-    assert compared(copy, copy).read == ("state",)  # without digests nothing is known of it
+    assert compared(copy, copy).read == ("state",)  # without digests it must be read
 
 
-def test_agents_are_compared_by_name_where_that_is_asked(copy, tmp_path):
+def test_agents_are_compared_by_name_on_request(copy, tmp_path):
     other = tmp_path / "other.db"
     shutil.copyfile(copy, other)
     train(other, "first", games=5, seed=1)
@@ -221,12 +221,12 @@ def test_the_command_exits_with_0_for_the_same_and_with_1_for_others(run, copy, 
     done = run("diff", tictactoe_db, copy, "--rows", "--limit", 2)
     assert (done.returncode, done.stderr) == (1, "")
     assert done.stdout.splitlines() == [
-        "state: 1 with other cells (value 1)",
+        "state: 1 with different cells (value 1)",
         "edge: 9 only in the first",
         "state 0 .../.../...: value 0, in the second -1",
         "edge parent 0, move 0: only in the first",
         "and 8 more",
-        "the digests say otherwise: one file was changed; graphstore verify tells which",
+        "the stored digests disagree with the rows; graphstore verify finds the changed file",
     ]
     done = run("diff", copy, tictactoe_db, "--rows", "--json", "--limit", 1)
     answer = json.loads(done.stdout)
@@ -244,7 +244,7 @@ def test_the_command_exits_with_0_for_the_same_and_with_1_for_others(run, copy, 
     ]
 
 
-def test_other_games_are_told_first_and_bad_files_in_one_line(run, tictactoe_db, tmp_path):
+def test_other_games_are_reported_first_and_bad_files_in_one_line(run, tictactoe_db, tmp_path):
     build("mnk(2,2,2)", tmp_path / "small.db")
     done = run("diff", tictactoe_db, tmp_path / "small.db")
     assert done.returncode == 1
@@ -256,11 +256,11 @@ def test_other_games_are_told_first_and_bad_files_in_one_line(run, tictactoe_db,
     assert str(damaged) in error_line(run("diff", damaged, tictactoe_db, "--rows"))
 
 
-def test_a_changed_digest_of_the_game_is_told(run, tictactoe_db, copy):
+def test_a_changed_digest_of_the_game_is_reported(run, tictactoe_db, copy):
     with closing(sqlite3.connect(copy)) as connection:
         connection.execute("UPDATE game SET digest = '00'")
         connection.commit()
     done = run("diff", tictactoe_db, copy)
     assert done.returncode == 0
-    assert "other digests: game.digest" in done.stdout
-    assert "the digests say otherwise" in done.stdout
+    assert "different digests: game.digest" in done.stdout
+    assert "the stored digests disagree with the rows" in done.stdout

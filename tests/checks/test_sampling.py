@@ -1,4 +1,4 @@
-"""A sample finds what is wrong with the states it draws, and says no more of all than is true."""
+"""A sample finds the wrong states among those drawn, and its bound for all states is true."""
 
 import json
 import math
@@ -51,7 +51,7 @@ def test_a_sample_of_all_states_of_a_fresh_file_finds_nothing_wrong(tmp_path, na
 @settings(max_examples=20, phases=[Phase.explicit, Phase.generate])
 @given(table_games(cyclic=True) | table_games(cyclic=False), st.randoms(use_true_random=False))
 def test_a_wrong_cell_is_found_in_whole_and_by_a_sample_of_all_states(game, chance):
-    """The digests are forged, so that only the rules and the neighbours tell."""
+    """The digests are updated, so that only the rules and the neighbours show the change."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "t.db"
         build(game, path)
@@ -106,14 +106,14 @@ def test_a_wrong_cell_is_found_in_whole_and_by_a_sample_of_all_states(game, chan
     "DROP VIEW best_move",
     "DELETE FROM digest WHERE name = 'state.value'",
 ])  # fmt: skip
-def test_what_is_wrong_with_a_file_is_told_by_a_sample_of_all_states_too(copy, statement):
+def test_a_sample_of_all_states_finds_what_is_wrong_with_a_file(copy, statement):
     change(copy, statement)
     verdict = sampled(copy, ALL)
     assert not verdict.ok
     assert all("\n" not in str(problem) for problem in verdict.problems)
 
 
-def test_a_cell_of_another_type_is_told_in_one_line(copy):
+def test_a_cell_of_another_type_is_reported_in_one_line(copy):
     change(
         copy,
         "PRAGMA writable_schema = ON",
@@ -121,16 +121,16 @@ def test_a_cell_of_another_type_is_told_in_one_line(copy):
     )
     change(copy, "UPDATE state SET ply = 'many' WHERE id = 8706")
     for verdict in (sampled(copy, ALL), sampled(copy, None)):
-        told = [str(problem) for problem in verdict.problems]
-        assert any("many" in line and "\n" not in line for line in told), told
+        lines = [str(problem) for problem in verdict.problems]
+        assert any("many" in line and "\n" not in line for line in lines), lines
 
 
-def test_what_a_sample_cannot_see_it_says(copy):
+def test_a_sample_lists_what_it_does_not_check(copy):
     change(copy, "UPDATE digest SET blake2b = 'x' WHERE name = 'state.value'")
     redigest(copy)
-    told = " ".join(sampled(copy, 5).skipped)
+    lines = " ".join(sampled(copy, 5).skipped)
     for word in ("structure", "digests", "counts"):
-        assert word in told
+        assert word in lines
     build(f"{DATA}/ring.py:Ring", copy.with_name("ring.db"))
     assert "--rules" in " ".join(sampled(copy.with_name("ring.db"), 5).skipped)
 
@@ -151,7 +151,7 @@ def test_the_same_seed_draws_the_same_states_and_every_state_as_often_as_any_oth
 
 
 def test_a_file_with_wrong_states_is_caught_as_often_as_the_chances_say(copy):
-    """The score of a state tells nothing of others, so that no other one is wrong for it."""
+    """A wrong score makes no other state wrong, because no cell is computed from it."""
     wrong, drawn, rounds = 38, 20, 60
     change(copy, f"UPDATE state SET score = 0.99 WHERE id IN (SELECT id FROM state WHERE "
            f"score <> 0.99 ORDER BY position LIMIT {wrong})")  # fmt: skip
@@ -172,7 +172,7 @@ def test_a_file_with_wrong_states_is_caught_as_often_as_the_chances_say(copy):
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
 @for_all(("wrong", "drawn"), [(0, 1), (0, 59), (0, 3000), (1, 10), (7, 50), (9, 9)])
 def test_the_bounds_are_the_exact_ones(wrong, drawn, confidence):
-    """The sums of the binomial distribution, in fractions."""
+    """Compare with sums of the binomial distribution, in fractions."""
 
     def chance(numbers, p):
         p = Fraction(p)
@@ -197,25 +197,25 @@ def test_a_bound_is_true_as_often_as_it_says_whatever_the_share(drawn, confidenc
         assert true >= confidence - 1e-6
 
 
-def test_the_command_tells_the_bound_and_how_to_draw_again(run, copy):
+def test_the_command_prints_the_bound_and_the_seed(run, copy):
     done = run("verify", copy, "--sample", 300, "--seed", 5)
     assert (done.returncode, done.stderr) == (0, "")
-    line = "none of 300 of 765 states, drawn at random (seed 5), is wrong: with 95 % confidence at "
-    assert f"{line}most 0.994 % of all are\n" in done.stdout
+    line = "random sample (seed 5): 0 of 300 checked states are wrong; with 95 % confidence at most"
+    assert f"{line} 0.994 % of all 765 states are wrong\n" in done.stdout
     data = json.loads(run("verify", copy, "--sample", 300, "--confidence", 0.5, "--json").stdout)
     assert (data["ok"], data["sample"]["drawn"], data["sample"]["wrong"]) == (True, 300, 0)
     assert data["sample"]["at_most"] == pytest.approx(1 - 0.5 ** (1 / 300), rel=1e-12)
     change(copy, "UPDATE state SET score = 0.99")
     done = run("verify", copy, "--sample", 30, "--seed", 5)
     assert done.returncode == 1
-    assert "30 of 30 of 765 states, drawn at random (seed 5), are wrong: with 95 % " in done.stdout
+    assert "random sample (seed 5): 30 of 30 checked states are wrong; with 95 % " in done.stdout
     assert done.stderr.startswith(f"graphstore: {copy} is wrong in 30 places; rebuild it")
-    assert "add --sample" in error_line(run("verify", copy, "--seed", 5), 2)
+    assert "needs --sample" in error_line(run("verify", copy, "--seed", 5), 2)
     for words in (("--sample", 0), ("--sample", 5, "--confidence", 1)):
         assert run("verify", copy, *words).returncode == 2
 
 
-def test_a_sample_without_a_state_or_a_confidence_that_is_none_is_refused(store):
+def test_an_impossible_sample_or_confidence_is_refused(store):
     refused = {"sample": (0, -1, 2.5, "5", True), "confidence": (0, 1, math.nan)}
     for name, values in refused.items():
         for value in values:
@@ -223,7 +223,7 @@ def test_a_sample_without_a_state_or_a_confidence_that_is_none_is_refused(store)
                 verify(store, **({"sample": 5} | {name: value}))
 
 
-def test_seeds_are_told_and_differ(store):
+def test_seeds_are_reported_and_differ(store):
     seeds = {verify(store, sample=1).sample.seed for _ in range(3)}
     assert len(seeds) == 3
     assert verify(store).sample is None

@@ -1,4 +1,4 @@
-"""Whatever is changed in a file, verify finds it and names it; what it cannot check, it says."""
+"""`verify` finds and names every change in a file, and lists what it cannot check."""
 
 import random
 import sqlite3
@@ -16,7 +16,7 @@ from graphstore.store import schema
 
 
 def is_named(verdict, table, column):
-    """Return whether a problem names a column of a table, itself or by its digest."""
+    """Return whether a problem names a column of a table, directly or by its digest."""
     digest = f"{table}.{column}"
     return any(
         (problem.table == table and column in problem.column.split())
@@ -26,7 +26,7 @@ def is_named(verdict, table, column):
 
 
 def corruptions():
-    """Yield (table, column, number of the kind of corruption)."""
+    """Yield (table, column, index of the kind of corruption)."""
     for table in (schema.state, schema.edge, schema.game, schema.digest):
         for column in table.columns:
             if column.computed is None:
@@ -44,13 +44,13 @@ def test_a_changed_cell_anywhere_is_found_and_named(copy, table, column, kind):
     values = other_values(cell, [row[-1] for row in rows], chance)
     value = values[kind % len(values)]
     if value == cell:
-        return  # another row has the same: nothing to find
+        return  # another row has the same cell: nothing to find
     where = " AND ".join(f"{each} = ?" for each in keys.split(", "))
     before = copy.read_bytes()
-    with suppress(sqlite3.IntegrityError):  # NULL, or a key that is there
+    with suppress(sqlite3.IntegrityError):  # NULL, or a key that exists
         change(copy, (f"UPDATE {table} SET {column} = ? WHERE {where}", (value, *key)))
     if copy.read_bytes() == before:
-        return  # the table itself refused it
+        return  # the table refused it
     verdict = verdict_on(copy)
     assert not verdict.ok
     assert is_named(verdict, table, column) or table == "digest", verdict.problems
@@ -59,14 +59,14 @@ def test_a_changed_cell_anywhere_is_found_and_named(copy, table, column, kind):
     }
 
 
-def test_a_fresh_file_holds(tictactoe_db):
+def test_a_new_file_is_correct(tictactoe_db):
     verdict = verdict_on(tictactoe_db)
     assert (verdict.ok, verdict.problems, verdict.more, verdict.skipped) == (True, (), 0, ())
     assert len(verdict.checked) == 11
 
 
 @pytest.mark.parametrize("name", ["mnk(1,1,1)", "mnk(1,3,2)", "mnk(3,3,3,misere)", "mnk(4,2,2)"])
-def test_other_fresh_files_hold(tmp_path, name):
+def test_other_new_files_are_correct(tmp_path, name):
     build(name, tmp_path / "t.db")
     assert verdict_on(tmp_path / "t.db").ok
 
@@ -186,7 +186,7 @@ def test_a_digest_of_the_schema_that_is_missing_is_named(copy):
     ]
 
 
-def test_what_a_person_adds_to_his_file_is_his(copy):
+def test_tables_that_a_user_adds_are_not_a_problem(copy):
     change(
         copy,
         "CREATE VIEW wins AS SELECT * FROM state WHERE value = 1",
@@ -200,7 +200,7 @@ def test_what_a_person_adds_to_his_file_is_his(copy):
 
 
 def content(path):
-    """Return all that a reader of the file can see, or None if SQLite cannot read it."""
+    """Return everything that a reader can see in the file, or None if SQLite cannot read it."""
     rows = {}
     try:
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
@@ -216,7 +216,7 @@ def content(path):
 
 
 def complaint(path):
-    """Return what is said of a file: nothing if all is well."""
+    """Return the first problem of a file, or "" if it is correct."""
     try:
         verdict = verdict_on(path)
     except StoreError as error:
@@ -225,7 +225,7 @@ def complaint(path):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_flipped_bits_are_found_unless_nobody_can_see_them(tictactoe_db, copy, seed):
+def test_flipped_bits_are_found_unless_they_change_no_content(tictactoe_db, copy, seed):
     whole = tictactoe_db.read_bytes()
     right = content(tictactoe_db)
     chance = random.Random(seed)
@@ -239,7 +239,7 @@ def test_flipped_bits_are_found_unless_nobody_can_see_them(tictactoe_db, copy, s
         assert said or content(copy) == right
 
 
-def test_the_forger_of_these_tests_knows_how_digests_are_made(copy):
+def test_redigest_writes_the_digests_that_a_build_writes(copy):
     before = copy.read_bytes()
     redigest(copy)
     assert verdict_on(copy).ok
@@ -279,7 +279,7 @@ FORGED = {
 
 
 @pytest.mark.parametrize("what", FORGED)
-def test_even_with_new_digests_a_lie_is_found(copy, what):
+def test_a_wrong_cell_is_found_even_with_new_digests(copy, what):
     change(copy, *FORGED[what])
     redigest(copy)
     verdict = verdict_on(copy)
@@ -289,7 +289,7 @@ def test_even_with_new_digests_a_lie_is_found(copy, what):
         assert column in {name for problem in verdict.problems for name in problem.column.split()}
 
 
-def test_a_whole_file_of_consistent_lies_is_found_by_the_rules(tmp_path):
+def test_a_consistent_file_of_another_game_is_found_by_the_rules(tmp_path):
     path = tmp_path / "lies.db"
     lies = Grid("tictactoe", columns=3, rows=3, in_a_row=3, misere=True)
     build(lies, path)
@@ -337,7 +337,7 @@ def test_values_that_only_support_each_other_in_a_circle_are_found(tmp_path):
         ]
 
 
-def test_a_persons_own_game_with_cycles_is_checked_by_its_rules(tmp_path):
+def test_a_users_game_with_cycles_is_checked_by_its_rules(tmp_path):
     path = tmp_path / "ring.db"
     build(RING, path)
     with Store.open(path, rules=RING) as store:
@@ -361,12 +361,12 @@ def test_a_persons_own_game_with_cycles_is_checked_by_its_rules(tmp_path):
         path.write_bytes(before)
 
 
-def test_without_the_rules_the_rest_is_checked_and_that_is_said(tmp_path):
+def test_without_the_rules_the_rest_is_checked_and_a_note_says_so(tmp_path):
     path = tmp_path / "ring.db"
     build(RING, path)
     verdict = verdict_on(path)
     assert verdict.ok
-    assert "what the rules say" in " ".join(verdict.skipped)
+    assert "states and edges against the rules" in " ".join(verdict.skipped)
     assert "--rules" in " ".join(verdict.skipped)
     assert not [what for what in verdict.checked if "rules" in what]
     change(path, "UPDATE edge SET move = 3 WHERE move = 2")

@@ -1,4 +1,4 @@
-"""Every command does what its help says, prints data alone, and fails in one line."""
+"""Every command does what its help says, prints only data, and fails in one line."""
 
 import csv
 import io
@@ -25,25 +25,25 @@ from graphstore.store import schema
 SCRIPT = str(Path(sys.executable).with_name("graphstore"))
 ESCAPE = "\x1b"
 STATE_COLUMNS = [column.name for column in schema.state.c]
-NAMED = ["state", *STATE_COLUMNS[1:]]  # what show and line call them
+NAMED = ["state", *STATE_COLUMNS[1:]]  # the names in show and line
 
 
 @pytest.fixture
 def inside(tmp_path, monkeypatch):
-    """A folder of its own, as the current one."""
+    """An empty folder, which is the current one."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 def printed(done):
-    """Return what a command that went well printed, which must be all that it said."""
+    """Return the standard output of a command that succeeded without any message."""
     assert (done.returncode, done.stderr) == (0, ""), done
     assert ESCAPE not in done.stdout
     return done.stdout
 
 
 def in_terminal(*words, **environment):
-    """Run a command in a terminal; return its exit code and what was shown."""
+    """Run a command in a terminal; return its exit code and the text it showed."""
     here, there = pty.openpty()
     process = subprocess.Popen(
         [*GRAPHSTORE, *map(str, words)],
@@ -138,7 +138,7 @@ run()
     assert error_line(done, 130) == "interrupted"
 
 
-def test_the_script_and_the_module_tell_one_version():
+def test_the_script_and_the_module_print_the_same_version():
     right = f"graphstore {version('graphstore')}\n"
     assert printed(graphstore("--version")) == right
     done = subprocess.run([SCRIPT, "--version"], capture_output=True, text=True, timeout=60)
@@ -148,7 +148,7 @@ def test_the_script_and_the_module_tell_one_version():
 # Data
 
 
-def test_build_tells_what_it_made(run, inside):
+def test_build_reports_the_database_it_wrote(run, inside):
     text = printed(run("build", "tictactoe"))
     facts = dict(line.split(maxsplit=1) for line in text.splitlines() if ":" not in line)
     assert facts | {"file": "tictactoe.db"} == facts
@@ -206,7 +206,7 @@ def test_sql_prints_the_same_rows_in_three_forms(run, store, tictactoe_db):
     assert len(table) == 2 + len(rows)
 
 
-def test_json_is_json_whatever_is_asked(run, tictactoe_db):
+def test_json_output_is_valid_for_any_cell(run, tictactoe_db):
     def refuse(constant):
         raise AssertionError(f"{constant} is not JSON")
 
@@ -235,8 +235,8 @@ def test_sql_takes_its_statement_from_standard_input(run, tictactoe_db):
     error_line(run("sql", tictactoe_db, "-", stdin=bytes(range(256))))
 
 
-def test_verify_and_upgrade_tell_in_words_and_in_json(run, copy):
-    assert printed(run("verify", copy)).startswith(f"{copy} holds: 765 states, 2,270 moves\n")
+def test_verify_and_upgrade_report_as_text_and_as_json(run, copy):
+    assert printed(run("verify", copy)).startswith(f"{copy} is correct: 765 states, 2,270 moves\n")
     data = json.loads(printed(run("verify", copy, "--json")))
     assert (data["ok"], data["problems"], data["skipped"]) == (True, [], [])
     last = schema.REVISIONS[-1]
@@ -269,7 +269,7 @@ def test_verify_and_upgrade_tell_in_words_and_in_json(run, copy):
         ("XOX/XOO/OXX", "over: drawn"),
     ],
 )
-def test_show_says_what_every_kind_of_position_is_worth(run, tictactoe_db, position, words):
+def test_show_prints_the_value_of_every_kind_of_position(run, tictactoe_db, position, words):
     done = run("show", tictactoe_db, position)
     if words is None:
         error_line(done)
@@ -303,7 +303,7 @@ def test_a_game_without_end_says_so(run, inside):
     ).splitlines()[1:]
     assert "drawn, play need never end" in printed(run("show", "v.db", position))
     last = printed(run("line", "v.db", position)).splitlines()[-1]
-    assert last == "and so on: this position was met before, play need never end"
+    assert last == "and so on: the line repeats this position, play need never end"
 
 
 # Errors
@@ -355,7 +355,7 @@ ERRORS = [
     (["export", "none.db", "--format", "gmap"], "there is no file none.db"),
     (["line", "t.db/x"], "there is no file t.db/x"),
     (["show", "x" * 5000], "File name too long"),
-    (["show", "mysql://host/db"], "only files and sqlite:///"),
+    (["show", "mysql://host/db"], "give a file, sqlite:///FILE"),
     (["show", "t.db", "XO"], "has 2 cells"),
     (["show", "t.db", ""], "9 cells"),
     (["show", "t.db", "XXXXXXXXX"], "9 X and 0 O"),
@@ -404,7 +404,7 @@ ERRORS = [
 
 @pytest.fixture(scope="module")
 def clutter(tictactoe_db, tmp_path_factory):
-    """A folder as a newcomer may have it."""
+    """A folder with a database and several files that are not databases."""
     folder = tmp_path_factory.mktemp("clutter")
     whole = tictactoe_db.read_bytes()
     (folder / "t.db").write_bytes(whole)
@@ -423,9 +423,7 @@ def short(words):
 
 
 @pytest.mark.parametrize(("words", "message"), WRONG_USAGE, ids=short)
-def test_wrong_usage_is_told_in_one_line_that_names_the_help(
-    run, clutter, monkeypatch, words, message
-):
+def test_wrong_usage_is_one_line_that_names_the_help(run, clutter, monkeypatch, words, message):
     monkeypatch.chdir(clutter)
     line = error_line(run(*words), 2)
     assert message in line
@@ -433,7 +431,7 @@ def test_wrong_usage_is_told_in_one_line_that_names_the_help(
 
 
 @pytest.mark.parametrize(("words", "message"), ERRORS, ids=short)
-def test_what_cannot_be_done_is_told_in_one_line(run, clutter, monkeypatch, words, message):
+def test_an_error_is_one_line_and_changes_no_file(run, clutter, monkeypatch, words, message):
     monkeypatch.chdir(clutter)
     before = sorted(clutter.iterdir())
     assert message in error_line(run(*words))
@@ -441,7 +439,7 @@ def test_what_cannot_be_done_is_told_in_one_line(run, clutter, monkeypatch, word
 
 
 @pytest.mark.parametrize("option", ["--json", "--csv"])
-def test_an_error_prints_no_beginning_of_data(run, tictactoe_db, option):
+def test_an_error_leaves_standard_output_empty(run, tictactoe_db, option):
     error_line(run("sql", tictactoe_db, "SELECT board(id + 1) FROM state", option))
 
 
@@ -474,7 +472,7 @@ def shell(script, *words, **environment):
 
 
 @pytest.mark.parametrize("statement", ["SELECT * FROM state, edge", "SELECT 1"])
-def test_a_reader_that_has_seen_enough_is_no_error(tictactoe_db, statement):
+def test_a_closed_pipe_ends_a_command_quietly(tictactoe_db, statement):
     script = '"$1" sql "$2" "$3" --csv | true; echo "${PIPESTATUS[0]}"'
     done = shell(script, SCRIPT, tictactoe_db, statement)
     assert (done.stdout, done.stderr) == ("141\n", "")
@@ -486,7 +484,7 @@ def test_head_gets_its_line(tictactoe_db):
     assert (done.stdout.startswith('[\n{"id": '), done.stderr) == (True, "")
 
 
-def test_a_full_disk_or_a_closed_output_is_told_in_one_line(tictactoe_db):
+def test_a_full_disk_is_one_line_and_a_closed_output_is_silent(tictactoe_db):
     done = shell('"$1" stats "$2" > /dev/full', SCRIPT, tictactoe_db)
     assert "No space left on device" in error_line(done)
     done = shell('"$1" stats "$2" >&-', SCRIPT, tictactoe_db)
@@ -502,7 +500,7 @@ def test_a_full_disk_or_a_closed_output_is_told_in_one_line(tictactoe_db):
         {"PYTHONIOENCODING": "latin-1"},
     ],
 )
-def test_in_any_locale_all_is_printed(tictactoe_db, environment):
+def test_any_character_is_printed_in_any_locale(tictactoe_db, environment):
     statement = "SELECT char(0x4e95, 0xe9, 0x1f600) AS text"
     done = graphstore("sql", tictactoe_db, statement, "--json", **environment)
     assert json.loads(printed(done)) == [{"text": "井é😀"}]

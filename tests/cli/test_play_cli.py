@@ -23,7 +23,7 @@ ESCAPE = "\x1b"
 
 @pytest.fixture
 def play(run, tictactoe_db):
-    """A function that plays tic-tac-toe and returns what was printed; it must go well."""
+    """A function that plays tic-tac-toe, which must succeed, and returns the printed text."""
 
     def play(*words, stdin=b""):
         done = run("play", tictactoe_db, *words, stdin=stdin)
@@ -49,7 +49,7 @@ def other(tmp_path_factory):
 
 
 class Terminal:
-    """A command in a terminal, typed to."""
+    """A command in a terminal, with a keyboard."""
 
     def __init__(self, *words, **environment):
         self.here, there = pty.openpty()
@@ -62,13 +62,15 @@ class Terminal:
             | {"TERM": "xterm-256color", "COLUMNS": "100"}
             | environment,
             start_new_session=True,
-            preexec_fn=lambda: os.close(os.open(os.ttyname(0), os.O_RDWR)),  # it controls us now
+            preexec_fn=lambda: os.close(
+                os.open(os.ttyname(0), os.O_RDWR)
+            ),  # make it the controlling terminal
         )
         os.close(there)
         self.shown = ""
 
     def read(self, until=None):
-        """Read until a text is shown, by default all."""
+        """Read until a text is shown, by default to the end."""
         begin, deadline = len(self.shown), time.monotonic() + 60
         while until is None or until not in self.shown[begin:]:
             assert time.monotonic() < deadline, self.shown
@@ -110,11 +112,11 @@ def test_where_the_moves_run_out_the_game_is_unfinished(play):
 
 def test_a_loss_says_where_it_was_made(play):
     text = play("--against", "person", "--moves", "0,1,4,2,8")
-    assert text.endswith("X has won\nO threw a draw away with move 2, 1; best: 4\n")
+    assert text.endswith("X has won\nO gave away a draw: move 2 was 1; best: 4\n")
     text = play("--against", "person", "--moves", "0 1 8 2 7 4 3 6")
-    assert text.endswith("O has won\nX threw a win away with move 3, 8; best: 3 4 6\n")
+    assert text.endswith("O has won\nX gave away a win: move 3 was 8; best: 3 4 6\n")
     text = play("XO./.X./...", "--against", "person", "--moves", "2 8")
-    assert text.endswith("X has won\n")  # what was lost is nobody's mistake
+    assert text.endswith("X has won\n")  # the loss is not a mistake: O was lost before
 
 
 @pytest.mark.parametrize(
@@ -132,7 +134,7 @@ def test_a_loss_says_where_it_was_made(play):
         (["--against", "mistakes=2"], "from 0 to 1"),
     ],
 )
-def test_what_cannot_be_played_is_told_in_one_line(run, tictactoe_db, words, message):
+def test_a_match_that_cannot_be_played_is_one_line(run, tictactoe_db, words, message):
     for json_too in ([], ["--json"]):
         assert message in error_line(run("play", tictactoe_db, *words, *json_too))
 
@@ -140,14 +142,14 @@ def test_what_cannot_be_played_is_told_in_one_line(run, tictactoe_db, words, mes
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--you", "random", "--moves", "4"], "--moves are a person's"),
+        (["--you", "random", "--moves", "4"], "machines play both sides"),
         (["--first", "me"], "'me' is not one of"),
         (["--seed", "-1"], "-1 is not in the range"),
         (["--seed", "x"], "'x' is not a valid integer"),
         (["X../.../...", "4"], "unexpected extra argument"),
     ],
 )
-def test_wrong_usage_is_told_in_one_line(run, tictactoe_db, words, message):
+def test_wrong_usage_is_one_line(run, tictactoe_db, words, message):
     assert message in error_line(run("play", tictactoe_db, *words), 2)
 
 
@@ -217,7 +219,7 @@ def test_a_wrong_move_is_explained_and_asked_again(play):
     assert "O plays " in text
 
 
-def test_all_that_can_be_asked_is_answered(play):
+def test_every_command_of_a_match_is_answered(play):
     text = play("XO./.X./...", "--first", "machine", "--seed", "1", stdin=b"h\n?\nmoves\nboard\n")
     assert "3  wins with 1 more move\n" in text
     for word in set(COMMANDS.values()):
@@ -268,7 +270,7 @@ def test_a_closed_input_leaves_the_game(tictactoe_db):
     assert done.stdout.endswith("unfinished: X to move\n")
 
 
-def test_a_reader_that_has_seen_enough_is_no_error(tictactoe_db):
+def test_a_closed_pipe_ends_a_match_quietly(tictactoe_db):
     script = '"$@" --you random | true; echo "${PIPESTATUS[0]}"'
     done = subprocess.run(
         ["bash", "-c", script, "bash", *GRAPHSTORE, "play", str(tictactoe_db)],
@@ -338,7 +340,7 @@ def test_a_user_s_game_is_played_with_its_rules_or_on_stored_positions(run, tmp_
 # A terminal
 
 
-def test_in_a_terminal_marks_have_colours_that_tell_nothing_of_values(tictactoe_db):
+def test_in_a_terminal_the_colours_of_marks_do_not_show_values(tictactoe_db):
     terminal = Terminal("play", tictactoe_db, "X../.../..O", "--seed", "1")
     board = terminal.read("help): ")
     assert f"{ESCAPE}[1;36mX{ESCAPE}[0m" in board
@@ -388,12 +390,12 @@ def test_a_whole_game_at_the_keyboard(tictactoe_db):
     terminal = Terminal("play", tictactoe_db, "XX./OO./...", NO_COLOR="1")
     terminal.read("help): ")
     assert "cell 0 is taken\r\n" in terminal.type("0\n", "help): ")
-    terminal.type("8\x7f2\n")  # with a key taken back
+    terminal.type("8\x7f2\n")  # with a backspace
     assert terminal.end() == 0
     assert terminal.shown.endswith("X X X\r\nO O .\r\n. . .\r\n\r\nX has won\r\n")
 
 
-def test_an_agent_plays_and_learns_if_told(copy, run):
+def test_an_agent_plays_and_learns_only_with_learn(copy, run):
     run("train", copy, "--games", 20, "--seed", 1)
     words = ("--against", "menace", "--seed", 1, "--moves", "4 0 1 2 3 5 6 7 8", "--json")
     before = copy.read_bytes()
@@ -425,23 +427,23 @@ def test_a_game_too_large_for_agents_is_refused_before_it_is_played_to_learn(cop
         connection.execute("UPDATE game SET moves = 20000001")
     words = ("play", copy, "--against", "menace", "--you", "menace")
     for refused in (run(*words, "--learn"), run("train", copy)):
-        wanted = f"{copy} has 20,000,001 moves; agents take 20,000,000 at most"
+        wanted = f"{copy} has 20,000,001 moves; agents can learn at most 20,000,000"
         assert error_line(refused) == wanted
     assert run(*words).returncode == 0
     with Store.open(copy) as store:
         match = Match(store, "menace", "menace")
         match.resign()
-        with pytest.raises(TooLargeError, match="agents take 20,000,000 at most"):
+        with pytest.raises(TooLargeError, match="agents can learn at most 20,000,000"):
             training.learn_from(match)
         match = Match(store, "perfect", "random")
         match.resign()
         assert training.learn_from(match) == []
 
 
-def test_an_agent_is_not_put_on_the_side_that_it_has_not_learned(copy, run):
+def test_an_agent_cannot_play_a_side_that_it_has_not_learned(copy, run):
     run("train", copy, "--agent", "x", "--as", "X", "--games", 5)
     said = error_line(run("play", copy, "--against", "x", "--moves", "4"))
-    assert said == "x has learned to be X only, who moves first; change who begins (--first)"
+    assert said == "x has learned to be X only, who moves first; let the other side begin (--first)"
     said = error_line(run("play", copy, "--against", "y", "--moves", "4"))
     assert "no agent 'y'; its agents: x" in said
 
@@ -453,7 +455,7 @@ def test_an_agent_does_not_learn_from_a_game_that_train_finds_too_large(copy, ru
     words = ("play", copy, "--moves", "4", "--learn", "--record", copy.with_name("record"))
     for command in ((*words, "--against", "menace"), ("train", copy, "--games", 5)):
         done = run(*command)
-        assert "agents take 20,000,000 at most" in error_line(done)
+        assert "agents can learn at most 20,000,000" in error_line(done)
         assert done.stdout == ""
     with Store.open(copy) as store:
         match = Match(store, "menace", "person", seed=1)

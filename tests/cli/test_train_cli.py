@@ -1,4 +1,4 @@
-"""train and agents on the command line."""
+"""`graphstore train` and `graphstore agents`."""
 
 import json
 import sqlite3
@@ -20,7 +20,7 @@ def printed(done):
     return done.stdout
 
 
-def test_train_makes_an_agent_and_goes_on_with_it(copy, run):
+def test_train_creates_an_agent_and_continues_it(copy, run):
     first = json.loads(printed(run("train", copy, "--games", 100, "--seed", 1, "--json")))
     assert (first["agent"], first["games"], first["games_in_all"]) == ("menace", 100, 100)
     assert first["won_by_1"] + first["drawn"] + first["won_by_2"] == 100
@@ -59,7 +59,7 @@ def test_agents_are_listed_with_their_games(copy, run):
     assert [line.split()[0] for line in table.splitlines()[2:]] == ["a", "b"]
 
 
-def test_one_agent_is_told_with_its_record_and_its_curve(copy, run):
+def test_one_agent_is_printed_with_its_record_and_its_curve(copy, run):
     for against in ("self", "random"):
         run("train", copy, "--games", 10, "--against", against, "--seed", 1)
     told = json.loads(printed(run("agents", copy, "menace", "--json")))
@@ -91,7 +91,7 @@ def test_the_learning_curve_is_a_picture(copy, run, tmp_path, words):
     assert "No such file" in said
 
 
-def test_a_curve_replaces_no_file_not_even_one_that_appears_meanwhile(copy, run, tmp_path):
+def test_a_curve_never_replaces_a_file(copy, run, tmp_path):
     (tmp_path / "curve.png.drawing").write_text("mine")
     printed(run("train", copy, "--games", 5, "--curve", tmp_path / "curve.png"))
     assert (tmp_path / "curve.png.drawing").read_text() == "mine"
@@ -131,11 +131,11 @@ def test_an_agent_can_be_removed(copy, run):
         (("train", "--as", "X", "--against", "self"), 1, "cannot play itself"),
         (("train", "--empty", "cry"), 2, "cry"),
         (("agents", "nobody"), 1, "no agent 'nobody'"),
-        (("agents", "--remove"), 2, "wants an AGENT"),
-        (("agents", "--curve", "c.png"), 2, "wants an AGENT"),
+        (("agents", "--remove"), 2, "needs an AGENT"),
+        (("agents", "--curve", "c.png"), 2, "needs an AGENT"),
     ],
 )
-def test_what_makes_no_sense_is_told_in_one_line(copy, run, words, code, said):
+def test_wrong_options_are_one_line_and_change_nothing(copy, run, words, code, said):
     before = copy.read_bytes()
     assert said in error_line(run(words[0], copy, *words[1:]), code)
     assert copy.read_bytes() == before
@@ -150,7 +150,7 @@ def test_a_file_that_is_only_read_stays_untouched(copy, run):
     assert (copy.read_bytes(), copy.stat().st_mtime_ns) == before
 
 
-def test_a_rebuild_tells_which_agents_it_kept(copy, run):
+def test_a_rebuild_reports_the_agents_it_kept(copy, run):
     run("train", copy, "--agent", "a", "--games", 10)
     report = json.loads(printed(run("build", "tictactoe", "--db", copy, "--force", "--json")))
     assert report["agents"] == ["a"]
@@ -160,7 +160,7 @@ def test_a_rebuild_tells_which_agents_it_kept(copy, run):
     printed(run("build", "nim(1,2)", "--db", copy, "--force", "--drop-agents"))
 
 
-def test_without_matplotlib_one_line_tells_what_to_install(copy, tmp_path):
+def test_without_matplotlib_one_line_says_what_to_install(copy, tmp_path):
     blocker = tmp_path / "matplotlib"
     blocker.mkdir()
     (blocker / "__init__.py").write_text("raise ImportError('not here')\n")
@@ -175,7 +175,7 @@ def test_without_matplotlib_one_line_tells_what_to_install(copy, tmp_path):
     assert copy.read_bytes() == before
 
 
-def test_games_with_rules_of_ones_own_are_learned_without_the_rules(tmp_path, run):
+def test_a_users_game_is_learned_without_its_rules(tmp_path, run):
     rules = tmp_path / "rules.py"
     rules.write_text(
         "from graphstore import PlainGame\n"
@@ -195,13 +195,13 @@ def test_games_with_rules_of_ones_own_are_learned_without_the_rules(tmp_path, ru
     "spoil",
     ["stages = 'x'", "empty = 'x'", "longest = 0", "games = 9223372036854775807", "random = ''"],
 )
-def test_a_damaged_agent_is_told_of_and_can_be_removed(copy, run, spoil):
+def test_a_damaged_agent_is_reported_and_can_be_removed(copy, run, spoil):
     run("train", copy, "--games", 20, "--seed", 1)
     with closing(sqlite3.connect(copy)) as connection, connection:
         connection.execute(f"UPDATE agent SET {spoil}")
     done = run("verify", copy)
     assert done.returncode == 1
-    assert "--remove deletes what is wrong" in done.stderr
+    assert "delete the agent: graphstore agents" in done.stderr
     error_line(run("train", copy, "--games", 20))
     assert run("agents", copy, "menace", "--remove").returncode == 0
     assert run("verify", copy).returncode == 0
@@ -213,7 +213,7 @@ def test_a_picture_is_a_png(copy, run):
     assert "must end in .png" in said
 
 
-def test_players_of_ones_own_rules_have_their_names(tmp_path, run):
+def test_players_of_a_users_game_have_their_names(tmp_path, run):
     rules = tmp_path / "rules.py"
     rules.write_text(
         "from graphstore import PlainGame\n"

@@ -1,4 +1,4 @@
-"""A picture of a game has the states, the moves and the values that the database has."""
+"""A picture of a game has the states, moves and values of the database."""
 
 import io
 import json
@@ -35,17 +35,17 @@ HOSTILE = {
 
 
 def parsed(picture):
-    return ET.fromstring(picture)  # noqa: S314  # our own, that it is well formed is the question
+    return ET.fromstring(picture)  # noqa: S314  # our own SVG; the test is whether it is well formed
 
 
 def drawn(picture, kind):
-    """Return the groups of an SVG that are nodes, or edges."""
+    """Return the groups of an SVG that are nodes or edges, by `kind`."""
     return [each for each in parsed(picture).iter(SVG + "g") if each.get("class") == kind]
 
 
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory, tictactoe_db):
-    """A function that opens the database of a game, built where it was not yet."""
+    """A function that opens the database of a game, built once."""
     folder = tmp_path_factory.mktemp("games")
     opened = {"tictactoe": Store.open(tictactoe_db)}
 
@@ -71,7 +71,7 @@ def stores(tmp_path_factory, tictactoe_db):
         ("nim(2,3)", None, 3),
         ("hexapawn(3,3)", None, 4),
         ("connect(4,3,3)", None, 3),
-        ("morris(king)", "XO./O.X/X.O X", 3),  # play can go round in circles
+        ("morris(king)", "XO./O.X/X.O X", 3),  # a game with cycles
         ("hostile", None, 2),
     ],
 )
@@ -262,7 +262,7 @@ def test_what_graphviz_cannot_do_is_one_line(capfd):
     with pytest.raises(DrawingError) as failed:
         dot.render("digraph {", "svg")
     assert "\n" not in str(failed.value)
-    with pytest.raises(DrawingError, match="was not done"):
+    with pytest.raises(DrawingError, match="did not finish"):
         dot.render("digraph {a -> b}", "svg", seconds=1e-6)
     assert capfd.readouterr() == ("", "")
 
@@ -297,7 +297,7 @@ def test_a_draw_that_is_terminated_ends_its_layout_and_leaves_nothing(tictactoe_
     assert list(folder.iterdir()) == []
 
 
-def test_a_layout_that_nobody_ends_ends_by_itself():
+def test_a_layout_ends_by_itself_after_its_time():
     words = [sys.executable, "-c", dot._PROGRAM, "svg", "fonts.conf", "1"]
     with subprocess.Popen(words, stdin=subprocess.PIPE) as process:  # it waits for its input
         assert process.wait(timeout=60) == -signal.SIGALRM
@@ -316,7 +316,7 @@ def test_dot_is_read_back_by_graphviz(stores):
 # Notebooks
 
 
-def test_all_things_show_themselves(stores):
+def test_every_object_shows_itself_in_a_notebook(stores):
     for name in ("tictactoe", "nim(2,3)", "morris(king)", "hostile"):
         store = stores(name)
         probe = store.probe(store.info["start"])
@@ -330,7 +330,7 @@ def test_all_things_show_themselves(stores):
         assert draw(store)._repr_svg_() == draw(store).svg()
 
 
-def test_a_probe_shows_the_worth_of_moves_without_the_rules(stores):
+def test_a_probe_shows_the_values_of_moves_without_the_rules(stores):
     probe = stores("tictactoe").probe("X../.O./..X")
     labels = Counter(text.text for text in parsed(probe._repr_svg_()).iter(SVG + "text"))
     assert labels == {"D": 4, "L2": 2}
@@ -354,7 +354,7 @@ def test_a_graph_shows_its_numbers(tictactoe):
     assert {"765", "2,270", "5,478"} <= set(cells)
 
 
-def test_what_cannot_be_drawn_falls_back():
+def test_an_object_that_cannot_be_drawn_falls_back():
     @or_none
     def fails(_):
         raise RuntimeError("rules of anybody")
@@ -429,18 +429,18 @@ def test_the_graph_as_json_has_the_names_of_the_columns(run, tictactoe_db):
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("--line", "--plies", "2"), 2, "ask for one"),
+        (("--line", "--plies", "2"), 2, "not both"),
         (("--best",), 2, "need --plies"),
-        (("--json", "--format", "svg"), 2, "ask for one"),
+        (("--json", "--format", "svg"), 2, "not both"),
         (("--plies", "1", "--format", "text"), 2, "only a position"),
-        (("--output", "x.jpeg"), 2, "which format?"),
+        (("--output", "x.jpeg"), 2, "unknown format"),
         (("--plies", "0"), 2, "--plies"),
         (("--plies", "9"), 1, "more than 300 states"),
         (("XX./.../...",), 1, ""),
         (("--output", "/nowhere/x.svg"), 1, "/nowhere/x.svg"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused_in_one_line(
+def test_a_wrong_draw_is_refused_in_one_line(
     run, tictactoe_db, tmp_path, monkeypatch, words, code, said
 ):
     monkeypatch.chdir(tmp_path)
@@ -475,7 +475,7 @@ def test_drawing_a_position_imports_no_drawing_program(tictactoe_db):
 
 
 def test_the_pictures_of_the_documents_are_what_their_commands_draw(run, tictactoe_db, tmp_path):
-    """In words and numbers: where Graphviz puts them differs between its versions."""
+    """Compare only the texts: the layout differs between versions of Graphviz."""
     document = (ROOT / "docs" / "guides" / "pictures-and-exports.md").read_text()
     shown = re.findall(r"graphstore draw tictactoe.db (.*) --output (.*\.svg)", document)
     images = re.findall(r"\(../images/(.*)\)", document)

@@ -1,4 +1,4 @@
-"""The 32-bit map is, row for row, the one of the program that graphstore grew from."""
+"""The 32-bit map equals, row by row, the map of the program that defined it."""
 
 import csv
 import io
@@ -10,14 +10,14 @@ from conftest import error_line
 
 from graphstore import Store, build
 from graphstore.errors import GameNameError
-from graphstore.exports.seeds import MapRow, gmap, write_gmap
+from graphstore.exports.game_formats import MapRow, gmap, write_gmap
 
-NONE = 10  # what the map writes where a win or a loss cannot be forced
+NONE = 10  # the depth in the map if a win or loss cannot be forced
 
 
 @pytest.fixture(scope="module")
 def expected(oracle):
-    """The rows of the map as the oracle has them."""
+    """The rows of the map, from the oracle."""
     rows = []
     for row in oracle:
         score, value = float(row["score"]), int(row["value"])
@@ -103,7 +103,7 @@ def test_the_command_writes_the_same_to_stdout_and_to_a_file(run, store, tictact
 
 
 @pytest.mark.parametrize("name", ["mnk(3,3,3,misere)", "mnk(2,2,2)"])
-def test_other_games_have_no_such_map(run, tmp_path, name):
+def test_other_games_are_refused(run, tmp_path, name):
     path = tmp_path / "other.db"
     build(name, path)
     with Store.open(path) as store, pytest.raises(GameNameError, match="tictactoe only"):

@@ -1,4 +1,4 @@
-"""A graph that was exported is the one of the database, in networkx and in Graphviz."""
+"""An exported graph equals the graph of the database, in networkx and in Graphviz."""
 
 import networkx as nx
 import pygraphviz
@@ -25,7 +25,7 @@ def path(request, tmp_path_factory):
 
 
 def expected(path):
-    """Return {id: attributes} and {(parent, child): attributes} by the database."""
+    """Return {id: attributes} and {(parent, child): attributes} from the database."""
     with Store.open(path) as store:
         graph = store.graph()
         winners = dict(store.sql("SELECT id, winner FROM state"))
@@ -120,7 +120,7 @@ def test_ids_of_63_bits_survive(tmp_path, file_format):
 
 
 def test_the_best_moves_of_a_part_are_the_best_of_the_game(store, tmp_path):
-    """A state's best move that leads out of the part leaves no other to be the best."""
+    """If the best move of a state leads out of the part, no other move becomes the best."""
     export(store, tmp_path / "graph", "graphml", where="value >= 0")
     graph = READERS["graphml"](tmp_path / "graph")
     whole = store.graph()

@@ -1,4 +1,4 @@
-"""Which part of a game is exported, and how the command says what it did or why it did not."""
+"""The parts of a game that an export selects, and the reports and errors of the command."""
 
 import json
 import signal
@@ -28,13 +28,13 @@ def part_of(store, **options):
 
 
 def induced(graph, states):
-    """Return what `part_of` should, by networkx."""
+    """Return the expected result of `part_of`, from networkx."""
     edges = graph.subgraph(states).edges(data="moves")
     return states, {(parent, move, child) for parent, child, moves in edges for move in moves}
 
 
 def within(graph, start, plies):
-    """Return the states at most so many plies below a state, by networkx."""
+    """Return the states at most `plies` below a state, from networkx."""
     return set(nx.single_source_shortest_path_length(graph, start, cutoff=plies))
 
 
@@ -50,7 +50,7 @@ def test_below_a_position_is_what_play_can_reach_within_the_plies(store, positio
 
 @pytest.mark.parametrize("plies", [None, 0, 1, 2, 3])
 @pytest.mark.parametrize("start", range(5))
-def test_where_play_goes_round_the_nearest_way_counts(tmp_path, start, plies):
+def test_in_a_game_with_cycles_the_shortest_way_counts(tmp_path, start, plies):
     build(CYCLIC, tmp_path / "t.db")
     with Store.open(tmp_path / "t.db") as store:
         graph = store.graph()
@@ -125,13 +125,13 @@ CLOSED = {
 }
 
 
-def test_what_is_in_quotes_or_comments_of_the_database_is_no_bracket(store):
+def test_brackets_in_quotes_and_comments_do_not_count(store):
     everything = part_of(store, where="ply >= 0")
     for condition in QUOTED[store.backend.dialect]:
         assert part_of(store, where=condition) == everything, condition
 
 
-def test_what_only_another_database_would_quote_is_a_bracket(store):
+def test_quotes_of_another_database_do_not_hide_a_bracket(store):
     for condition in CLOSED[store.backend.dialect]:
         with pytest.raises(QueryError, match=r"a [)] too many"):
             part_of(store, where=condition)
@@ -160,10 +160,10 @@ def test_of_a_file_a_condition_may_call_functions(file_store, condition, start):
         ("ply < 3 LIMIT 1", "syntax error"),
         ("max(ply) = 9", "misuse of aggregate|aggregate functions are not allowed"),
         ("load_extension('x')", "do more than read|does not exist"),
-        ("canonical(1.5)", "board.. and canonical.. take|called by files only"),
+        ("canonical(1.5)", "board.. and canonical.. take|not in PostgreSQL"),
     ],
 )
-def test_what_is_no_condition_is_refused(store, condition, message):
+def test_a_wrong_condition_is_refused(store, condition, message):
     with pytest.raises(QueryError, match=message):
         part_of(store, where=condition)
 
@@ -261,24 +261,24 @@ def test_after_an_error_nothing_is_left(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["gmap", "--where", "ply = 1"], "--format gmap writes the whole file, without --where"),
-        (["record", "--below", "0"], "--format record writes the whole file, without --below"),
-        (["gmap", "--table", "edge"], "without --table"),
-        (["dot", "--table", "state"], "--format dot writes the graph, without --table"),
-        (["csv", "--plies", "3"], "add --below POSITION"),
+        (["gmap", "--where", "ply = 1"], "--format gmap writes the whole game; leave out --where"),
+        (["record", "--below", "0"], "--format record writes the whole game; leave out --below"),
+        (["gmap", "--table", "edge"], "leave out --table"),
+        (["dot", "--table", "state"], "--format dot writes the graph; leave out --table"),
+        (["csv", "--plies", "3"], "--plies needs --below POSITION"),
         (["csv", "--below", "0", "--plies", "-1"], "-1 is not in the range"),
         (["csv", "--table", "game"], "'game' is not one of 'state', 'edge', 'best_move'"),
         (["parquet"], "add --output TARGET"),
-        (["csv", "--json"], "rows as JSON: --format jsonl"),
+        (["csv", "--json"], "for rows as JSON use --format jsonl"),
     ],
 )
-def test_what_makes_no_sense_together_is_wrong_usage(run, tictactoe_db, options, message):
+def test_options_that_exclude_each_other_are_wrong_usage(run, tictactoe_db, options, message):
     done = run("export", tictactoe_db, "--format", *options)
     assert message in error_line(done, exit_code=2)
 
 
 def exporting(warm, folder, file_format, phase):
-    """Return a process that exports a game to a folder and has come to a phase."""
+    """Return a process that exports a game to a folder and has reached a phase."""
     build("hexapawn(4,4)", folder / "game.db")
     with Store.open(folder / "game.db") as store:
         start = store.info["start"]
@@ -305,7 +305,9 @@ def test_a_signal_is_answered_in_one_line_and_leaves_nothing(
 
 
 @pytest.mark.parametrize("file_format", ["csv", "dot"])
-def test_what_a_killed_export_left_is_taken_over_but_not_while_it_runs(warm, tmp_path, file_format):
+def test_the_draft_of_a_killed_export_is_replaced_but_not_while_it_runs(
+    warm, tmp_path, file_format
+):
     process = exporting(warm, tmp_path, file_format, "export state")
     with Store.open(tmp_path / "game.db") as store:
         with pytest.raises(StoreError, match="another export is writing"):
@@ -323,7 +325,7 @@ def test_what_a_killed_export_left_is_taken_over_but_not_while_it_runs(warm, tmp
 
 
 @pytest.mark.parametrize("file_format", ["csv", "jsonl", "graphml", "gexf", "dot"])
-def test_a_reader_that_has_seen_enough_is_no_error(tictactoe_db, file_format):
+def test_a_closed_pipe_ends_an_export_quietly(tictactoe_db, file_format):
     with subprocess.Popen(
         [*GRAPHSTORE, "export", tictactoe_db, "--format", file_format],
         stdout=subprocess.PIPE,
@@ -364,7 +366,7 @@ def test_without_its_rules_a_game_is_exported_below_positions_as_stored(tmp_path
     path = tmp_path / "h.db"
     assert run("build", f"{rules}:Heap", "--db", path).returncode == 0
     done = run("export", path, "--format", "csv", "--below", "heap of 4", "--table", "edge")
-    assert "positions are found only as they are stored" in done.stderr
+    assert "only positions as stored are found" in done.stderr
     assert done.stdout.splitlines()[:3] == ["parent,move,child", "1,1,0", "2,1,1"]
     done = run("export", path, "--format", "csv", "--below", "4x")
     assert "no stored state is written '4x'" in done.stderr

@@ -1,4 +1,4 @@
-"""Tables that were exported hold what SQL says of them, to the last bit, in every reader."""
+"""Exported tables equal the results of SQL to the last bit, in every reader."""
 
 import csv
 import json
@@ -27,12 +27,12 @@ KEYS = {
     "matchbox": "agent, state, move",
 }
 GAMES = ["tictactoe", "vanishing", "nasty"]
-"""The second has more rows than are held at once; and cycles, so NULLs."""
+"""The second has more rows than one chunk, and cycles, so that there are NULLs."""
 
 
 @pytest.fixture(scope="module", params=GAMES)
 def path(request, tmp_path_factory):
-    """The database of a game, with an agent in it."""
+    """The database of a game, with an agent."""
     path = tmp_path_factory.mktemp("game") / "game.db"
     build(Nasty() if request.param == "nasty" else request.param, path)
     train(path, "menace", games=20)
@@ -40,7 +40,7 @@ def path(request, tmp_path_factory):
 
 
 def rows_of(path, table, condition="true"):
-    """Return what SQL says, past all of graphstore."""
+    """Return the result of SQL in sqlite3, without graphstore."""
     with closing(sqlite3.connect(path)) as connection:
         statement = f"SELECT * FROM {table} WHERE {condition} ORDER BY {KEYS[table]}"
         return connection.execute(statement).fetchall()
@@ -115,7 +115,7 @@ def test_csv_has_the_cells_of_sql_and_null_as_an_empty_one(path, tmp_path, table
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_jsonl_has_an_object_a_row_with_the_cells_of_sql(path, tmp_path, table):
+def test_jsonl_has_an_object_per_row_with_the_cells_of_sql(path, tmp_path, table):
     target = tmp_path / "file.jsonl"
     exported(path, target, "jsonl", table=table)
     rows = [json.loads(line) for line in target.read_bytes().splitlines()]
@@ -182,21 +182,21 @@ def test_a_cell_that_is_out_of_range_is_damage(copy, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == [copy.name]
 
 
-def test_a_format_or_table_that_there_is_not_is_refused_by_name(store, tmp_path):
+def test_an_unknown_format_or_table_is_refused_by_name(store, tmp_path):
     with pytest.raises(FormatError, match="no format 'xlsx'; there are parquet, csv"):
         export(store, tmp_path / "f", "xlsx")
     with pytest.raises(FormatError, match="no table 'game'; there are state, edge"):
         export(store, tmp_path / "f", "csv", table="game")
-    with pytest.raises(FormatError, match="dot is of the graph"):
+    with pytest.raises(FormatError, match="dot writes the graph"):
         export(store, tmp_path / "f", "dot", table="edge")
-    with pytest.raises(FormatError, match=r"f\.csv has the name of csv, and would be dot"):
+    with pytest.raises(FormatError, match=r"f\.csv: the name ends in \.csv, but the format is dot"):
         export(store, tmp_path / "f.csv", "dot")
     with pytest.raises(FormatError, match=r"\"-\" is not a file name"):
         export(store, "-", "csv")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_without_pyarrow_one_line_tells_what_to_install(tictactoe_db, tmp_path):
+def test_without_pyarrow_one_line_says_what_to_install(tictactoe_db, tmp_path):
     blocker = tmp_path / "pyarrow"
     blocker.mkdir()
     (blocker / "__init__.py").write_text("raise ImportError('not here')\n")

@@ -1,4 +1,4 @@
-"""In an arena the players of a database play as they do on the board."""
+"""Players in an arena play as players on the board do."""
 
 from collections import Counter
 from random import Random
@@ -22,7 +22,7 @@ GAMES = (
 
 @pytest.fixture(scope="module", params=GAMES)
 def opened(request, tmp_path_factory):
-    """A database of each of several games, and its arena."""
+    """The database of each of several games, and its arena."""
     path = tmp_path_factory.mktemp("arena") / "game.db"
     build(request.param, path)
     with Store.open(path) as store:
@@ -89,7 +89,7 @@ def test_a_random_player_plays_an_edge_as_often_as_it_has_moves(opened):
         assert abs(drawn[edge] - expected) < 5 * expected**0.5
 
 
-def test_a_player_that_errs_errs_as_often_as_it_says(opened):
+def test_a_player_with_mistakes_errs_with_the_given_probability(opened):
     _, arena = opened
     choose = mistaken(arena, 0.25, Random(3).random)
     row = next(
@@ -99,7 +99,7 @@ def test_a_player_that_errs_errs_as_often_as_it_says(opened):
     assert 850 < wrong < 1150
 
 
-def test_where_nothing_weighs_anything_all_moves_are_alike(opened):
+def test_if_all_weights_are_0_all_moves_are_drawn(opened):
     _, arena = opened
     choose = weighted(arena, np.zeros(len(arena.child), dtype=np.int64), Random(4).random)
     row = in_play(arena)[0]

@@ -1,4 +1,4 @@
-"""The boxes are MENACE's, and beads move as Michie moved them."""
+"""The boxes are those of MENACE, and beads are added and removed as Michie did."""
 
 import csv
 from collections import Counter
@@ -27,7 +27,7 @@ def published():
 
 
 def kinds(arena, boxes):
-    """Return the kinds of beads of every box, by the text of its board."""
+    """Return the number of kinds of beads in every box, by the text of its board."""
     texts = find_game("tictactoe").texts(arena.state[boxes.rows])
     edges = [arena.first[row + 1] - arena.first[row] for row in boxes.rows]
     return {text.replace("/", ""): number for text, number in zip(texts, edges, strict=True)}
@@ -39,7 +39,7 @@ def test_the_boxes_of_x_are_the_304_of_the_rebuilt_engines(arena, published):
     }
     found = kinds(arena, Boxes(arena, Settings(side=1)))
     assert len(found) == len(expected) == 304
-    # the file's boards are the least images as texts; graphstore's as packed masks
+    # the file has the least image as text, graphstore the least as packed masks
     assert Counter(map(images, found)) == Counter(map(images, expected))
     by_images = {images(board): number for board, number in expected.items()}
     assert {images(board): number for board, number in found.items()} == by_images
@@ -73,7 +73,7 @@ def test_a_box_is_filled_by_the_stage_of_its_player(arena, stages, first):
         assert boxes.total[row] == expected * len(edges)
 
 
-def test_where_there_is_nothing_to_choose_there_is_no_box(arena):
+def test_a_state_with_a_single_move_has_no_box(arena):
     boxes = Boxes(arena, Settings())
     choose = boxes.player(Random(1).random)
     forced = [
@@ -104,7 +104,7 @@ def test_winners_gain_three_drawers_one_and_losers_lose_one(arena):
         assert boxes.total[arena.starts[0]] == 8 + expected
 
 
-def test_a_box_never_holds_fewer_than_no_beads_nor_more_than_fit(arena):
+def test_the_beads_of_a_box_stay_between_0_and_the_limit(arena):
     edge = arena.first[arena.starts[0]]
     boxes = Boxes(arena, Settings(loss=-3, win=10_000))
     boxes.learn([edge, edge], LOSS)
@@ -153,7 +153,7 @@ def test_settle_names_every_edge_of_the_boxes_that_changed_once(arena):
     assert boxes.settle() == []
 
 
-def test_heaps_that_tell_no_turn_have_boxes_for_either_side():
+def test_states_that_do_not_say_who_moves_have_boxes_for_both_sides():
     graph = explore(find_game("nim(3,4,5)"))
     solve(graph)
     arena = Arena.of(graph)
@@ -165,19 +165,19 @@ def test_heaps_that_tell_no_turn_have_boxes_for_either_side():
     ("wrong", "said"),
     [
         ({"side": 3}, "1, 2, or 0"),
-        ({"stages": ()}, "1 to 10,000 a stage"),
-        ({"stages": (0,)}, "1 to 10,000 a stage"),
-        ({"win": 10**6}, "10,000 at most"),
+        ({"stages": ()}, "from 1 to 10,000, such as 4/3/2/1"),
+        ({"stages": (0,)}, "from 1 to 10,000, such as 4/3/2/1"),
+        ({"win": 10**6}, "from -10,000 to 10,000"),
         ({"empty": "weep"}, "refill or resign"),
-        ({"longest": 0}, "must have 1 to"),
-        ({"longest": 10**20}, "must have 1 to"),
+        ({"longest": 0}, "must be from 1 to"),
+        ({"longest": 10**20}, "must be from 1 to"),
         ({"stages": (1.5,)}, "whole number"),
         ({"stages": (True,)}, "whole number"),
         ({"stages": "4"}, "give numbers"),
         ({"win": 1.5}, "whole number"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(wrong, said):
+def test_wrong_settings_are_refused(wrong, said):
     with pytest.raises(SettingError, match=said):
         Settings(**wrong).checked()
 

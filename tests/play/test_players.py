@@ -1,4 +1,4 @@
-"""What a player chooses is best in value and in depth, whatever the game and the orientation."""
+"""A perfect player chooses moves that are best in value and depth, in any game and orientation."""
 
 import random
 from collections import Counter
@@ -16,7 +16,7 @@ EMPTY = "." * 9
 
 
 class Scripted(random.Random):
-    """A generator whose random() gives what the test says."""
+    """A generator whose random() returns given numbers."""
 
     def __init__(self, *numbers):
         super().__init__()
@@ -26,7 +26,7 @@ class Scripted(random.Random):
         return self.numbers.pop(0)
 
 
-# The truth, told on strings by plain recursion: nothing of it is graphstore's.
+# The correct values, by plain recursion on strings, without graphstore.
 
 
 def children(board):
@@ -66,13 +66,13 @@ def positions():
 
 @pytest.fixture(scope="module")
 def probes(store):
-    """Every position of tic-tac-toe in every orientation, looked up."""
+    """The probe of every position of tic-tac-toe in every orientation."""
     return {board: store.probe(board) for board in positions()}
 
 
 @pytest.fixture(scope="module", params=["morris(orthogonal)", "morris(flying)", "vanishing"])
 def loopy(request, tmp_path_factory):
-    """A game in which play can go round in circles."""
+    """The database of a game with cycles."""
     path = tmp_path_factory.mktemp("loopy") / "game.db"
     build(request.param, path)
     with Store.open(path) as opened:
@@ -93,7 +93,7 @@ def test_in_each_of_the_5478_positions_every_choice_keeps_value_and_depth(store,
         chances = Scripted(*((nth + 0.5) / count for nth in range(count)))
         player = Player(store, seed=chances)
         choices = {player.pick(probe).move for _ in range(count)}
-        assert len(choices) == count  # they are all the choices that there can be
+        assert len(choices) == count  # these are all possible choices
         for move in choices:
             reply, left = truth(children(board)[move])
             assert reply == -value, (board, move)
@@ -117,7 +117,7 @@ def test_every_move_that_is_as_good_is_among_the_choices(probes):
 
 
 @pytest.mark.parametrize("own", ["X", "O"])
-def test_the_perfect_player_never_loses_whatever_is_replied(probes, own):
+def test_the_perfect_player_never_loses(probes, own):
     met, queue = {EMPTY}, [EMPTY]
     for board in queue:
         value, _ = truth(board)
@@ -134,7 +134,7 @@ def test_the_perfect_player_never_loses_whatever_is_replied(probes, own):
     assert any(is_over(board) and truth(board)[0] == -1 for board in queue)  # it wins at times
 
 
-def test_a_move_is_given_in_the_orientation_that_was_asked(store):
+def test_a_move_has_the_orientation_of_its_position(store):
     for board, right in (("XX./OO./...", 2), (".XX/.OO/...", 0), ("XO./XO./...", 6)):
         move = Player(store).choose(board)
         assert move.move == right
@@ -157,7 +157,7 @@ def test_from_every_won_state_best_play_ends_in_time_and_meets_no_state_twice(lo
             assert (probe.value, probe.remoteness) == (-before.value, before.remoteness - 1)
         assert len(set(met)) == len(met)
         assert len(met) + (probe.remoteness or 0) == remoteness
-        ended.update(met)  # from there on it was played before
+        ended.update(met)  # the rest was played before
 
 
 def test_no_reply_holds_a_won_state_of_a_game_with_circles_longer(loopy):
@@ -198,7 +198,7 @@ def test_a_random_player_plays_every_move(store):
     assert all(60 < count < 140 for count in counts.values()), counts
 
 
-def test_mistakes_are_as_frequent_as_was_asked(store):
+def test_mistakes_have_the_given_probability(store):
     probe = store.probe("X../.O./..X")
     best = {move.move for move in probe.best}
     for share in (0, 0.25, 1):
@@ -229,7 +229,7 @@ def test_a_seed_makes_the_same_choices(store):
 @pytest.mark.parametrize(
     "opponent", ["", "Perfect", "best", "mistakes", "mistakes=", "mistakes=x", "person"]
 )
-def test_who_does_not_exist_is_refused_in_one_line(store, opponent):
+def test_an_unknown_opponent_is_refused_in_one_line(store, opponent):
     with pytest.raises(OpponentError, match=r"^[^\n]+$") as error:
         Player(store, opponent)
     assert "mistakes=" in str(error.value)
@@ -242,7 +242,7 @@ def test_a_probability_lies_between_0_and_1(store, share):
         Player(store, f"mistakes={share}")
 
 
-def test_what_is_no_position_is_refused_as_everywhere(store):
+def test_a_wrong_position_is_refused(store):
     with pytest.raises(PositionError):
         Player(store).choose("XXX/XXX/...")
     with pytest.raises(NotInStoreError):

@@ -1,4 +1,4 @@
-"""A match keeps the rules, its history and its record, whatever the game and whoever plays."""
+"""A match keeps the rules, its history and its record, in any game and with any players."""
 
 import json
 import random
@@ -91,7 +91,7 @@ def test_a_person_plays_by_name_or_by_number(stores):
     assert match.play(4).move.position == ".../.X./..."
 
 
-def test_turns_of_positions_that_do_not_tell_are_counted(stores):
+def test_if_positions_do_not_say_who_moves_turns_are_counted(stores):
     match = Match(stores("nim(1,3,5)"), "person", "person", start="0,0,2")
     assert (match.player, match.name_of(1)) == (1, "player 1")
     match.play("3-1")
@@ -131,7 +131,7 @@ def test_a_wrong_move_is_explained_and_changes_nothing(stores, move, why):
     assert match.as_dict() == before
 
 
-def test_where_moves_are_no_cells_the_legal_ones_are_listed(stores):
+def test_if_moves_are_not_cells_the_legal_ones_are_listed(stores):
     match = Match(stores("connect(4,3,3)"), "person", "person")
     with pytest.raises(MoveError, match=r"^7 is not legal here; legal: 0 1 2 3$"):
         match.play("7")
@@ -172,7 +172,7 @@ def test_undo_goes_back_to_the_person_s_last_turn(stores):
     assert alone.probe.position == ".../.../..."
 
 
-def test_any_play_and_undo_is_as_if_it_had_not_been(stores):
+def test_undo_restores_the_match_exactly(stores):
     chance = random.Random(8)
     for name in ("tictactoe", "vanishing", "nim(1,3,5)", "morris(orthogonal)"):
         match, copies = Match(stores(name), "person", "person"), []
@@ -198,7 +198,7 @@ def test_undo_goes_back_from_the_end_too(stores):
             verb()
 
 
-def test_nobody_plays_for_another(stores):
+def test_play_and_reply_refuse_the_turn_of_the_other(stores):
     match = Match(stores("tictactoe"), "person", "perfect")
     with pytest.raises(ValueError, match="person's turn"):
         match.reply()
@@ -253,7 +253,7 @@ def test_the_first_move_that_threw_value_away_is_known(stores):
     assert (mistake.number, mistake.name, mistake.lost_value) == (2, "2", True)
 
 
-def test_what_cannot_be_begun_is_refused(stores):
+def test_a_match_that_cannot_begin_is_refused(stores):
     store = stores("tictactoe")
     with pytest.raises(GameOverError, match="is over"):
         Match(store, start="XXX/OO./...")
@@ -265,7 +265,7 @@ def test_what_cannot_be_begun_is_refused(stores):
         Match(store, start=77)
 
 
-def test_a_player_of_one_s_own_may_sit_down(stores):
+def test_a_match_takes_a_user_s_own_player(stores):
     class Lowest(Player):
         def pick(self, probe):
             return min(probe.moves, key=lambda move: move.move)

@@ -1,4 +1,4 @@
-"""An agent is a function of its seed and its games, however they were played and saved."""
+"""An agent is a function of its seed and its games, in any number of trainings and saves."""
 
 import sqlite3
 import threading
@@ -46,7 +46,7 @@ def test_the_seed_decides_every_bead(spoilt):
     assert a["bead"] != c["bead"]
 
 
-def test_agents_lie_side_by_side_and_do_not_touch_each_other(copy):
+def test_agents_of_one_file_do_not_change_each_other(copy):
     train(copy, "a", games=500, seed=1)
     before = all_rows(copy)
     train(copy, "b", games=500, seed=2, side=1)
@@ -68,8 +68,8 @@ def verify_ok(path):
 
 
 def test_beads_are_what_the_games_have_added(copy):
-    """A draw between two sides adds one to each box used, a game won 3 to some and -1 to others."""
-    train(copy, games=400, seed=1, stages=(100,))  # so many that no box is ever empty
+    """A draw adds 1 to each box used; a win adds 3 to the boxes of the winner, -1 to the others."""
+    train(copy, games=400, seed=1, stages=(100,))  # enough that no box becomes empty
     with closing(sqlite3.connect(copy)) as connection:
         (added,) = connection.execute("SELECT sum(beads - 100) FROM bead").fetchone()
         games = connection.execute("SELECT winner, plies FROM played").fetchall()
@@ -77,14 +77,14 @@ def test_beads_are_what_the_games_have_added(copy):
     for winner, plies in games:
         moves = {1: (plies + 1) // 2, 2: plies // 2}
         if plies == 9:
-            moves[1] -= 1  # the last free cell is no choice
+            moves[1] -= 1  # the last free cell has no box
         for player in (1, 2):
             reward = 1 if winner == 0 else 3 if winner == player else -1
             expected += reward * moves[player]
     assert added == expected
 
 
-def test_alone_against_others_it_learns_its_own_side_only(spoilt):
+def test_an_agent_of_one_side_learns_only_that_side(spoilt):
     for name, side in (("x", 1), ("o", 2)):
         report = train(spoilt, name, games=200, side=side, seed=1)
         assert (report.opponent, report.boxes) == ("perfect", {1: 304, 2: 289}[side])
@@ -141,7 +141,7 @@ def test_any_game_can_be_learned_from_any_opponent(tmp_path, game):
 
 
 def test_a_box_that_resigns_ends_the_game_at_once(tmp_path):
-    """With loss=-4 the box of the empty board is empty after it has lost with every kind."""
+    """With loss=-4 the box of the empty board is empty after a loss with each kind of bead."""
     path = tmp_path / "game.db"
     build("tictactoe", path)
     train(path, games=60, side=1, seed=3, loss=-4, draw=-4, empty="resign")
@@ -177,11 +177,11 @@ def test_the_first_checkpoint_is_before_the_first_game_and_the_kept_are_those_of
         ({"against": "nobody"}, AgentMissingError, "no agent 'nobody'"),
         ({"against": "mistakes=2"}, OpponentError, "from 0 to 1"),
         ({"against": "person"}, OpponentError, "graphstore play"),
-        ({"against": "menace"}, OpponentError, "called self"),
+        ({"against": "menace"}, OpponentError, "write self to let menace play itself"),
         ({"against": "self", "side": 1}, OpponentError, "cannot play itself"),
         ({"games": -1}, SettingError, "games is .-1.; it must be"),
         ({"seed": -1}, SettingError, "seed"),
-        ({"stages": (0,)}, SettingError, "beads"),
+        ({"stages": (0,)}, SettingError, "stages"),
         ({"stages": (1.5,)}, SettingError, "whole number"),
         ({"games": 1.5}, SettingError, "whole number"),
         ({"games": "3"}, SettingError, "whole number"),
@@ -191,7 +191,7 @@ def test_the_first_checkpoint_is_before_the_first_game_and_the_kept_are_those_of
         ({"agent": 5}, OpponentError, "cannot be called"),
     ],
 )
-def test_what_makes_no_sense_is_refused_and_leaves_no_agent(spoilt, words, error, said):
+def test_wrong_arguments_are_refused_and_leave_no_agent(spoilt, words, error, said):
     with pytest.raises(error, match=said):
         train(spoilt, **{"games": 1} | words)
     with Store.open(spoilt) as store:
@@ -253,7 +253,7 @@ def test_a_rebuild_keeps_the_agents(copy):
     train(copy, "a", games=100, seed=1)
 
 
-def test_a_rebuild_drops_agents_only_if_told(copy):
+def test_a_rebuild_drops_agents_only_on_request(copy):
     train(copy, games=100, seed=1)
     before = copy.read_bytes()
     with pytest.raises(StoreError, match="add --drop-agents"):
@@ -311,7 +311,7 @@ def test_training_goes_on_while_its_file_is_rebuilt(copy, tmp_path, monkeypatch)
         ("DELETE FROM checkpoint WHERE games = 15", "games is wrong at 15"),
         ("UPDATE bead SET beads = 1 << 40 WHERE state = 0 AND move = 0", "1,099,511,627,776 beads"),
         ("UPDATE agent SET name = 'x' || char(10)", "cannot be called"),
-        ("DELETE FROM agent", "no agent"),
+        ("DELETE FROM agent", "the id of an agent"),
     ],
 )
 def test_verify_names_what_is_wrong_with_an_agent(copy, spoil, said):
@@ -337,7 +337,7 @@ def test_an_agent_learns_from_a_match(copy, won_by, reward):
         match = Match(store, "menace", "person", seed=1)
         while not match.over:
             match.reply() if match.by == "menace" else match.play(match.probe.moves[-1].move)
-            if len(match.turns) == 6 - won_by:  # the other one is to move
+            if len(match.turns) == 6 - won_by:  # the loser is to move
                 match.resign()
         assert match.result.winner == won_by
         used = [turn.before.state for turn in match.turns if turn.by == "menace"]

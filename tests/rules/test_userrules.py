@@ -130,7 +130,7 @@ def test_a_user_s_game_goes_all_the_way_on_the_command_line(rules: Path) -> None
     assert run("show", "take.db", "(7,1)", GRAPHSTORE_RULES="take.py:Take").stdout == shown.stdout
     verified = run("verify", "take.db", "--rules", "take.py:Take")
     assert (verified.returncode, verified.stderr) == (0, "")
-    assert "states and edges from the rules" in verified.stdout
+    assert "states and edges against the rules" in verified.stdout
     assert "over: player 1 has won" in run("line", "take.db", "--rules", "take.py:Take").stdout
 
 
@@ -158,8 +158,8 @@ def test_without_rules_positions_are_found_as_stored_and_a_line_says_so(rules: P
     shown = run("show", "take.db", "(5, 1)")
     assert shown.returncode == 0
     assert shown.stderr.splitlines() == [
-        "graphstore: take.py:Take is not built in; without --rules FILE.py:NAME, "
-        "positions are found only as they are stored"
+        "graphstore: take.py:Take is not built in, so only positions as stored are found; "
+        "give --rules FILE.py:NAME to read other spellings"
     ]
     with graphstore.Store.open("take.db") as store:
         with pytest.raises(NotInStoreError, match="give --rules to read other spellings"):

@@ -98,7 +98,7 @@ def test_positions_that_cannot_be_added_are_refused_and_nothing_changes(copy, tm
     before = copy.read_bytes(), below.read_bytes()
     with pytest.raises(StoreExistsError, match="has the whole game"):
         build("tictactoe", copy, below=["X../.O./..X"])
-    with pytest.raises(StoreExistsError, match="built from there already"):
+    with pytest.raises(StoreExistsError, match="already has these positions"):
         build("tictactoe", below, below=["..X/.O./X.."])
     with pytest.raises(StoreExistsError, match="cannot be added"):
         build("mnk(4,3,3)", below, below=["X.../..../...."])

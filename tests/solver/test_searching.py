@@ -270,7 +270,7 @@ def test_the_command_prints_words_or_json(run):
 def test_the_command_says_that_the_value_is_unknown(run):
     done = run("solve", "ultimate(closed)", "--timeout", "0.2")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "X to move: unknown (the time was up)" in done.stdout
+    assert "X to move: unknown (it did not end in time)" in done.stdout
     data = json.loads(run("solve", "ultimate(open)", "--timeout", 0.1, "--json").stdout)
     assert (data["value"], data["why"]) == (None, "timeout")
 

@@ -1,4 +1,4 @@
-"""SQL over a folder of parts answers as the database does, and can only read."""
+"""SQL on a folder of parts gives the same answers as on the database, and is read-only."""
 
 import json
 import os
@@ -42,14 +42,14 @@ def in_parts(game, path):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """The folder of tic-tac-toe, whose name no glob and no SQL likes; no test may change it."""
+    """The folder of tic-tac-toe, with a name that SQL and globs must quote. Read-only."""
     path = tmp_path_factory.mktemp("parts") / "a=b [c]*?'d\""
     return in_parts(find_game("tictactoe"), path)
 
 
 @pytest.fixture
 def spoilt(folder, tmp_path):
-    """A folder of tic-tac-toe that a test may spoil."""
+    """A folder of tic-tac-toe that a test may damage."""
     return Folder.open(shutil.copytree(folder.path, tmp_path / "spoilt"))
 
 
@@ -127,7 +127,7 @@ def test_what_reads_is_answered(folder, statement):
 @pytest.mark.parametrize(
     "statement", ["EXPLAIN FROM state", "explain analyze SELECT 1", "DESCRIBE state", "SHOW TABLES"]
 )
-def test_duckdb_may_be_asked_about_itself(folder, statement):
+def test_statements_about_the_tables_are_answered(folder, statement):
     assert list(folder.sql(statement))
 
 
@@ -327,13 +327,13 @@ def test_there_are_as_many_rows_as_were_allowed(folder):
         next(answer)
 
 
-def test_what_needs_more_memory_than_it_may_take_is_one_line(folder):
-    with pytest.raises(QueryError, match="needs more memory than it may take") as caught:
+def test_more_memory_than_the_limit_is_an_error_of_one_line(folder):
+    with pytest.raises(QueryError, match="needs more memory than its limit") as caught:
         list(folder.sql("SELECT list(range) FROM range(100000000)", memory=100_000_000))
     assert "\n" not in str(caught.value)
 
 
-# In a process of its own: what one that has run other tests has freed, a function may take.
+# In a new process: here a function could use memory that other tests have freed.
 LITTLE_MEMORY = """
 import resource
 
@@ -359,15 +359,15 @@ finally:
         "SELECT list_sort(range(30000000))[1]",
     ],
 )
-def test_a_function_may_not_take_more_memory_than_the_command_was_given(folder, statement):
+def test_a_function_cannot_take_more_memory_than_the_limit_of_the_command(folder, statement):
     words = ["sql", folder.path, statement, "--seconds", "0"]
     done = subprocess.run(
         [sys.executable, "-c", LITTLE_MEMORY, *words], capture_output=True, text=True, timeout=60
     )
-    assert error_line(done).startswith("SQL: it needs more memory than it may take")
+    assert error_line(done).startswith("SQL: the statement needs more memory than its limit")
 
 
-def test_what_does_not_fit_lies_in_the_folder_for_temporary_files_meanwhile(
+def test_rows_beyond_the_memory_are_in_temporary_files_until_the_answer_is_closed(
     folder, tmp_path, monkeypatch
 ):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -389,13 +389,13 @@ STUCK = """
 SELECT jaro_similarity(repeat('ab', 1000000 + r % 2), repeat('cd', 1000000))
 FROM (SELECT range AS r FROM range(4000000) ORDER BY hash(range) LIMIT 1 OFFSET 2000000)
 """
-"""What takes a minute in one function, while there are temporary files."""
+"""SQL that takes a minute in one function, while it has temporary files."""
 
 
 @pytest.mark.parametrize(
     "stop", [signal.SIGINT, *(pytest.param(each, marks=SLOW) for each in ("time", signal.SIGTERM))]
 )
-def test_a_function_that_does_not_stop_ends_with_the_command(folder, tmp_path, stop):
+def test_the_command_ends_even_if_a_function_does_not_stop(folder, tmp_path, stop):
     code = (
         "import graphstore.cli.main; from graphstore.util import own_process;"
         "from graphstore.store.folder import sql; own_process.PATIENCE_S = 0.3;"
@@ -429,7 +429,7 @@ def test_an_answer_is_not_read_in_a_forked_process(folder):
         try:
             list(answer)
         except QueryError as error:
-            os._exit(42 if "the parent process's" in str(error) else 1)
+            os._exit(42 if "the parent process" in str(error) else 1)
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 42
     assert len([*answer]) == 100_000
@@ -579,8 +579,8 @@ def test_other_libraries_read_the_files_as_shown(code, folder, tmp_path, monkeyp
     shutil.copytree(folder.path, tmp_path / "tictactoe.parts")
     monkeypatch.chdir(tmp_path)
     library = re.search(r"^import (\w+)", code, re.M)[1]
-    if library != "pyspark":  # which no test installs
+    if library != "pyspark":  # the tests do not install it
         pytest.importorskip(library)
         names = {}
-        exec(code, names)  # noqa: S102  # the document's own
+        exec(code, names)  # noqa: S102  # code of the document
         assert len(names["best"]) == 3 if "best" in names else names["rows"] == 765

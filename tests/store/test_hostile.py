@@ -1,4 +1,4 @@
-"""What a stranger wrote is refused in one clear line, or answered rightly; it runs nothing."""
+"""Untrusted input is refused in one line or answered correctly, and runs no code."""
 
 import asyncio
 import json
@@ -41,7 +41,7 @@ def test_a_small_share_of_what_the_fuzzer_tries_finds_nothing():
 
 
 @given(st.sampled_from(GAMES), st.text() | st.text("XO./|- 0123456789,()WBany", max_size=90))
-def test_a_text_is_no_position_or_is_read_as_what_is_written_for_it(name, text):
+def test_a_text_is_refused_or_its_position_is_read_from_its_own_text_again(name, text):
     game = find_game(name)
     try:
         position = game.read(text)
@@ -54,7 +54,7 @@ def test_a_text_is_no_position_or_is_read_as_what_is_written_for_it(name, text):
 @given(st.text() | st.from_regex(r"[a-z]{1,9}\([0-9a-z, ]{0,20}\)"))
 def test_a_text_names_no_game_or_the_one_that_is_called_so(text):
     if ":" in text or text.strip().endswith(".py"):
-        return  # code, which is for whoever types it
+        return  # the name of a file or a module, which find_game would run
     try:
         game = find_game(text)
     except GameNameError:
@@ -77,7 +77,7 @@ def test_a_text_means_no_opponent_or_one_of_the_six_kinds(text):
         max_leaves=9,
     )
 )
-def test_what_is_no_integer_of_another_program_is_refused(values):
+def test_what_is_not_an_integer_of_another_program_is_refused(values):
     for function in (encodings.to_masks, encodings.pack32, encodings.unpack32):
         with suppress(EncodingError):
             assert function(values) is not None
@@ -89,7 +89,7 @@ def test_no_terminal_finds_a_command_in_what_is_made_visible(text):
     assert visible("".join(filter(str.isprintable, text))) == "".join(filter(str.isprintable, text))
 
 
-# What the fuzzer found, or what nobody should have to find.
+# Cases that the fuzzer found, and cases that it need not find.
 
 
 def test_rules_nested_too_deeply_and_odd_numbers_are_refused_without_a_warning(tmp_path):
@@ -101,7 +101,7 @@ def test_rules_nested_too_deeply_and_odd_numbers_are_refused_without_a_warning(t
 
 
 @pytest.mark.parametrize("values", [[[1], [1, 2]], [1, [2]], "x", [2**70], [None], {}, 0.5])
-def test_lists_that_are_no_arrays_are_no_integers(values):
+def test_lists_that_are_not_arrays_of_integers_are_refused(values):
     with pytest.raises(EncodingError, match="is not a position"):
         encodings.pack32(values)
 
@@ -111,7 +111,7 @@ def test_time_is_up_where_nothing_else_ends_a_statement(store):
         list(store.sql(f"{ENDLESS} SELECT sum(i) FROM n", seconds=0.1))
 
 
-def test_the_time_in_which_nobody_asks_for_rows_does_not_count(store):
+def test_the_time_between_requests_for_rows_does_not_count(store):
     answer = iter(store.sql(f"{ENDLESS} SELECT i FROM n LIMIT 3000", seconds=0.3))
     next(answer)
     time.sleep(0.6)
@@ -176,7 +176,7 @@ def test_functions_that_stand_in_for_sqlites_answer_as_those_do(file_store, valu
         ("/copy/\u00e9", 400),
     ],
 )
-def test_an_address_that_nobody_can_mean_is_no_bug_of_the_server(copy, path, status):
+def test_a_malformed_url_is_not_an_internal_error_of_the_server(copy, path, status):
     told = []
 
     async def send(message):
@@ -190,7 +190,7 @@ def test_an_address_that_nobody_can_mean_is_no_bug_of_the_server(copy, path, sta
     assert told[0] == status
 
 
-def test_a_limit_of_nothing_is_none(run, tictactoe_db):
+def test_0_means_no_limit(run, tictactoe_db):
     done = run("sql", tictactoe_db, "SELECT id FROM state", "--rows", 0, "--seconds", 0, "--csv")
     assert (done.returncode, done.stdout.count("\n"), done.stderr) == (0, 766, "")
     assert "'--seconds': nan" in error_line(run("sql", tictactoe_db, "x", "--seconds", "nan"), 2)
@@ -239,7 +239,7 @@ def test_views_of_a_file_call_no_function_that_graphstore_adds(copy):
             list(store.sql("SELECT * FROM mine"))
 
 
-def test_an_export_asks_no_view_of_the_file(run, copy):
+def test_an_export_uses_no_view_of_the_file(run, copy):
     whole = run("export", copy, "--format", "csv", "--table", "census").stdout
     spoil(copy, f"DROP VIEW census; CREATE VIEW census AS {ENDLESS} SELECT max(i) AS ply FROM n")
     assert run("export", copy, "--format", "csv", "--table", "census").stdout == whole
@@ -297,21 +297,21 @@ def test_no_terminal_obeys_what_a_file_has_in_its_texts(run, copy):
     "random",
     ["[" * 100_000, "[3, [1], null]", "{}", "[3, [], 1e999]", "9" * 5000, '["x", "y", "z"]'],
 )
-def test_a_generator_that_is_none_is_damage(run, copy, random):
+def test_a_damaged_random_generator_is_reported(run, copy, random):
     train(copy, "known", games=5, seed=1)
     spoil(copy, f"UPDATE agent SET random = {quoted(random)}")
     assert "the generator of known is damaged" in error_line(run("train", copy, "--agent", "known"))
 
 
 @pytest.mark.parametrize("version", ["'0099'", "''", "x'00'", "'../../evil'", "NULL", "1e99"])
-def test_a_revision_that_is_none_is_said(run, copy, version):
+def test_an_unknown_revision_is_reported(run, copy, version):
     spoil(copy, "DROP TABLE alembic_version; CREATE TABLE alembic_version (version_num)")
     spoil(copy, f"INSERT INTO alembic_version VALUES ({version})")
     for command in ("show", "upgrade"):
         assert "was written by a newer graphstore" in error_line(run(command, copy))
 
 
-def test_cells_that_are_not_of_their_columns_kind_are_damage_and_no_bug(run, copy):
+def test_cells_of_a_wrong_type_are_reported_as_damage(run, copy):
     schema = "PRAGMA writable_schema = ON; UPDATE sqlite_master SET sql = {} WHERE name = 'state'"
     spoil(copy, schema.format("replace(sql, 'STRICT', '-- STRICT')"))
     spoil(copy, "UPDATE state SET position = 7, remoteness = 'x' WHERE ply < 2")
@@ -322,11 +322,11 @@ def test_cells_that_are_not_of_their_columns_kind_are_damage_and_no_bug(run, cop
 
 
 def spoil(path, script):
-    """Run SQL on a file that is no graphstore's to mind."""
+    """Run SQL on a file, without graphstore."""
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(script)
 
 
 def quoted(text):
-    """Return a text as SQL writes it."""
+    """Return a text quoted for SQL."""
     return "'" + text.replace("'", "''") + "'"

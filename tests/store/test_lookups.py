@@ -1,4 +1,4 @@
-"""Look-ups of all kinds agree, with the graph too, in threads and in forked processes."""
+"""All kinds of look-ups agree with the graph, in threads and in forked processes."""
 
 import multiprocessing
 import os
@@ -90,7 +90,7 @@ def test_all_look_ups_say_what_the_graph_says(game, data):
 
 
 @pytest.mark.parametrize("size", [1, 31, 32, 33, 100, MOST - 1, MOST, MOST + 1, 3 * MOST + 5])
-def test_a_batch_of_any_size_is_in_the_order_asked(store, size):
+def test_a_batch_of_any_size_is_in_the_order_of_the_request(store, size):
     known = np.array([row[0] for row in store.sql("SELECT id FROM state")])
     ids = np.random.default_rng(size).choice(np.append(known, np.arange(300)), size)
     answer = store.lookup(ids)
@@ -115,8 +115,8 @@ def test_a_batch_of_any_size_is_in_the_order_asked(store, size):
         ([".........", 0], PositionError, "'.........'"),
         ([0, None], PositionError, "None"),
         ([[0, 1], [2, 3]], PositionError, r"\[0, 1\]"),
-        (np.zeros((2, 2), dtype=np.int64), PositionError, r"an array \(2, 2\)"),
-        (np.array(0), PositionError, r"an array \(\)"),
+        (np.zeros((2, 2), dtype=np.int64), PositionError, r"an array of shape \(2, 2\)"),
+        (np.array(0), PositionError, r"an array of shape \(\)"),
         (".........", PositionError, "not one text"),
     ],
 )
@@ -134,7 +134,7 @@ def test_an_unsigned_id_is_an_id(store):
 
 
 @pytest.mark.parametrize("wrong", [0.0, "0", None])
-def test_the_values_of_what_is_no_integer_are_refused(store, wrong):
+def test_the_values_of_what_is_not_an_integer_are_refused(store, wrong):
     with store.snapshot() as snapshot, pytest.raises(TypeError):
         snapshot.values(wrong)
 
@@ -176,7 +176,7 @@ def test_a_number_that_no_column_holds_is_damage(copy):
 
 
 def ask_all(store, texts):
-    """Return what all kinds of look-ups say of positions."""
+    """Return the answers of all kinds of look-ups for positions."""
     probes = [store.probe(text) for text in texts]
     ids = [probe.state for probe in probes]
     with store.snapshot() as snapshot:
@@ -209,7 +209,7 @@ def test_threads_that_have_ended_leave_few_files_open(copy):
 
             def ask(state, together=together):
                 with store.snapshot() as snapshot:
-                    together.wait(60)  # so that each has a connection of its own
+                    together.wait(60)  # so that each thread has its own connection
                     return snapshot.values(state)
 
             with ThreadPoolExecutor(24) as pool:
@@ -219,7 +219,7 @@ def test_threads_that_have_ended_leave_few_files_open(copy):
 
 
 @PROC
-def test_a_store_that_is_closed_answers_on_and_leaves_no_file_open(copy):
+def test_a_closed_store_still_answers_and_leaves_no_file_open(copy):
     store = Store.open(copy)
     with store.connect():
         store.close()
@@ -231,7 +231,7 @@ def test_a_store_that_is_closed_answers_on_and_leaves_no_file_open(copy):
 
 
 @PROC
-def test_a_store_that_nobody_closes_is_closed_when_it_is_forgotten(copy):
+def test_a_store_is_closed_when_its_last_reference_is_deleted(copy):
     store = Store.open(copy)
     assert store.probe(0).state == 0
     assert times_open(copy) == 1
@@ -266,7 +266,7 @@ def test_an_answer_is_not_read_in_a_forked_process(store):
         try:
             list(answer)
         except QueryError as error:
-            os._exit(42 if "the parent process's" in str(error) else 1)
+            os._exit(42 if "the parent process" in str(error) else 1)
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 42
     assert len([*answer]) == 2269
@@ -289,7 +289,7 @@ def child(pipe, snapshot):
     try:
         snapshot.values(0)
     except StoreError as error:
-        refused = "the parent process's" in str(error)
+        refused = "the parent process" in str(error)
     same = all(ask() == right for _ in range(5))
     store.close()
     pipe.send((refused, same, ask() == right))
@@ -336,7 +336,7 @@ def test_forked_children_and_their_parent_ask_one_store_at_once(tictactoe_db):
 
 @FORKS
 @PROC
-def test_a_forked_child_opens_the_file_anew(copy):
+def test_a_forked_child_opens_the_file_itself(copy):
     def child(pipe):
         before = times_open(copy)
         store.probe(0)
@@ -354,5 +354,5 @@ def test_a_forked_child_opens_the_file_anew(copy):
 
 
 def test_a_store_is_not_pickled_but_opened_by_its_address(store):
-    with pytest.raises(StoreError, match=r"cannot be pickled.*open it there"):
+    with pytest.raises(StoreError, match="cannot be pickled; open it in the other process"):
         pickle.dumps(store)

@@ -1,4 +1,4 @@
-"""The explorer under many readers: nobody waits for another's slow SQL, nor holds a place idly."""
+"""The explorer with many readers: slow SQL and idle connections do not delay other requests."""
 
 import asyncio
 import socket
@@ -29,10 +29,10 @@ def explorer(tictactoe_db):
         yield explorer
 
 
-def test_pages_and_quick_sql_wait_for_no_slow_sql_of_which_only_so_many_wait(explorer, monkeypatch):
+def test_slow_sql_does_not_delay_pages_and_only_a_few_statements_wait(explorer, monkeypatch):
     monkeypatch.setattr(statements, "MOMENT_MS", 20)
     monkeypatch.setattr(statements, "WAITING", 2)
-    explorer.sql_time_limit_ms = 30_000  # none ends before all is seen
+    explorer.sql_time_limit_ms = 30_000  # no statement ends before the last check
     taken = statements.SLOW + statements.WAITING
 
     async def visited():
@@ -40,7 +40,7 @@ def test_pages_and_quick_sql_wait_for_no_slow_sql_of_which_only_so_many_wait(exp
         for page in PAGES:
             await get(page)
         slow = [asyncio.create_task(get(sql(ENDLESS))) for _ in range(taken + 3)]
-        while sum(task.done() for task in slow) < 3:  # those for whom there is no place
+        while sum(task.done() for task in slow) < 3:  # the statements beyond SLOW + WAITING
             await asyncio.sleep(0.01)
         refused = [task.result() for task in slow if task.done()]
         as_csv = await get(sql(ENDLESS, ".csv"))
@@ -54,7 +54,7 @@ def test_pages_and_quick_sql_wait_for_no_slow_sql_of_which_only_so_many_wait(exp
     refused, put_off, quick, still = asyncio.run(visited())
     assert [answer.status_code for answer in quick] == [200] * 5
     assert quick[-1].json()["rows"] == [[2]]
-    assert still == taken  # all of that came before the first of the slow ones
+    assert still == taken  # all answers came before the first slow one
     assert len(refused) == 3
     for answer in refused:
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "30")
@@ -65,7 +65,7 @@ def test_pages_and_quick_sql_wait_for_no_slow_sql_of_which_only_so_many_wait(exp
         assert "too many slow statements" in answer.text
 
 
-def test_what_takes_longer_than_a_moment_is_answered_too(explorer, monkeypatch):
+def test_a_slow_statement_is_answered(explorer, monkeypatch):
     monkeypatch.setattr(statements, "MOMENT_MS", 1)
     explorer.sql_time_limit_ms = 60_000
     counted = ENDLESS.replace("FROM n)", "FROM n WHERE i < 300000)")
@@ -120,7 +120,7 @@ def test_a_page_that_a_browser_has_is_sent_again_only_when_the_file_changes(copy
         ("/-/explore/tictactoe?against=random&as=1", 200),
     ],
 )
-def test_what_may_be_another_answer_next_time_has_no_tag(explorer, page, status):
+def test_an_answer_that_can_change_has_no_etag(explorer, page, status):
     answer = asyncio.run(explorer.client.get(page))
     assert answer.status_code == status
     assert "etag" not in answer.headers
@@ -134,7 +134,7 @@ UNFINISHED = [
 ]
 
 
-def test_requests_that_are_never_finished_hold_nobody_up_and_are_given_up(address, monkeypatch):
+def test_unfinished_requests_do_not_delay_others_and_are_closed(address, monkeypatch):
     held = [socket.create_connection(address, timeout=60) for _ in range(100)]
     for number, each in enumerate(held):
         each.sendall(UNFINISHED[number % len(UNFINISHED)])
@@ -149,7 +149,7 @@ def test_requests_that_are_never_finished_hold_nobody_up_and_are_given_up(addres
     for beginning in UNFINISHED:
         with socket.create_connection(address, timeout=60) as late:
             late.sendall(beginning)
-            while late.recv(65536):  # what was answered already; then the end, no timeout
+            while late.recv(65536):  # earlier answers, then the end, without a timeout
                 pass
 
 

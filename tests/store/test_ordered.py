@@ -1,4 +1,4 @@
-"""Rows of a folder of parts in the order of their key, however they lie in its files."""
+"""Rows of a folder of parts are read in key order, in any distribution over its files."""
 
 import numpy as np
 import pyarrow.parquet
@@ -12,20 +12,20 @@ from graphstore import explore, solve
 from graphstore.errors import NotAStoreError
 from graphstore.store.columns import edge_parts, state_parts
 from graphstore.store.digests import ColumnDigests
-from graphstore.store.folder import rows as room
+from graphstore.store.folder import rows as folder_rows
 from graphstore.store.folder.layout import files_of
 from graphstore.store.folder.rows import digests_of, ordered
 
 
 def tables(graph):
-    """Return the columns of state and edge of a graph, which fit into one chunk each."""
+    """Return the columns of state and edge of a graph that fits into one chunk."""
     chunks = {"state": state_parts(graph, solve(graph)), "edge": edge_parts(graph)}
     return {table: columns for table, of in chunks.items() for _, _, columns in of}
 
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(table_games(cyclic=True), st.data())
-def test_digests_are_the_same_however_rows_lie_in_files_and_however_few_are_held(
+def test_digests_do_not_depend_on_the_files_or_on_the_number_of_rows_in_memory(
     tmp_path_factory, game, data
 ):
     graph = explore(game)
@@ -38,13 +38,13 @@ def test_digests_are_the_same_however_rows_lie_in_files_and_however_few_are_held
         scatter(path, table, columns, parts, data.draw(st.integers(1, 5)))
         hashes.update_table(table, columns)
     with pytest.MonkeyPatch.context() as small:
-        small.setattr(room, "_FEWEST", data.draw(st.integers(1, 6)))
-        small.setattr(room, "_MOST", data.draw(st.integers(1, 9)))
+        small.setattr(folder_rows, "_FEWEST", data.draw(st.integers(1, 6)))
+        small.setattr(folder_rows, "_MOST", data.draw(st.integers(1, 9)))
         assert digests_of(path, memory=1) == hashes.of_columns()
 
 
 def many_moves(count):
-    """Return the columns of moves, each of a parent of its own."""
+    """Return the columns of moves, each with another parent."""
     parent = np.sort(np.random.default_rng(1).choice(2**62, count, replace=False))
     return {"parent": parent, "move": np.zeros(count, np.int32), "child": parent + 1}
 
@@ -54,7 +54,7 @@ def test_a_table_of_any_size_is_held_in_the_memory_that_was_given(tmp_path):
     parts = {int(key): number % 40 for number, key in enumerate(columns["parent"])}
     scatter(tmp_path, "edge", columns, parts, 65_536)
     memory, peaks = 3_000_000, []
-    for _ in range(3):  # of which one at least is not disturbed by threads of other tests
+    for _ in range(3):  # threads of other tests disturb not all of them
         parent, held, before = [], [], pyarrow.total_allocated_bytes()
         for done, total, rows in ordered(files_of(tmp_path, "edge"), "edge", memory=memory):
             parent.extend(rows["parent"].tolist())

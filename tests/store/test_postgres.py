@@ -1,4 +1,4 @@
-"""A game in PostgreSQL: what only a server has, and that it is the same game as in a file."""
+"""A game in PostgreSQL is the same as in a SQLite file; and the behaviour of a server."""
 
 import math
 import os
@@ -42,19 +42,19 @@ GAMES = ["tictactoe", "vanishing", f"{DATA / 'ring.py'}:Ring"]
 
 @pytest.fixture
 def database(server):
-    """The address of a database of its own."""
+    """The address of a new database."""
     return postgresql.database(server)
 
 
 @pytest.fixture(scope="module")
 def asked(server):
-    """Tic-tac-toe in a schema, open."""
+    """Tic-tac-toe in a schema, opened."""
     with Store.open(build("tictactoe", postgresql.place(server)).file) as opened:
         yield opened
 
 
 def schemas(address):
-    """Return the names of all schemas of a database but those of the server itself."""
+    """Return the names of all schemas of a database, without those of the server itself."""
     rows = postgresql.ask(
         address, "SELECT nspname FROM pg_namespace WHERE nspname !~ '^(pg_|information_|public$)'"
     )
@@ -119,7 +119,7 @@ def test_an_export_has_the_same_bytes(asked, tictactoe_db, tmp_path, file_format
         assert texts[0] == texts[1]
 
 
-def test_texts_that_no_format_likes_come_back_and_a_zero_character_is_refused(server):
+def test_unusual_texts_come_back_and_a_zero_character_is_refused(server):
     texts = [text for text in NASTY_TEXTS if "\0" not in text]
 
     class Odd(TableGame):
@@ -160,14 +160,14 @@ def test_each_game_has_a_schema_of_its_own_name(database, run):
 
 
 def test_a_database_without_a_game_says_how_to_build_one(database):
-    with pytest.raises(StoreMissingError, match="has no game; graphstore build GAME --db"):
+    with pytest.raises(StoreMissingError, match="has no game; run: graphstore build GAME --db"):
         Store.open(database)
 
 
 def test_a_schema_of_others_is_never_replaced(database):
     postgresql.ask(database, "CREATE SCHEMA tictactoe; CREATE TABLE tictactoe.mine AS SELECT 1")
     for force in (False, True):
-        with pytest.raises(StoreError, match=r"graphstore did not make.*add \?schema=NAME"):
+        with pytest.raises(StoreError, match=r"graphstore did not create.*add \?schema=NAME"):
             build("tictactoe", database, force=force)
     with pytest.raises(NotAStoreError, match="not a graphstore database"):
         Store.open(f"{database}&schema=tictactoe")
@@ -184,13 +184,13 @@ def test_what_others_made_of_a_game_is_not_dropped_with_it(database):
     build("nim(1,2)", database, force=True)
 
 
-def test_a_game_that_is_there_is_replaced_only_if_told(spoilt):
+def test_an_existing_game_is_replaced_only_with_force(spoilt):
     with pytest.raises(StoreExistsError, match=r"exists; add --force"):
         build("tictactoe", spoilt)
     build("tictactoe", spoilt, force=True)
 
 
-def test_a_reader_sees_one_game_in_a_block_and_is_told_afterwards(server):
+def test_a_reader_sees_one_game_in_a_block_and_gets_an_error_afterwards(server):
     place = postgresql.place(server)
     build("nim(1,2)", place)
     with Store.open(place) as store:
@@ -200,14 +200,14 @@ def test_a_reader_sees_one_game_in_a_block_and_is_told_afterwards(server):
             builder.start()
             builder.join(1.5)
             assert builder.is_alive()  # it waits for this block
-            assert store.probe(store.info["start"]).state is not None  # and nobody waits for it
+            assert store.probe(store.info["start"]).state is not None  # readers do not wait
             assert connection.execute(schema.state.select()).all() == before
         builder.join()
         names = "SELECT name FROM game"
         for ask in (lambda: store.probe(0), store.census, store.graph, lambda: store.sql(names)):
-            with pytest.raises(StoreError, match="holds another game by now; open it again"):
+            with pytest.raises(StoreError, match="now holds another game; open it again"):
                 ask()
-        with pytest.raises(StoreError, match="another game by now"):
+        with pytest.raises(StoreError, match="holds another game"):
             agents.remove(store, "x")
 
 
@@ -279,7 +279,7 @@ def test_a_schema_that_would_run_code_is_refused_unread(database, trap):
     with psycopg.connect(database, autocommit=True) as other:
         other.execute('SET search_path TO "nim(1,2)"')
         other.execute(TRAPS[trap])
-    with pytest.raises(NotAStoreError, match="would run the code of others"):
+    with pytest.raises(NotAStoreError, match="reading it could run untrusted code"):
         Store.open(database)
 
 
@@ -292,7 +292,7 @@ def test_a_schema_may_have_any_name(database, schema_name):
         assert verify(store, sample=3).ok
 
 
-def test_nothing_stands_for_null_that_is_not_null(database):
+def test_a_column_refuses_nan(database):
     build("vanishing", database)
     with psycopg.connect(database) as other:
         for column in ("random_value", "best_response", "score"):
@@ -340,7 +340,7 @@ def test_odd_answers_are_one_line(asked, statement, seconds, message):
 
 
 @pytest.mark.parametrize("seconds", [math.inf, 1e300, 3e6])
-def test_any_time_is_a_time(asked, seconds):
+def test_any_number_of_seconds_is_accepted(asked, seconds):
     assert list(asked.sql("SELECT 1", seconds=seconds)) == [(1,)]
 
 
@@ -404,7 +404,7 @@ def test_nothing_that_is_typed_writes(server, statement):
     with Store.open(place) as store:
         objects = "SELECT count(*) FROM pg_class UNION ALL SELECT count(*) FROM pg_largeobject"
         before = list(store.sql("SELECT * FROM state ORDER BY id")), postgresql.ask(server, objects)
-        if statement.startswith("SELECT lo_"):  # undone, with all the transaction
+        if statement.startswith("SELECT lo_"):  # rolled back with the transaction
             list(store.sql(statement))
         else:
             with pytest.raises(QueryError) as caught:
@@ -446,9 +446,9 @@ def test_values_are_those_that_a_file_gives(asked):
     assert row[:3] == (1, 0, 5478)
 
 
-def test_board_and_canonical_are_said_to_be_of_files(asked):
+def test_board_and_canonical_are_refused_with_a_reason(asked):
     for statement in ("SELECT board(id) FROM state", "SELECT canonical('XO./.X./...')"):
-        with pytest.raises(QueryError, match="called by files only, a PostgreSQL server cannot"):
+        with pytest.raises(QueryError, match="SQLite files and folders, not in PostgreSQL"):
             asked.sql(statement)
 
 
@@ -515,7 +515,7 @@ def test_no_report_has_the_password(run, server, words):
     "address",
     ["host=h user=me password=secret", "postgresql:/me:secret@h/g", "mysql://me:secret@h/g"],
 )
-def test_what_is_nearly_an_address_is_told_without_the_password(run, address):
+def test_a_malformed_address_is_reported_without_the_password(run, address):
     line = error_line(run("show", address))
     assert "postgresql://" in line
     assert "secret" not in line
@@ -529,17 +529,17 @@ def test_a_name_that_is_too_long_for_a_schema_says_what_to_add(server):
         build(Long({0: -1}, 0), server)
 
 
-def test_a_database_that_is_not_there_or_not_open_to_all_is_said(server, database):
+def test_a_missing_database_or_permission_is_reported(server, database):
     with pytest.raises(StoreError, match='database "none" does not exist'):
         Store.open(server.replace("/games", "/none"))
     build("nim(1)", database)
     postgresql.ask(server, "DROP ROLE IF EXISTS guest; CREATE ROLE guest LOGIN")
     guest = database.replace("me@", "guest@")
-    with pytest.raises(StoreError, match="may not read it; its owner can: GRANT USAGE ON SCHEMA"):
+    with pytest.raises(StoreError, match="may not read it; its owner can allow it: GRANT USAGE"):
         Store.open(guest)
     with pytest.raises(StoreError, match="belongs to me"):
         build("nim(1)", guest, force=True)
-    with pytest.raises(StoreError, match="you may make no schema there"):
+    with pytest.raises(StoreError, match="you may not create a schema there"):
         build("nim(2)", guest)
     postgresql.ask(
         database,
@@ -583,7 +583,7 @@ def test_a_rebuild_keeps_the_agents_or_is_refused_if_it_cannot(server):
         assert len(boxes.rows) == len({row[-3] for row in grown})
         assert set(before) < set(grown)
         before = grown
-    with pytest.raises(StoreError, match="which have learned tictactoe and not nim"):
+    with pytest.raises(StoreError, match=r"has agents \(.*\) of tictactoe, not of nim"):
         build("nim(1,2)", place, force=True)
     with pytest.raises(StoreError, match="other states or moves"):
         build("tictactoe", place, force=True)
@@ -620,7 +620,7 @@ def test_a_game_whose_agents_cannot_be_read_is_not_replaced(database, change):
         postgresql.ask(database, "DROP OWNED BY owner CASCADE; DROP ROLE owner")
 
 
-def test_of_two_programs_that_train_one_agent_the_later_is_told(server):
+def test_of_two_programs_that_train_one_agent_the_later_is_refused(server):
     place = postgresql.place(server)
     build("tictactoe", place)
     train(place, games=10, seed=1)
@@ -635,7 +635,7 @@ def test_of_two_programs_that_train_one_agent_the_later_is_told(server):
         assert agents.load(store, "menace").games == 20
 
 
-def test_two_trainers_take_turns(server):
+def test_a_second_trainer_waits_for_the_first(server):
     spoilt = build("tictactoe", postgresql.place(server)).file
     with Store.open(spoilt) as store:
         train(spoilt, games=5, seed=1)
@@ -673,11 +673,11 @@ def test_ctrl_c_stops_a_long_statement_on_the_server(server, asked):
     assert postgresql.ask(server, running) == [(0,)]
 
 
-def test_a_file_is_what_the_explorer_needs(run, asked):
-    assert "only files are served" in error_line(run("serve", asked.address))
+def test_the_explorer_refuses_a_schema(run, asked):
+    assert "only SQLite files can be served" in error_line(run("serve", asked.address))
 
 
-def test_without_psycopg_one_line_tells_what_to_install(monkeypatch):
+def test_without_psycopg_one_line_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'psycopg\[binary\]'"):
         Store.open("postgresql://host/games")

@@ -1,4 +1,4 @@
-"""`Store.q_table` says what the view q_table and probe say, and turns moves as probe does."""
+"""`Store.q_table` agrees with the view q_table and with probe, and orients moves as probe does."""
 
 import math
 import sqlite3
@@ -50,7 +50,7 @@ def test_of_a_canonical_position_it_is_the_rows_of_that_state(store):
 
 
 @pytest.mark.parametrize("position", ["XO./.X./...", ".OX/.X./...", ".../.X./XO.", "..O/OX./X.."])
-def test_moves_are_in_the_orientation_that_was_asked(store, position):
+def test_moves_are_in_the_orientation_of_the_position(store, position):
     probe, table = store.probe(position), store.q_table(position)
     assert set(table["state"].tolist()) == {probe.state}
     children = {move.move: store.probe(move.position) for move in probe.moves}
@@ -68,7 +68,7 @@ def test_an_ended_position_has_no_moves(store):
     assert (len(table), table.dtype) == (0, q_table.Q_TABLE)
 
 
-def test_what_is_no_position_is_refused_as_by_probe(store):
+def test_what_is_not_a_position_is_refused_as_by_probe(store):
     with pytest.raises(PositionError):
         store.q_table("XXX/OOO/...")
     with pytest.raises(NotInStoreError):

@@ -1,4 +1,4 @@
-"""A new file is made by the migrations, and its tables refuse what no solved game holds."""
+"""The migrations create the tables of a file, which refuse cells that no solved game has."""
 
 import sqlite3
 from contextlib import closing
@@ -33,7 +33,7 @@ TABLES = {
 
 @pytest.fixture
 def spoiled(copy):
-    """A connection to a copy that may be spoiled, with foreign keys enforced."""
+    """A connection to a copy that a test may damage, with foreign keys enforced."""
     with closing(sqlite3.connect(copy)) as connection:
         connection.execute("PRAGMA foreign_keys = ON")
         yield connection
@@ -60,7 +60,7 @@ def objects(connection):
     return {name: (kind, sql) for name, kind, sql in rows}
 
 
-def test_a_built_file_has_the_schema_that_the_migrations_make(reader, tmp_path):
+def test_a_built_file_has_the_schema_of_the_migrations(reader, tmp_path):
     engine = create_engine(f"sqlite:///{tmp_path / 'empty.db'}")
     with engine.begin() as connection:
         migrate(connection)
@@ -111,7 +111,7 @@ def test_tables_are_strict_and_edges_have_no_second_key(reader):
     }
 
 
-def test_the_file_says_whose_it_is(reader, tictactoe_db):
+def test_the_file_has_the_application_id(reader, tictactoe_db):
     assert reader.execute("PRAGMA application_id").fetchone() == (schema.APPLICATION_ID,)
     assert tictactoe_db.read_bytes()[68:72] == b"grfs"
 

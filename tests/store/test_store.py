@@ -1,4 +1,4 @@
-"""A store finds every position in every orientation, never writes, and says why it cannot open."""
+"""A store finds every position in every orientation, never writes, and explains its errors."""
 
 import gzip
 import os
@@ -71,7 +71,7 @@ def rank(row):
 
 @pytest.fixture(scope="module")
 def expected(oracle, tictactoe):
-    """All 5,478 positions as nine characters -> what the oracle says of their state."""
+    """The oracle's row of each of the 5,478 positions, by the nine characters of its board."""
     rows = {}
     for each in oracle:
         cells = each["position"].replace("/", "")
@@ -85,7 +85,7 @@ def expected(oracle, tictactoe):
             "score": float(each["score"]),
             "win_depth": number(each["win_depth"]),
             "lose_depth": number(each["lose_depth"]),
-            # the oracle leaves it out for draws: a drawn game fills the board
+            # The oracle leaves it out for draws. A drawn game fills the board.
             "remoteness": int(each["remoteness"] or 9 - int(each["ply"])),
         }
         for image in images(cells):
@@ -94,7 +94,7 @@ def expected(oracle, tictactoe):
 
 
 def moves_of(expected, cells):
-    """Return what probe must list for a position, best first."""
+    """Return the moves that probe must list for a position, best first."""
     row = expected[cells]
     if row["ended"]:
         return []
@@ -158,20 +158,20 @@ def test_a_state_is_found_by_its_id_as_an_integer_or_as_text(store, oracle):
         ("9" * 5000, PositionError, "not a cell"),
     ],
 )
-def test_probe_raises_and_get_gives_none_for_what_is_no_position(store, position, error, message):
+def test_what_is_not_a_position_raises_in_probe_and_is_none_in_get(store, position, error, message):
     with pytest.raises(error, match=message):
         store.probe(position)
     assert store.get(position) is None
 
 
-def test_what_probe_says_is_plain_data(store):
+def test_a_probe_as_dict_is_plain_data(store):
     data = store.probe("XO./.X./...").as_dict()
     assert list(data) == [*(c.name if c.name != "id" else "state" for c in schema.state.c), "moves"]
     assert {type(cell) for cell in data.values()} <= {int, float, str, bool, list, type(None)}
     assert data["moves"][0]["move"] == 8
 
 
-def test_a_batch_says_of_each_what_probe_says(store, expected):
+def test_a_batch_agrees_with_probe_for_each_position(store, expected):
     texts = [slashed(cells) for cells in expected]
     ids = np.array([row["state"] for row in expected.values()])
     by_text, by_id = store.lookup(texts), store.lookup(ids)
@@ -193,7 +193,7 @@ def test_in_a_batch_what_is_missing_is_masked(store):
     for column in COLUMNS:
         assert np.ma.getmaskarray(getattr(answer, column))[[0, 2, 3]].all()
     assert answer.value.tolist() == [None, 0, None, None]
-    assert np.ma.getmaskarray(answer.win_depth).all()  # of the start too: nobody can force a win
+    assert np.ma.getmaskarray(answer.win_depth).all()  # no player can force a win at the start
 
 
 @pytest.mark.parametrize("nothing", [[], np.array([], dtype=np.int64), ()])
@@ -202,7 +202,7 @@ def test_a_batch_of_none_is_empty(store, nothing):
     assert [len(column) for column in answer] == [0] * 7
 
 
-def test_a_batch_with_a_text_that_is_no_position_is_refused(store):
+def test_a_batch_with_a_text_that_is_not_a_position_is_refused(store):
     with pytest.raises(ImpossibleCountsError):
         store.lookup([".........", "XX......."])
 
@@ -221,7 +221,7 @@ def test_a_line_ends_after_as_many_plies_as_its_remoteness_and_is_best_play(stor
         assert abs(line.probes[-1].value) == abs(row["value"])
 
 
-def test_a_line_begins_at_the_start_unless_told_otherwise(store):
+def test_a_line_begins_at_the_start_by_default(store):
     line = store.line()
     assert (line.positions[0], len(line.moves), line.probes[-1].value) == (".../.../...", 9, 0)
 
@@ -304,8 +304,8 @@ def ask_all():
         list(store.sql("SELECT board(id), canonical(position) FROM state ORDER BY score"))
         assert verify(store).ok
 
-ask_all()  # which imports all it needs: the next user might not be let near it
-if os.geteuid() == 0:  # whom no permission stops
+ask_all()  # imports all modules, which the next user may not be able to read
+if os.geteuid() == 0:  # root ignores permissions
     os.seteuid(65534)
 try:
     (path.parent / "new").touch()
@@ -439,7 +439,7 @@ def test_a_path_that_cannot_be_is_an_error_of_the_store(tictactoe_db, name):
 )
 def test_other_addresses_are_refused(address):
     for use in (Store.open, upgrade, lambda address: build("mnk(1,1,1)", address)):
-        with pytest.raises(StoreError, match=r"only files and sqlite:/// or postgresql:// addr"):
+        with pytest.raises(StoreError, match="give a file, sqlite:///FILE or postgresql://"):
             use(address)
 
 
@@ -485,14 +485,14 @@ def test_a_current_file_needs_no_upgrade_and_is_not_touched(copy):
 
 @pytest.fixture(params=["tictactoe", "ring"])
 def older(request, tmp_path):
-    """A file that the first schema's graphstore wrote, and the rules of its game."""
+    """A file with schema 0001, and the rules of its game."""
     path = tmp_path / f"{request.param}.db"
     path.write_bytes(gzip.decompress((DATA / f"{request.param}.0001.db.gz").read_bytes()))
     return path, find_game(f"{DATA}/ring.py:Ring" if request.param == "ring" else request.param)
 
 
 def tables_of(path):
-    """Return the rows of all tables, but for when and with what the file was built."""
+    """Return the rows of all tables, without the time and the versions of the build."""
     with closing(sqlite3.connect(path)) as connection:
         connection.row_factory = sqlite3.Row
         rows = {
@@ -507,7 +507,7 @@ def tables_of(path):
     return rows | {"game": game}
 
 
-def test_an_older_file_asks_for_an_upgrade_and_is_then_as_if_it_were_built_anew(run, older):
+def test_an_older_file_needs_an_upgrade_and_then_equals_a_new_file(run, older):
     path, game = older
     last = schema.REVISIONS[-1]
     with pytest.raises(OlderStoreError):
@@ -562,7 +562,7 @@ def test_an_upgrade_refuses_a_damaged_file_and_changes_nothing(older, statement,
     assert path.read_bytes() == before
 
 
-def test_an_upgrade_hides_no_lie(older):
+def test_an_upgrade_does_not_hide_wrong_values(older):
     path, game = older
     sqlite_file(path, "UPDATE state SET value = CASE value WHEN 0 THEN 1 ELSE 0 END WHERE ply = 0")
     upgrade(path)
@@ -587,7 +587,7 @@ def alembic(*words):
     return warm().run(*words, code="from alembic.config import main; main()", cwd=ROOT)
 
 
-def test_alembic_says_in_one_line_which_database_it_lacks(tmp_path):
+def test_alembic_reports_a_missing_or_wrong_address_in_one_line(tmp_path):
     for named in ((), ("-x", "db="), ("-x", "file=x.db")):
         done = alembic(*named, "current")
         assert (done.returncode, done.stderr) == (255, "")
@@ -597,7 +597,7 @@ def test_alembic_says_in_one_line_which_database_it_lacks(tmp_path):
     for address, why in {
         none: f"there is no file {none}",
         other: f"{other} is not a graphstore database",
-        "mysql://me@there": "mysql://there: only files and sqlite:/// or postgresql://",
+        "mysql://me@there": "mysql://there: unknown kind of address; give a file",
     }.items():
         done = alembic("-x", f"db={address}", "upgrade", "head")
         assert (done.returncode, done.stderr, done.stdout.count("\n")) == (255, "", 1)
@@ -692,7 +692,7 @@ def test_an_error_of_given_rules_is_not_blamed_on_the_file(spoilt_page):
 
 @pytest.fixture
 def spoilt_page(copy):
-    """A file with which SQLite finds something wrong, but not where it is read here."""
+    """A file with damage that SQLite finds, in a page that the tests do not read."""
     with closing(sqlite3.connect(copy)) as connection:
         query = "SELECT rootpage FROM sqlite_master WHERE name = 'ix_edge_child'"
         (page,) = connection.execute(query).fetchone()

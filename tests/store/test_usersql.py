@@ -1,4 +1,4 @@
-"""What a person types is run if it reads, and refused in one clear line if it would do more."""
+"""A user's SQL runs if it only reads, and is refused in one line if it would do more."""
 
 import signal
 import sqlite3
@@ -60,7 +60,7 @@ READS = {
 
 @pytest.fixture
 def apart(copy, monkeypatch):
-    """A store in a folder of its own, which is where relative names would go."""
+    """A store in the working directory, where SQL would create files with relative names."""
     monkeypatch.chdir(copy.parent)
     with Store.open(copy) as store:
         yield store
@@ -90,7 +90,7 @@ def test_what_reads_is_answered(file_store, statement):
     "statement",
     ["EXPLAIN SELECT * FROM state", "EXPLAIN QUERY PLAN SELECT * FROM state", "PRAGMA table_list"],
 )
-def test_sqlite_may_be_asked_about_itself(file_store, statement):
+def test_statements_about_the_tables_are_answered(file_store, statement):
     assert list(file_store.sql(statement))
 
 
@@ -172,7 +172,7 @@ def test_ctrl_c_ends_a_long_query_at_once(warm, tictactoe_db, statement):
     assert error_line(running.end(), 130) == "interrupted"
 
 
-def test_the_python_of_a_guest_is_not_run(copy):
+def test_names_and_texts_in_a_database_are_not_run_as_python(copy):
     """A database is data: no name in it is imported, no text in it evaluated."""
     code = (
         "import sqlite3, sys\n"
@@ -187,6 +187,6 @@ def test_the_python_of_a_guest_is_not_run(copy):
 
 
 def test_ctrl_c_before_the_first_line_of_a_function_is_ctrl_c_too():
-    """SQLite says only that a function raised something, and no function has left what."""
+    """SQLite reports only that a function raised an error, and here no function recorded one."""
     error = sqlite3.OperationalError("user-defined function raised exception")
     assert isinstance(Watch().cause(error), KeyboardInterrupt)

@@ -1,4 +1,4 @@
-"""The views say what the look-ups say, and cost no more than what they are asked for."""
+"""The views agree with the look-ups, and for one state read only the rows of that state."""
 
 import csv
 from collections import Counter
@@ -80,7 +80,7 @@ def test_random_play_from_the_start_is_worth_what_is_known(store):
     assert value == pytest.approx(0.2968254, abs=1e-7)
 
 
-def test_best_move_lists_what_probe_calls_best(store):
+def test_best_move_lists_the_best_moves_of_probe(store):
     best = {}
     for row in rows(store, "SELECT * FROM best_move"):
         cells = (row["move"], row["child"], row["score"], row["win_depth"], row["lose_depth"])

@@ -52,11 +52,11 @@ return found;
 
 
 class Visitor:
-    """A person at the browser.
+    """A user at the browser.
 
     Attributes:
         driver: the browser.
-        address: of the server.
+        address: the URL of the server.
     """
 
     def __init__(self, driver, address):
@@ -69,16 +69,16 @@ class Visitor:
 
     @property
     def path(self):
-        """What is in the address bar, behind the explorer's."""
+        """The address in the address bar, after that of the explorer."""
         return self.driver.current_url.removeprefix(f"{self.address}/-/explore/")
 
     def text(self, name):
-        """Return the text of the element of an id."""
+        """Return the text of the element with an id."""
         return self.driver.find_element(By.ID, name).text
 
     @property
     def said(self):
-        """What the page announces."""
+        """The announcement of the page."""
         return self.text("announcement")
 
     def cell(self, number):
@@ -87,28 +87,28 @@ class Visitor:
 
     @property
     def free(self):
-        """The cells that are links."""
+        """The numbers of the cells that are links."""
         links = self.driver.find_elements(By.CSS_SELECTOR, "[data-cell]")
         return [int(link.get_attribute("data-cell")) for link in links]
 
     @property
     def undo(self):
-        """The button."""
+        """The undo button."""
         return self.driver.find_element(By.ID, "gs-undo")
 
     def focused(self):
-        """Return the id of what has the focus, or the number of its cell, or its key."""
+        """Return the id of the focused element, or its cell, its key or its tag."""
         return self.script(
             "const it = document.activeElement;"
             "return it.id || it.dataset.cell || it.dataset.key || it.tagName"
         )
 
     def script(self, source):
-        """Return what a script returns."""
+        """Return the result of a script."""
         return self.driver.execute_script(source)
 
     def leaves(self, act):
-        """Do something that leads to another page, and wait for that."""
+        """Do something that opens another page, and wait for it."""
         before = self.script("return performance.timeOrigin")
         act()
         WebDriverWait(self.driver, 10, poll_frequency=0.02).until(
@@ -119,7 +119,7 @@ class Visitor:
         )
 
     def comes(self, path):
-        """Wait for a page to be there."""
+        """Wait until a page is loaded."""
         WebDriverWait(self.driver, 10, poll_frequency=0.02).until(
             lambda _: self.path == path and self.script("return document.readyState") == "complete"
         )
@@ -129,11 +129,11 @@ class Visitor:
         ActionChains(self.driver, duration=0).send_keys(*keys).perform()
 
     def goes(self, *keys):
-        """Press keys that lead to another page."""
+        """Press keys that open another page, and wait for it."""
         self.leaves(lambda: self.press(*keys))
 
     def click(self, element):
-        """Click on what leads to another page."""
+        """Click on an element that opens another page, and wait for it."""
         self.leaves(element.click)
 
 
@@ -164,7 +164,7 @@ def driver(address):
 
 @pytest.fixture
 def visitor(driver, address):
-    """A person in a new tab, without history; nothing may be logged, or come from elsewhere."""
+    """A user in a new tab without history; nothing may be logged or loaded from other hosts."""
     driver.switch_to.new_window("tab")
     seen_as(driver, 1120, 800, "light")
     driver.get_log("browser")
@@ -312,7 +312,7 @@ def test_a_game_is_played_by_keys(visitor):
     visitor.goes("0")
     assert visitor.path == "tictactoe/O../.X./..."
     visitor.press("4")
-    assert visitor.text("gs-typed-move") == "4 is no move here"
+    assert visitor.text("gs-typed-move") == "4 is not a move here"
     visitor.goes("h")
     assert visitor.path == "tictactoe/O../.X./...?hide=1"
     assert visitor.said == "X to move."
@@ -322,7 +322,7 @@ def test_a_game_is_played_by_keys(visitor):
     visitor.press("u")
     visitor.comes("tictactoe")
     visitor.press("f")
-    assert visitor.text("gs-typed-move").startswith("this board looks no other way")
+    assert visitor.text("gs-typed-move").startswith("this board does not change")
     visitor.press("?")
     assert visitor.driver.find_element(By.ID, "gs-keys").is_displayed()
 
@@ -355,13 +355,13 @@ def test_a_piece_is_moved_by_two_clicks(visitor):
     visitor.click(visitor.cell(7))
     visitor.click(visitor.cell(4))
     assert visitor.path == "hexapawn/BBB/.W./W.W%20B"
-    visitor.press("u")  # a choice of a piece is no step
+    visitor.press("u")  # choosing a piece is not a step
     visitor.comes("hexapawn/BBB/.../WWW%20W")
     assert visitor.free == [6, 7, 8]
     assert not visitor.undo.is_enabled()
 
 
-def test_without_its_script_a_page_does_what_it_says(visitor):
+def test_a_page_works_without_its_script(visitor):
     visitor.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:
         visitor.open("tictactoe?against=perfect&as=1")
@@ -397,4 +397,4 @@ def test_pages_fit_a_phone_and_are_legible_in_both_schemes(visitor, scheme):
         assert [words for ratio, words in ratios if ratio < 4.5] == [], path
         (back,) = visitor.script("return [getComputedStyle(document.body).backgroundColor]")
         assert (sum(map(int, back[4:-1].split(","))) < 3 * 64) == (scheme == "dark")
-    visitor.driver.get_log("browser")  # what is not there is logged as such
+    visitor.driver.get_log("browser")  # missing pages are logged as errors

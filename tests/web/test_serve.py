@@ -1,4 +1,4 @@
-"""Games in the browser: tables, SQL, questions and JSON; nothing of it writes."""
+"""Games in the browser: tables, SQL, questions and JSON, all read-only."""
 
 import asyncio
 import gc
@@ -70,7 +70,7 @@ class Site:
         return self.get(path, status).text
 
     def rows(self, path, **parameters):
-        """What an address says as JSON, a dict a row."""
+        """Return the JSON of an address: a dict for each row."""
         return self.get(f"{path}.json?{urlencode(parameters | {'_shape': 'array'})}").json()
 
     def sql(self, game, statement, status=200, **parameters):
@@ -86,7 +86,7 @@ def served(*paths, rules=None):
 
 @pytest.fixture(scope="module")
 def files(tictactoe_db, tmp_path_factory):
-    """Tic-tac-toe with two agents, and a game that can go on for ever."""
+    """The files of tic-tac-toe with two agents, and of a game with cycles."""
     folder = tmp_path_factory.mktemp("served")
     file = folder / "tictactoe.db"
     shutil.copyfile(tictactoe_db, file)
@@ -103,7 +103,7 @@ def site(files):
 
 
 def links(page):
-    """All addresses that a page leads to or loads."""
+    """Return all addresses that a page links to or loads."""
     return {html.unescape(each) for each in re.findall(r'(?:href|src|action)="([^"]*)"', page)}
 
 
@@ -112,10 +112,10 @@ def shown_error(page):
     return html.unescape(words).strip()
 
 
-def test_the_versions_are_told_and_no_connection_is_left_open(site):
-    told = site.get("/-/versions.json").json()
-    assert told["sqlite"]["version"] == sqlite3.sqlite_version
-    assert {"graphstore", "python", "datasette"} < told.keys()
+def test_the_versions_are_listed_and_no_connection_is_left_open(site):
+    versions = site.get("/-/versions.json").json()
+    assert versions["sqlite"]["version"] == sqlite3.sqlite_version
+    assert {"graphstore", "python", "datasette"} < versions.keys()
     gc.collect()  # an unclosed connection is an error from Python 3.13 on
 
 
@@ -126,7 +126,7 @@ def test_the_first_page_lists_the_games_and_what_they_are_worth(site):
         "765 states for 5,478 positions, 2,270 moves; every position is within 9 plies of the start"
         in page
     )
-    assert "play can go round" in page
+    assert "play can repeat positions" in page
     assert page.count('<svg xmlns="http://www.w3.org/2000/svg" class="gs-board"') == 2
     assert {"/-/explore/tictactoe", "/tictactoe", "/tictactoe/state", "/round/q_table"} <= links(
         page
@@ -150,7 +150,7 @@ def test_every_link_of_the_first_pages_leads_somewhere_here(site):
     assert len(seen) > 50
 
 
-def test_browsers_are_told_to_load_nothing_from_elsewhere(site):
+def test_the_policy_for_browsers_allows_nothing_from_other_hosts(site):
     policy = site.get("/tictactoe").headers["content-security-policy"]
     assert policy.startswith("default-src 'self';")
     assert "http" not in policy
@@ -216,7 +216,7 @@ def test_a_view_that_would_take_long_to_count_is_shown_without_its_count(site, m
     assert "0 rows" not in site.page("/tictactoe/best_move")
 
 
-def test_what_is_done_beforehand_changes_no_answer(files):
+def test_warming_up_changes_no_answer(files):
     pages = ("/", "/tictactoe/census.json", "/tictactoe/state.json?_size=1&_facet=ply&_facet=value")
     with served(*files) as site:
         site.runner.run(site.explorer.warm())
@@ -248,12 +248,12 @@ def test_the_columns_are_described_by_their_names(site):
     described = tables()
     assert {*metadata.tables, *VIEWS, "alembic_version"} == {*described}
     del described["alembic_version"]
-    for name, told in described.items():
+    for name, texts in described.items():
         page = html.unescape(site.page(f"/tictactoe/{name}"))
-        for words in (told["description"], *told["columns"].values()):
+        for words in (texts["description"], *texts["columns"].values()):
             assert words in page, (name, words)
         there = site.get(f"/tictactoe/{name}.json?_size=1").json()["columns"]
-        assert list(told["columns"]) == there
+        assert list(texts["columns"]) == there
 
 
 def test_a_statement_that_would_write_is_refused_and_nothing_is_written(site, files):
@@ -288,7 +288,7 @@ def test_no_method_writes(site, path):
         ("ATTACH 'x' AS y", "Statement must be a SELECT"),
     ],
 )
-def test_what_is_wrong_with_sql_is_said_in_words(site, capfd, statement, words):
+def test_wrong_sql_gets_a_message(site, capfd, statement, words):
     assert words in site.sql("tictactoe", statement, status=400)["error"]
     asked = urlencode({"sql": statement})
     assert words in shown_error(site.page(f"/tictactoe?{asked}", 400))
@@ -298,9 +298,9 @@ def test_what_is_wrong_with_sql_is_said_in_words(site, capfd, statement, words):
     assert capfd.readouterr() == ("", "")
 
 
-def test_an_error_is_not_said_of_the_next_statement(site):
+def test_an_error_is_not_reported_for_the_next_statement(site):
     site.sql("tictactoe", "SELECT canonical('XO')", status=400)
-    for _ in range(4):  # the threads take turns
+    for _ in range(4):  # each runs in another thread
         assert "unheard" in site.sql("tictactoe", "SELECT unheard", status=400)["error"]
 
 
@@ -309,10 +309,10 @@ def test_the_functions_work_in_sql(site):
     assert answer["rows"] == [[514, "...\n...\n..X"]]
 
 
-def test_a_statement_that_takes_too_long_is_told_so(site):
+def test_a_statement_that_takes_too_long_is_stopped_with_a_message(site):
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT sum(i) FROM n"
     parameters = urlencode({"sql": endless, "_timelimit": 30})
-    words = "that took longer than the 3 s that a statement has here"
+    words = "the statement took longer than 3 s, the limit here; "
     assert site.get(f"/tictactoe.json?{parameters}", 400).json()["error"].startswith(words)
     assert shown_error(site.page(f"/tictactoe?{parameters}", 400)).startswith(words)
 
@@ -331,16 +331,16 @@ def test_an_address_with_too_many_parameters_is_refused_at_once(site):
         started = process_time()
         answer = site.page(f"/tictactoe/state?{query}", 400)
         assert process_time() - started < 1
-        assert answer == "an address has 100 parameters at most\n"
+        assert answer == "too many parameters: an address may have up to 100\n"
     site.get("/tictactoe/state?" + "&".join(["_where=ply%3D1"] * 100))
 
 
 @pytest.mark.parametrize("through", ["{}", "[]", "1"])
-def test_what_datasette_cannot_read_in_an_address_is_no_bug(site, through):
-    assert "_through wants" in site.get(f"/tictactoe/state?_through={through}", 400).text
+def test_parameters_that_datasette_cannot_read_are_not_a_bug(site, through):
+    assert "_through= must be JSON" in site.get(f"/tictactoe/state?_through={through}", 400).text
 
 
-def test_cookies_are_not_looked_at_and_endless_names_are_not_there(site):
+def test_cookies_are_not_read_and_very_long_names_are_not_found(site):
     baked = site.explorer.client.get("/tictactoe", headers={b"cookie": b"a=\xff"})
     assert site.runner.run(baked).status_code == 200
     site.get("/-/static/" + "a" * 5000, 404)
@@ -367,12 +367,12 @@ def test_no_more_than_a_thousand_rows_are_returned(site):
         ("/_memory", 404),
     ],
 )
-def test_what_is_not_there_is_said_in_one_line(site, capfd, path, status):
+def test_a_missing_page_gets_a_message_in_one_line(site, capfd, path, status):
     assert shown_error(site.page(path, status))
     assert capfd.readouterr() == ("", "")
 
 
-def test_folders_are_not_told(site, files):
+def test_folders_are_not_shown(site, files):
     for path in ("/-/databases.json", "/-/metadata.json", "/-/settings.json", "/tictactoe.json"):
         assert str(files[0].parent) not in site.page(path)
 
@@ -391,7 +391,7 @@ def ids(rows, column="id"):
 
 
 def top(graph, key, of):
-    """The hundred states that come first by a key, and of equals by ply and id."""
+    """Return the first hundred states by a key, then by ply and id."""
     states = [state for state, data in graph.nodes(data=True) if of(data)]
     return sorted(states, key=lambda s: (key(graph.nodes[s]), graph.nodes[s]["ply"], s))[:100]
 
@@ -481,7 +481,7 @@ def test_a_position_is_looked_up_in_any_orientation(site, file_store):
     assert shown_error(answer).startswith("6 X and 0 O cannot be")
 
 
-def test_endless_draws_are_asked_for_where_there_are_any(site, files):
+def test_the_question_about_endless_draws_is_there_if_there_are_any(site, files):
     with Store.open(files[1]) as store:
         graph = store.graph()
     endless = {
@@ -539,7 +539,7 @@ def test_every_question_has_a_title_and_is_answered(site):
 
 @pytest.fixture(scope="module")
 def named(tmp_path_factory):
-    """Games that have names for their moves."""
+    """Games with names for their moves."""
     folder = tmp_path_factory.mktemp("named")
     for name in ("hexapawn(3,3)", "nim(2,2)", "nim(3)"):
         build(name, folder / f"{name}.db")
@@ -548,7 +548,7 @@ def named(tmp_path_factory):
 
 
 @pytest.mark.parametrize("game", ["hexapawn~283~2C3~29", "nim~282~2C2~29", "nim~283~29"])
-def test_symmetric_positions_are_asked_for_where_orbits_are_unequal(named, game):
+def test_the_question_about_symmetric_positions_is_there_if_orbits_differ(named, game):
     orbits = Counter(row["orbit"] for row in named.rows(f"/{game}/state", _size="max"))
     if len(orbits) == 1:
         named.get(f"/{game}/symmetric", 404)
@@ -574,7 +574,7 @@ def test_moves_that_have_names_are_shown_with_them(named):
 @pytest.mark.parametrize(
     "change", [{}, {"cyclic": 1}, {"extent": STRATEGY}], ids=["all", "cycles", "strategy"]
 )
-def test_random_play_is_asked_of_where_it_has_an_expected_result(file_store, change):
+def test_questions_use_random_play_only_if_it_has_an_expected_result(file_store, change):
     asked = queries({**file_store.info, **change})
     texts = " ".join(each["sql"] + each["description"] for each in asked.values())
     assert ("random" in texts, "best_response" in texts) == (not change, not change)
@@ -662,7 +662,7 @@ def running(*words, **environment):
 
 
 def fetch(address, path=""):
-    """The status and the body of what a server answers."""
+    """Return the status and the body of a server's response."""
     with closing(HTTPConnection(urlsplit(address).netloc, timeout=30)) as connection:
         connection.request("GET", f"/{path}")
         answer = connection.getresponse()
@@ -670,7 +670,7 @@ def fetch(address, path=""):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_server_answers_many_and_ends_quietly_when_told_to(tictactoe_db, number):
+def test_a_server_answers_many_and_a_signal_ends_it_quietly(tictactoe_db, number):
     with running(tictactoe_db) as (process, address):
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", address)
         paths = ["", "tictactoe/state", "tictactoe/edge?_facet=move", "tictactoe/traps.json"] * 4
@@ -692,7 +692,7 @@ def test_when_the_end_comes_no_statement_begins(tictactoe_db):
     with served(tictactoe_db) as site:
         assert site.sql("tictactoe", "SELECT 1 AS one")["rows"] == [[1]]
         site.explorer.stop()
-        assert "about to end" in site.sql("tictactoe", "SELECT 2", status=503)["error"]
+        assert "the server is stopping" in site.sql("tictactoe", "SELECT 2", status=503)["error"]
 
 
 def test_a_server_that_ends_while_it_loads_its_pages_says_nothing(tictactoe_db, monkeypatch):
@@ -706,13 +706,13 @@ def test_a_server_that_ends_while_it_loads_its_pages_says_nothing(tictactoe_db, 
         assert site.runner.run(site.explorer.warm()) is None
 
 
-def test_an_address_that_others_can_reach_is_warned_of(tictactoe_db):
-    everywhere = "0.0.0.0"  # noqa: S104  # it is what is warned of
+def test_an_address_that_others_can_reach_gets_a_warning(tictactoe_db):
+    everywhere = "0.0.0.0"  # noqa: S104  # the test is about its warning
     with running(tictactoe_db, "--host", everywhere) as (process, address):
         assert fetch(address)[0] == 200
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=30)
-    assert said == "graphstore: warning: everybody who can reach 0.0.0.0 can read these games\n"
+    assert said == "graphstore: warning: anyone who can reach 0.0.0.0 can read these files\n"
 
 
 def test_open_shows_the_address_in_the_browser(tictactoe_db, tmp_path):
@@ -728,7 +728,7 @@ def test_open_shows_the_address_in_the_browser(tictactoe_db, tmp_path):
         assert saw.read_text() == address
 
 
-def test_a_port_that_is_taken_is_said(tictactoe_db, run):
+def test_a_port_that_is_taken_gets_a_message(tictactoe_db, run):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         line = error_line(run("serve", tictactoe_db, "--port", port))
@@ -736,7 +736,7 @@ def test_a_port_that_is_taken_is_said(tictactoe_db, run):
     assert "address already in use" in line
 
 
-def test_a_host_that_does_not_exist_is_said(tictactoe_db, run):
+def test_a_host_that_does_not_exist_gets_a_message(tictactoe_db, run):
     line = error_line(run("serve", tictactoe_db, "--host", "no.such.host.invalid"))
     assert line.startswith("no.such.host.invalid port 8001: ")
     assert "--port" not in line
@@ -758,7 +758,7 @@ def test_rules_from_the_environment_may_have_a_space_in_their_path(tmp_path, run
     assert "Give" in error_line(run("serve", tmp_path / "take.db"))
 
 
-def test_files_that_cannot_be_served_are_said_in_one_line(tictactoe_db, tmp_path, run):
+def test_files_that_cannot_be_served_get_a_message_in_one_line(tictactoe_db, tmp_path, run):
     other = tmp_path / "other.db"
     other.write_text("no database")
     (tmp_path / "twice").mkdir()
@@ -769,7 +769,7 @@ def test_files_that_cannot_be_served_are_said_in_one_line(tictactoe_db, tmp_path
     assert "there is no file" in error_line(run("serve", tictactoe_db, tmp_path / "none.db"))
     assert "is not a graphstore database" in error_line(run("serve", other))
     assert "would both be called tictactoe" in error_line(run("serve", tictactoe_db, twin))
-    assert "which is taken" in error_line(run("serve", taken))
+    assert "a reserved name" in error_line(run("serve", taken))
 
 
 @pytest.mark.parametrize("missing", ["datasette", "uvicorn"])
@@ -797,10 +797,10 @@ def test_each_file_gets_the_rules_that_built_it(tictactoe_db, tmp_path):
             assert json.loads(fetch(address, f"{game}.json?{sql}")[1])["rows"] == [[str(heap)]]
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=30)
-    assert said == "graphstore: warning: nim(1) has built none of these files\n"
+    assert said == "graphstore: warning: none of these files was built with nim(1)\n"
 
 
-def test_a_file_that_is_damaged_is_said_to_be_so_without_its_folder(copy):
+def test_a_damaged_file_is_reported_without_its_folder(copy):
     with served(copy) as site:
         content = copy.read_bytes()
         copy.write_bytes(content[:8192] + b"\xff" * (len(content) - 8192))

@@ -1,4 +1,4 @@
-"""The page of a position: its address, what it says, play on it, and what it makes of nonsense."""
+"""The page of a position: its address, its texts, play on it, and errors."""
 
 import asyncio
 import re
@@ -19,7 +19,7 @@ from graphstore.rules.game import move_text
 from graphstore.web import addresses
 from graphstore.web.application import application
 from graphstore.web.page.pictures import Link, links
-from graphstore.web.page.query import Asked, read_asked
+from graphstore.web.page.query import Query, read_query
 
 GAMES = {
     "dots": "mnk(2,2,2)",
@@ -48,7 +48,7 @@ ODD = [
 
 
 class OddTexts(PlainGame):
-    """A walk along positions with odd texts, the last one is lost."""
+    """A game of steps along positions with odd texts; the last one is lost."""
 
     def start(self):
         return 0
@@ -70,12 +70,12 @@ class OddTexts(PlainGame):
 
 
 class Foreign(TableGame):
-    """A game whose rules are not at hand when it is looked at."""
+    """A game whose rules are not given to the explorer."""
 
 
 @pytest.fixture(scope="module")
 def trained(tictactoe_db, tmp_path_factory):
-    """A tic-tac-toe with two agents: one of both sides, one of X that gives up."""
+    """Tic-tac-toe with two agents: one for both sides, one for X that resigns."""
     path = tmp_path_factory.mktemp("trained") / "trained.db"
     path.write_bytes(tictactoe_db.read_bytes())
     train(path, "menace", games=200, seed=1)
@@ -107,7 +107,7 @@ def site(tictactoe_db, trained, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def get(site):
-    """Return a function that asks for an address, redirects not followed."""
+    """Return a function that requests an address and does not follow redirects."""
 
     def get(path, status=200):
         response = asyncio.run(site.client.get(path))
@@ -134,7 +134,7 @@ def position_of(href):
 
 
 def as_browsers_do(path):
-    """Drop the dot segments of a path, by the WHATWG's URL standard."""
+    """Return a path without its dot segments, as in the URL standard of the WHATWG."""
     kept = []
     segments = path.split("/")[1:]
     for number, segment in enumerate(segments):
@@ -165,11 +165,11 @@ def test_an_address_is_read_as_it_was_written_also_after_what_browsers_do_to_it(
 @given(st.dictionaries(st.sampled_from(NAMES), TEXTS))
 def test_what_an_address_asks_is_written_so_that_it_is_read_again(query):
     try:
-        asked = read_asked(query.get)
+        asked = read_query(query.get)
     except SettingError:
         assume(False)
-    again = {name: values[0] for name, values in parse_qs(asked.query()[1:]).items()}
-    read = read_asked(again.get)
+    again = {name: values[0] for name, values in parse_qs(asked.text()[1:]).items()}
+    read = read_query(again.get)
     assert read == (asked if asked.against else asked._replace(side=0, turn=1))
 
 
@@ -242,20 +242,20 @@ def test_any_spelling_leads_to_the_one_address_of_the_position(get, file_store, 
         ("/-/explore/tictactoe?against=nobody!", 400, "there is no opponent"),
         ("/-/explore/tictactoe?against=nobody", 400, "no agent"),
         ("/-/explore/tictactoe?agent=nobody", 400, "no agent"),
-        ("/-/explore/tictactoe?against=person", 400, "chooses by itself"),
+        ("/-/explore/tictactoe?against=person", 400, "does not choose moves itself"),
         ("/-/explore/tictactoe?against=mistakes%3D7", 400, "with P from 0 to 1"),
         ("/-/explore/tictactoe?as=3", 400, "as='3' is not a player; write as=1 or as=2"),
         ("/-/explore/nim?against=perfect&turn=5", 400, "turn='5' is not a player"),
         ("/-/explore/tictactoe?from=x", 400, "from='x' is not a cell"),
         ("/-/explore/tictactoe?from=" + "1" * 4000, 400, "is not a cell"),
         ("/-/explore/tictactoe?cell=-1", 400, "cell='-1' is not a cell"),
-        ("/-/explore/tictactoe?from=1", 400, "from=1: no piece can be moved from there here"),
-        ("/-/explore/hexapawn?from=4", 400, "from=4: no piece can be moved"),
+        ("/-/explore/tictactoe?from=1", 400, "from=1: no piece can move from this cell"),
+        ("/-/explore/hexapawn?from=4", 400, "from=4: no piece can move"),
         ("/-/explore/hexapawn?from=7&to=0", 400, "to=0: the piece on 7 cannot go there"),
         ("/-/explore/hexapawn?to=4", 400, "to=4 needs from="),
     ],
 )
-def test_what_cannot_be_shown_gets_a_page_that_says_why(get, path, status, said):
+def test_what_cannot_be_shown_gets_a_page_with_the_reason(get, path, status, said):
     response = get(path, status)
     page = Reader(response.text)
     assert said in page.by_id["why"]
@@ -278,7 +278,7 @@ def test_what_cannot_be_shown_gets_a_page_that_says_why(get, path, status, said)
         "?position=",
     ],
 )
-def test_what_is_empty_or_unknown_in_a_query_is_passed_over(get, query):
+def test_empty_and_unknown_fields_of_a_query_are_ignored(get, query):
     for game in ("tictactoe", "hexapawn", "nim"):
         get(f"/-/explore/{game}{query}", 302 if "position" in query else 200)
 
@@ -329,12 +329,14 @@ def test_from_where_a_position_comes_a_move_leads_exactly_to_it(read, site, game
             assert shown == {state for (state,) in states} or len(states) > 12
 
 
-def test_parents_of_a_game_without_cells_name_a_move_that_leads_here_or_to_its_like(read, site):
+def test_parents_of_a_game_without_cells_name_a_move_that_leads_here_exactly_or_by_symmetry(
+    read, site
+):
     store = site.stores["nim"]
     kinds = set()
     for text in ("0,2", "2,0", "1,1"):
         page, state = read(at("nim", text)), store.probe(text).state
-        assert "worth to the player to move there" in page.text
+        assert "its value for the player to move there" in page.text
         tiles = [
             each["aria-label"].split(", ")
             for each, _ in page.links
@@ -343,7 +345,7 @@ def test_parents_of_a_game_without_cells_name_a_move_that_leads_here_or_to_its_l
         parents = [label for label in tiles if label[-1] in ("win", "draw", "loss")]
         assert parents
         for name, position, _ in parents:
-            move = name.removesuffix(" to its like")
+            move = name.removesuffix(" (by symmetry)")
             (child,) = [
                 each
                 for each in store.probe(position).moves
@@ -381,18 +383,18 @@ def test_where_several_moves_bring_a_piece_to_one_cell_that_is_chosen_too():
         Choice(move, f"m{move}", cell, source, value, None, "...")
         for move, cell, source, value in [(1, 5, 2, 1), (2, 5, 2, 0), (3, 6, 2, 0), (4, 7, 3, -1)]
     ]
-    here = {"to": lambda move: move.name, "here": lambda asked: asked.query() or "here"}
-    assert links(moves, Asked(), **here) == {
+    here = {"to": lambda move: move.name, "here": lambda asked: asked.text() or "here"}
+    assert links(moves, Query(), **here) == {
         2: Link("?from=2", "3 moves from here: win", "win", "W", chooses=True),
         3: Link("?from=3", "1 move from here: loss", "loss", "L", chooses=True),
     }
-    for asked in (Asked(source=2), Asked(source=2, target=5)):
+    for asked in (Query(source=2), Query(source=2, target=5)):
         assert links(moves, asked, **here) == {
             2: Link("here", "put back", "chosen", chooses=True),
             5: Link("?from=2&to=5", "2 moves: win", "win", "W", chooses=True),
             6: Link("m3", "m3: draw", "draw", "D"),
         }
-    assert links(moves, Asked(source=9), **here) == links(moves, Asked(), **here)
+    assert links(moves, Query(source=9), **here) == links(moves, Query(), **here)
 
 
 def test_many_may_ask_at_once(site):
@@ -424,15 +426,15 @@ def test_the_mark_of_the_last_move_is_turned_with_the_board(read):
     assert read(read(path).tools()["r"]).labels == ["cell 2: X", "cell 7: O, played last"]
 
 
-def test_what_is_hidden_is_told_nowhere(get, read):
+def test_hidden_values_are_nowhere_on_the_page(get, read):
     html = get(at("trained", "XO./.X./...", "?hide=1&agent=menace")).text
     words = Reader(html).text.split() + re.findall(r'aria-label="([^"]*)"', html)
-    told = [
+    found = [
         word
         for word in words
         if re.search(r"\b(wins?|loss|los[et]s?|draws?|drawn|L1|beads)\b", word)
     ]
-    assert set(told) <= {"Beads"}
+    assert set(found) <= {"Beads"}
     assert not re.search(r'class="[^"]*gs-(is|has)?-?(win|loss|draw)\b', html)
     page = Reader(html)
     assert list(page.moves) == sorted(page.moves)
@@ -475,15 +477,15 @@ def test_a_game_is_played_by_following_links_to_its_end(get, site, game, opponen
 
 
 @pytest.mark.parametrize("path", ["trained", "trained/XO./.X./..."])
-def test_against_an_agent_of_one_side_one_plays_the_other(read, path):
+def test_against_an_agent_of_one_side_the_user_plays_the_other(read, path):
     page = read(f"/-/explore/{path}?against=weary&as=1", 400)
-    assert page.by_id["why"] == "weary has learned to be X only; against it you can be O"
+    assert page.by_id["why"] == "weary has learned to be X only; play as O"
     (other,) = [each["href"] for each, text in page.links if text == "Play as O"]
     assert other == f"/-/explore/{path}?against=weary&as=2"
     assert "weary (plays X)" in read(f"/-/explore/{path}").text
 
 
-def test_who_does_not_say_which_player_to_be_gets_one_that_is_left(read):
+def test_without_a_side_the_user_gets_one_that_is_left(read):
     assert "You are O against weary" in read("/-/explore/trained?against=weary").text
     page = read("/-/explore/trained?against=menace")
     assert page.by_id["announcement"].startswith("Your turn as X")
@@ -581,7 +583,7 @@ def test_a_strategy_says_that_its_depths_are_bounds(tmp_path):
     assert turned.text != second.text
 
 
-def test_pages_stand_below_the_base_of_the_addresses(tictactoe_db):
+def test_pages_are_below_the_base_of_the_addresses(tictactoe_db):
     with closing(application([Store.open(tictactoe_db)])) as site:
         site._settings["base_url"] = "/games/"
         response = asyncio.run(site.client.get("/-/explore/tictactoe"))

@@ -1,8 +1,8 @@
-"""A game in parts: explored and solved block by block, in a folder, out of core.
+"""Explore and solve a game block by block, out of core, in a folder of files.
 
-A *part* is the states whose hashed ids fall into one of as many ranges; a *wave* the states of one
-ply; a *block* what a part has of a wave. Blocks are worked on one at a time, or several at once by
-as many processes on as many machines, by the same steps that `solver.exploration` and
-`solver.solution` take with a whole graph. Between them lie files, and nothing else: so memory
-is bounded by a block, and work that was interrupted goes on after the last block that was done.
+A *wave* is the states of one ply. A *part* is the states whose hashed ids fall into one of several
+ranges. A *block* is one part of one wave. A step explores or solves one block, with the algorithms
+of `solver.exploration` and `solver.solution`; several processes, also on several machines, can work
+on blocks at the same time. Steps exchange data only through files: so memory is bounded by a block,
+and interrupted work resumes after the last complete block.
 """

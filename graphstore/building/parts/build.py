@@ -1,4 +1,4 @@
-"""Build a game in parts: wave after wave of steps, of which those noted as done are skipped."""
+"""Build a game in parts: take all steps, wave by wave, except those already done."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -28,9 +28,9 @@ from graphstore.store.folder.folder import Folder
 from graphstore.store.folder.layout import MANIFEST, TABLES, Contents, files_of, write_manifest
 from graphstore.store.folder.rows import digests_of, rows_in
 
-MEMORY: Final = 1 << 30  # bytes that a step may take, unless told
-BYTES_ASKED, BYTES_A_STATE, BYTES_A_MOVE = 16, 60, 90  # of a block worked on: measured
-DOUBT: Final = 1.25  # how many more states a wave may have than the one before lets expect
+MEMORY: Final = 1 << 30  # bytes that a step may take, by default
+BYTES_ASKED, BYTES_A_STATE, BYTES_A_MOVE = 16, 60, 90  # bytes of a block in memory, as measured
+DOUBT: Final = 1.25  # a wave may have 25 % more states than the growth of the last one suggests
 
 
 def _explore(
@@ -41,7 +41,7 @@ def _explore(
     name: str,
     progress: Progress,
 ) -> tuple[Build, list[list[Record]]]:
-    """Find all states, wave by wave; return the build with all waves, and the records of each."""
+    """Find all states; return the build with all waves known, and the records of each wave."""
     waves: list[list[Record]] = []
     asked, seen = 1, 0
     ahead = (1.0, 4.0)
@@ -74,17 +74,17 @@ def _explore(
 
 
 def _sum(waves: Sequence[Sequence[Record]], of: str) -> int:
-    """Return the sum of what records have counted."""
+    """Return the sum of a count over all records."""
     return sum(record[of] for wave in waves for record in wave)
 
 
 def _number_of_parts(
     build: Build, workers: Workers, parts: int | None, asked: int, ahead: tuple[float, float]
 ) -> int:
-    """Return how many parts the next wave has: what was chosen before, if it was begun.
+    """Return the number of parts of the next wave: the recorded one, if the wave was begun.
 
-    Its blocks are `asked` for so many states, by all blocks together. `ahead` are the states of the
-    wave before to one that was asked for, and its moves to a state.
+    `asked` counts the candidate states of the wave, with repetitions between blocks. `ahead` is, of
+    the wave before, the states per candidate and the moves per state.
     """
     at = BlockId(len(build.parts), 0)
     before = build.work.noted("spread", at)
@@ -113,7 +113,7 @@ def _solve(
         progress("solve", done, total)
         found += take_all(workers, steps.solve_block, build, dict.fromkeys(blocks, ())).values()
         done += _sum(explored[wave : wave + 1], "states")
-        for at in blocks:  # what nothing will read
+        for at in blocks:  # no later step reads these
             work.drop("block", at)
             work.drop("asks", at)
         for at in build.blocks(wave + 1) if wave + 1 < len(explored) else ():
@@ -136,28 +136,28 @@ def build(
     lap: Callable[[str], None] = lambda _: None,
     progress: Progress = quiet,
 ) -> Folder:
-    """Write a game in parts to a folder, all or nothing; go on where an earlier build was stopped.
+    """Build a game in parts into a folder, all or nothing; resume an interrupted build.
 
-    See `building.out_of_core.build_folder`; each step may take `memory` bytes. Digests may be left
-    out: a database that is made of the folder has them. `lap` is called at the end of each phase.
+    See `building.out_of_core.build_folder`. Each step may take `memory` bytes. `with_digests` is
+    False if the folder will be loaded, which computes them. `lap` is called after each phase.
     """
-    pyarrow()  # or say that it is missing, before anything is written
+    pyarrow()  # raises if it is missing, before anything is written
     target, since = target_of(folder), perf_counter()
     plan = {"name": game.name, "rules": game.rules, "below": list(below), "parts": parts}
     memory, most = memory or MEMORY, MAX_STATES if max_states is None else max_states
     with drafting(target, plan, force=force) as path:
-        if not (path / MANIFEST).is_file():  # else it was killed just before its end
-            told = Build(str(path), workers.rules(game), game.rules, tuple(below), memory=memory)
-            told, explored = _explore(told, workers, parts, most, game.name, progress)
+        if not (path / MANIFEST).is_file():  # it is there if a build was killed just before its end
+            setup = Build(str(path), workers.rules(game), game.rules, tuple(below), memory=memory)
+            setup, explored = _explore(setup, workers, parts, most, game.name, progress)
             lap("explore")
-            solved = _solve(told, workers, explored, progress)
+            solved = _solve(setup, workers, explored, progress)
             lap("solve")
             for table, of in (("state", "states"), ("edge", "moves")):
                 found, wanted = rows_in(files_of(path, table), table), _sum(explored, of)
                 if found != wanted:
                     raise damaged(path, f"its files have {found:,} {of}, not {wanted:,}")
             took = {"explore": _taken([*chain(*explored)]), "solve": _taken(solved)}
-            info = _describe(game, told, explored, solved, since)
+            info = _describe(game, setup, explored, solved, since)
             digests: dict[str, str] = {}
             if with_digests:
                 digests = _digests(path, workers, memory, progress)
@@ -168,7 +168,7 @@ def build(
 
 
 def _digests(path: Path, workers: Workers, memory: int, progress: Progress) -> dict[str, str]:
-    """Return the digests of all columns; of each table they are one step, since order matters."""
+    """Return the digests of all columns. A table is one step: a digest depends on the row order."""
     if workers.size == 1:
         return digests_of(path, memory=memory, progress=progress)
     found: dict[str, str] = {}
@@ -181,7 +181,7 @@ def _digests(path: Path, workers: Workers, memory: int, progress: Progress) -> d
 def _describe(
     game: Game, build: Build, explored: list[list[Record]], solved: list[Record], since: float
 ) -> dict[str, Any]:
-    """Return the row of the table game, without a digest."""
+    """Return the row of the table `game`, without a digest."""
     starts = [record["start"] for record in solved if "start" in record]
     first = min(starts, key=lambda start: int(start["id"]))
     waves = [_sum([wave], "states") for wave in explored]
@@ -206,7 +206,7 @@ def _describe(
 
 
 def _taken(records: Sequence[Record]) -> dict[str, Any]:
-    """Return what the steps of a phase took: see `Contents`."""
+    """Return the number and costs of the steps of a phase: see `Contents`."""
     sums = {
         of: round(sum(record.get(of, 0) for record in records), 6)
         for of in ("messages", "bytes", "seconds")

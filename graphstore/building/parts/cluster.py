@@ -1,7 +1,7 @@
-"""The workers of a Dask cluster: some processes of this machine, or those of a running scheduler.
+"""The workers of a Dask cluster: processes of this machine, or those of a running scheduler.
 
-A call and its record are small; all else goes through the folder, which every worker must see. A
-step that is lost with its worker is taken again elsewhere: it reads and writes whole files only.
+Calls and records are small; all other data goes through the folder, which every worker must see. A
+step whose worker dies is taken again by another worker: steps read and write whole files only.
 """
 
 import logging
@@ -34,20 +34,20 @@ from graphstore.games import find_game
 from graphstore.rules.game import Game
 
 MOST_PROCESSES: Final = 512
-ANSWER: Final = 10.0  # seconds in which a scheduler and its workers must answer
-LOOK: Final = 2.0  # seconds without a result after which the scheduler is asked for its workers
-WITHOUT: Final = 60.0  # seconds for which there may be no worker
-END: Final = 1.0  # seconds that a process of ours has to end itself
+ANSWER: Final = 10.0  # seconds: timeout for a scheduler and its workers
+LOOK: Final = 2.0  # seconds without a result before the scheduler is asked for its workers
+WITHOUT: Final = 60.0  # seconds without any worker before the build gives up
+END: Final = 1.0  # seconds for a local process to end, before it is killed
 SILENT: Final = logging.CRITICAL + 1
 LOCAL_CONFIG: Final = {
     "distributed.worker.multiprocessing-method": "spawn",
     "distributed.worker.daemon": True,
     "distributed.worker.profile.enabled": False,
     "distributed.scheduler.allowed-failures": 3,
-    "distributed.nanny.pre-spawn-environ": {},  # would be set here, too, and for good
+    "distributed.nanny.pre-spawn-environ": {},  # Dask would set these in this process, too
     "distributed.nanny.environ": {},
 }
-GO_ON: Final = "give the same command again to go on"
+RESUME: Final = "run the same command again to resume"
 
 _LOCAL = re.compile(r"\s*local:(?P<size>[0-9]{1,6})\s*", re.IGNORECASE)
 _TALK = re.compile(r"(distributed|tornado|asyncio|bokeh)(\..*)?")
@@ -57,12 +57,13 @@ _ADDRESS = re.compile(r"([a-z]+://)?(\[[0-9a-f:.%]+\]|[\w.-]+):[0-9]{1,5}", re.I
 def cluster(where: str) -> AbstractContextManager[Workers]:
     """Yield the workers of a cluster.
 
-    That is ``local:N`` for N processes on this machine, which end with the block, or the address of
-    a scheduler, such as ``tcp://host:8786``.
+    `where` is ``local:N`` for N processes on this machine, which end with the block, or the address
+    of a scheduler, such as ``tcp://host:8786``.
 
     Raises:
-        AddressError: it is neither, or does not answer.
-        StoreError: the processes do not start, or its workers have other versions than this one.
+        AddressError: `where` is neither, or the scheduler does not answer.
+        StoreError: the processes do not start, or the workers have other versions of graphstore,
+            Python or numpy.
         MissingExtraError: Dask is not installed.
     """
     local = _LOCAL.fullmatch(where)
@@ -77,7 +78,7 @@ def cluster(where: str) -> AbstractContextManager[Workers]:
 
 
 def name_for_others(game: Game) -> str:
-    """Return the name by which other processes find a game; raise a RulesError if there is none."""
+    """Return the name under which other processes find a game; raise a RulesError without one."""
     origin = getattr(game, "origin", "")
     if origin:
         return str(origin)
@@ -92,7 +93,7 @@ def name_for_others(game: Game) -> str:
 
 
 class ClusterWorkers:
-    """The workers of a cluster: see `Workers`."""
+    """`Workers` of a Dask cluster."""
 
     def __init__(self, client: Any, where: str, size: int) -> None:
         self.size = size
@@ -104,21 +105,22 @@ class ClusterWorkers:
     def run(
         self, step: Callable[..., Any], calls: Sequence[tuple[Any, ...]], homes: Sequence[int] = ()
     ) -> Iterator[tuple[int, Any]]:
-        """See `Workers.run`; raises what a step raises, which the workers must be able to import.
+        """See `Workers.run`; an exception of a step is raised here.
 
-        A StoreError also says that a step has ended several workers.
+        The workers must be able to import the step. A StoreError is raised, too, if one step has
+        killed several workers.
         """
         done: SimpleQueue[Any] = SimpleQueue()
         number_of: dict[Any, int] = {}
         try:
-            with self._there():
+            with self._lost_as_error():
                 workers = sorted(self._client.nthreads()) if homes else []
             for number, call in enumerate(calls):
                 at: dict[str, Any] = {}
                 if workers:
                     home = workers[homes[number] % len(workers)]
                     at = {"workers": [home], "allow_other_workers": True}
-                with self._there():
+                with self._lost_as_error():
                     future = self._client.submit(step, *call, pure=False, **at)
                 number_of[future] = number
                 future.add_done_callback(done.put)
@@ -127,45 +129,45 @@ class ClusterWorkers:
                 for future, record in zip(futures, self._results(futures), strict=True):
                     yield number_of.pop(future), record
         finally:
-            for future in number_of:  # Dask drops what is not waited for
+            for future in number_of:  # Dask then cancels the steps that are not done
                 future.release()
 
     def _next(self, done: "SimpleQueue[Any]") -> list[Any]:
-        """Return the next futures that are done, when there are some."""
+        """Wait for the next futures that are done, and return them."""
         alone_since = None
         while True:
             try:
                 first = done.get(timeout=LOOK)
                 return [first, *(done.get() for _ in range(done.qsize()))]
             except Empty:
-                with self._there():
+                with self._lost_as_error():
                     workers = self._client.nthreads()
                 now = time.monotonic()
                 alone_since = None if workers else alone_since or now
                 if alone_since and now - alone_since > WITHOUT:
                     raise StoreError(
-                        f"{self._where} has had no worker for {WITHOUT:.0f} seconds; start some, "
-                        f"then {GO_ON}"
+                        f"{self._where} has had no workers for {WITHOUT:.0f} seconds; start some, "
+                        f"then {RESUME}"
                     ) from None
 
     def _results(self, futures: list[Any]) -> list[Any]:
-        """Return what steps returned, or raise what one of them raised."""
+        """Return the results of steps, or raise the exception of one of them."""
         from distributed import KilledWorker
 
-        with self._there(futures):
+        with self._lost_as_error(futures):
             try:
-                results: list[Any] = self._client.gather(futures)  # at once: it takes long
+                results: list[Any] = self._client.gather(futures)  # one call: calls are slow
             except KilledWorker as error:
                 raise StoreError(
-                    f"{error.allowed_failures + 1} workers of {self._where} have died, one after "
-                    "the other, over the same step, maybe because memory is short; allow a step "
-                    f"less (--memory, memory=), then {GO_ON}"
+                    f"{error.allowed_failures + 1} workers of {self._where} have died in the same "
+                    "step, maybe for lack of memory; lower --memory (memory=), then "
+                    f"{RESUME}"
                 ) from None
             return results
 
     @contextmanager
-    def _there(self, futures: Sequence[Any] = ()) -> Iterator[None]:
-        """Say so where a call to the scheduler fails; errors of the steps of futures pass."""
+    def _lost_as_error(self, futures: Sequence[Any] = ()) -> Iterator[None]:
+        """Raise a StoreError if the scheduler is lost; the exceptions of steps pass unchanged."""
         try:
             if self._client.status != "running":
                 raise ConnectionError(self._client.status)
@@ -174,13 +176,13 @@ class ClusterWorkers:
             if any(future.status == "error" for future in futures):
                 raise
             raise StoreError(
-                f"the scheduler at {self._where} is gone; start it and its workers, then {GO_ON}"
+                f"the scheduler at {self._where} is lost; start it and its workers, then {RESUME}"
             ) from error
 
 
 @contextmanager
 def _local(size: int) -> Iterator[Workers]:
-    """Yield processes of this machine, of one thread each."""
+    """Yield workers that are processes of this machine, with one thread each."""
     dask, distributed = _dask()
     with dask.config.set(LOCAL_CONFIG), _quiet(), _without_script():
         try:
@@ -188,14 +190,14 @@ def _local(size: int) -> Iterator[Workers]:
                 n_workers=size,
                 threads_per_worker=1,
                 host="127.0.0.1",
-                dashboard_address="127.0.0.1:0",  # of what answers /health; at None it is 8787
+                dashboard_address="127.0.0.1:0",  # any free port for /health; None would be 8787
                 scheduler_kwargs={"dashboard": False},
-                memory_limit=0,  # a step bounds what it takes; files that it maps do not count
+                memory_limit=0,  # steps limit themselves; mapped files would count
                 worker_class=_nanny(),
                 silence_logs=SILENT,
             )
         except (OSError, RuntimeError) as error:
-            raise StoreError(f"no processes can be started here: {_line(error)}") from error
+            raise StoreError(f"cannot start processes on this machine: {_line(error)}") from error
         with processes, distributed.Client(processes, set_as_default=False) as client:
             yield ClusterWorkers(client, f"local:{size}", size)
 
@@ -207,7 +209,7 @@ def _running(address: str) -> Iterator[Workers]:
     with _quiet():
         try:
             with warnings.catch_warnings():
-                # Other versions, of which it warns, are judged by `_check`.
+                # `_check` compares the versions.
                 warnings.simplefilter("ignore", distributed.versions.VersionMismatchWarning)
                 client = distributed.Client(address, timeout=ANSWER, set_as_default=False)
         except (OSError, ValueError, ImportError, RuntimeError) as error:
@@ -218,12 +220,12 @@ def _running(address: str) -> Iterator[Workers]:
         try:
             yield ClusterWorkers(client, address, _check(client, address))
         finally:
-            with suppress(Exception):  # it may be gone
+            with suppress(Exception):  # the scheduler may be lost
                 client.close(timeout=ANSWER)
 
 
 def versions() -> tuple[str, str, str]:
-    """Return what must be the same wherever steps of one build are taken."""
+    """Return the versions that must be the same in all processes of a build."""
     python = ".".join(platform.python_version_tuple()[:2])
     return (
         f"graphstore {version('graphstore')}",
@@ -233,7 +235,7 @@ def versions() -> tuple[str, str, str]:
 
 
 def _check(client: Any, address: str) -> int:
-    """Return how many threads the workers have; refuse a cluster in which one cannot take steps."""
+    """Return the number of threads of all workers; raise if a worker cannot take steps."""
     try:
         client.wait_for_workers(1, timeout=ANSWER)
     except OSError as error:
@@ -249,18 +251,18 @@ def _check(client: Any, address: str) -> int:
         if isinstance(there, BaseException):
             raise StoreError(
                 f"worker {worker} of {address} cannot take steps: {_line(there)}; install "
-                "graphstore[dask] where the workers are, and start them again"
+                "graphstore[dask] on its machine, and start it again"
             )
         differ = [f"{a}, here {b}" for a, b in zip(there, versions(), strict=True) if a != b]
         if differ:
             raise StoreError(
-                f"worker {worker} of {address} has {differ[0]}; have the same on all machines"
+                f"worker {worker} of {address} has {differ[0]}; install the same on all machines"
             )
     return threads
 
 
 def _dask() -> tuple[Any, Any]:
-    """Return Dask and its distributed part."""
+    """Return the modules dask and distributed; raise a MissingExtraError if not installed."""
     try:
         import dask
         import distributed
@@ -270,13 +272,13 @@ def _dask() -> tuple[Any, Any]:
 
 
 def _line(error: BaseException) -> str:
-    """Return what an error of Dask says, in one line."""
+    """Return an error of Dask as one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())[:200]
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Let Dask log nothing, since what matters is raised."""
+    """Silence the logs of Dask; errors are raised."""
     names = [name for name in logging.root.manager.loggerDict if _TALK.fullmatch(name)]
     levels = {logger: logger.level for logger in map(logging.getLogger, names)}
     try:
@@ -289,21 +291,21 @@ def _quiet() -> Iterator[None]:
 
 
 def _nanny() -> type:
-    """Return the class of what starts a worker, starts it again if it dies, and ends it."""
+    """Return the class that starts a worker, restarts it if it dies, and ends it."""
     from distributed import Nanny
 
     class Starter(Nanny):
         async def instantiate(self) -> Any:
-            """Start a process, with SIGINT blocked: who started it also ends it."""
+            """Start a process with SIGINT blocked, since this process ends it."""
             if hasattr(signal, "pthread_sigmask"):
-                # Children of this thread, that of the event loop, have it blocked, too. (Python
-                # unblocks it when it starts what tracks resources.)
+                # Children of this thread inherit the blocked signal. Start the resource tracker
+                # first, because Python unblocks the signal when it starts it.
                 resource_tracker.ensure_running()
                 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
             return await super().instantiate()
 
         async def kill(self, timeout: float = END, reason: str = "nanny-kill") -> None:
-            """End the process, in the middle of a step if need be."""
+            """End the process, even in the middle of a step."""
             await super().kill(timeout=min(timeout, END), reason=reason)
 
     return Starter
@@ -311,9 +313,9 @@ def _nanny() -> type:
 
 @contextmanager
 def _without_script() -> Iterator[None]:
-    """Let processes that start meanwhile not import the script that runs here.
+    """Keep processes that are started in this block from importing the main script.
 
-    A script that builds a game at its top level would do so in each of them.
+    A script that builds a game at its top level would otherwise build it in each of them.
     """
     main: dict[str, Any] = vars(sys.modules["__main__"])
     had: dict[str, Any] = {name: main[name] for name in ("__file__", "__spec__") if name in main}

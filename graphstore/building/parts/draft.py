@@ -1,4 +1,4 @@
-"""A folder that is being built beside its target: locked, and given its name at the end."""
+"""The draft of a folder: locked, next to its target, and renamed to it at the end."""
 
 import json
 import os
@@ -16,50 +16,50 @@ from graphstore.util.files import clear, explained, locked_folder, name_new, put
 
 OURS: Final = {MANIFEST, *TABLES}
 PLAN: Final = "plan.json"
-OLD: Final = "old"  # where the old folder is while the new one takes its name
+OLD: Final = "old"  # the old folder, while the new one is renamed
 
 
 def target_of(folder: str | os.PathLike[str]) -> Path:
-    """Return where a folder is, whatever links lead there; refuse a name that it cannot have."""
+    """Return the path of a folder with links resolved; raise if it cannot be a target."""
     target = Path(os.path.realpath(folder))
     try:
         str(target).encode()
     except UnicodeEncodeError:
-        raise StoreError(f"{str(target)!r} is not UTF-8; name another folder") from None
+        raise StoreError(f"{str(target)!r} is not UTF-8; choose another folder") from None
     if not target.name:
-        raise StoreError(f"{target} cannot be replaced; name a folder in it")
+        raise StoreError(f"{target} cannot be replaced; choose a folder in it")
     return target
 
 
 def check_free(target: Path, *, force: bool) -> None:
-    """Refuse a target where something else is, or, unless by force, a game in parts."""
+    """Raise if a target holds anything but a game in parts, or, without `force`, one of these."""
     if not target.parent.is_dir():
-        raise StoreError(f"there is no folder {target.parent}; make it first")
+        raise StoreError(f"there is no folder {target.parent}; create it first")
     if not os.path.lexists(target):
         return
     names = {path.name for path in target.iterdir()} if target.is_dir() else {target.name}
     if not names:
         return
     if MANIFEST not in names:
-        raise StoreError(f"{target} is not a game in parts; name another folder")
+        raise StoreError(f"{target} is not a game in parts; choose another folder")
     if not force:
         raise StoreExistsError(f"{target} exists; add --force (force=True) to replace it")
     if names - OURS:
         others = ", ".join(sorted(names - OURS))
-        raise StoreError(f"{target} has what graphstore did not make ({others}); move that first")
+        raise StoreError(f"{target} has files of other programs ({others}); move them first")
 
 
 @contextmanager
 def drafting(target: Path, plan: Mapping[str, Any], *, force: bool) -> Iterator[Path]:
-    """Yield the draft of a folder, locked, as a plan has begun it; it takes its name at the end.
+    """Yield the draft of a folder, locked; rename it to `target` at the end.
 
-    The plan is what the same build is told again. `force` replaces the folder if there is one, and
-    begins again what has another plan.
+    `plan` is the game and the options of the build: a draft with the same plan is resumed. `force`
+    replaces an existing folder, and begins again if the draft has another plan.
     """
     place = draft_of(target)
     if not (place / OLD).is_dir():
         check_free(target, force=force)
-    busy = f"another build is writing {place}; wait for it, or name another folder"
+    busy = f"another build is writing {place}; wait for it, or choose another folder"
     with ExitStack() as stack:
         with explained(target):
             stack.enter_context(locked_folder(place, busy))
@@ -69,10 +69,10 @@ def drafting(target: Path, plan: Mapping[str, Any], *, force: bool) -> Iterator[
         try:
             path = _begun(place, plan, force=force)
             yield path
-        except (RulesError, PositionError):  # to which the same call could only come again
+        except (RulesError, PositionError):  # a resumed build would only raise it again
             clear(place)
             raise
-        check_free(target, force=force)  # another program may have made it meanwhile
+        check_free(target, force=force)  # another program may have created it meanwhile
         shutil.rmtree(path / WORK, ignore_errors=True)
         with suppress(OSError):
             target.rmdir()  # if it is empty
@@ -83,10 +83,10 @@ def drafting(target: Path, plan: Mapping[str, Any], *, force: bool) -> Iterator[
 
 
 def _begun(place: Path, plan: Mapping[str, Any], *, force: bool) -> Path:
-    """Return the folder that a plan has begun, in this version; else begin.
+    """Return the folder of the draft, if it has the same plan and version; otherwise begin one.
 
-    Each that is begun has another path, so that steps of one that was given up, which a worker may
-    still be taking, write nothing there.
+    Every build that begins has a new path. So a worker that still takes a step of an earlier build
+    does not write into it.
     """
     path, before = place, None
     try:
@@ -104,8 +104,8 @@ def _begun(place: Path, plan: Mapping[str, Any], *, force: bool) -> Path:
             if before.get(name) != plan[name]
         )
         raise StoreError(
-            f"{place} was begun otherwise ({differ}); give the same again to go on, or add --force "
-            "(force=True) to begin again"
+            f"{place} was begun with other options ({differ}); use those to resume, or add "
+            "--force (force=True) to begin again"
         )
     clear(place)
     token = uuid4().hex[:8]

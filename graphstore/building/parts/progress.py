@@ -1,7 +1,8 @@
 """Solving progress of a share: the values known so far of its states and of their children.
 
-It follows from what the share was told, which is on the disk. So a process keeps it from round to
-round, and writes it to the disk only where another share needs the room.
+It can be derived again from the messages that the share received, which are on the disk. So a
+process keeps it in memory between rounds, and writes it to the disk only to make room for another
+share.
 """
 
 from collections.abc import Sequence
@@ -22,19 +23,19 @@ from graphstore.util.arrays import ragged
 
 NO_ROWS: Final = np.empty(0, dtype=np.int64)
 Inbox: TypeAlias = tuple[tuple[int, int, int], ...]
-"""Of what each share has told: (the share, from which row on, to which row)."""
+"""The messages to a share: (sending share, first row, end row) in the file of the sender."""
 
 
 class Round(NamedTuple):
-    """Which round."""
+    """A round of solving."""
 
     phase: str  # "upward" or "around"
     number: int  # from 0
-    ties: int | None = None  # the round in which draws begin to be numbered; None if not yet known
+    ties: int | None = None  # the round in which numbering draws begins; None if not yet known
 
     @property
     def opens(self) -> bool:
-        """Whether shares have something to tell of which they did not hear."""
+        """True if shares begin with their own ended states, without messages."""
         return self.number in (0, self.ties)
 
 
@@ -42,17 +43,17 @@ class _Solving:
     """The progress of a share in one phase."""
 
     PHASE: ClassVar[str]
-    FIELDS: ClassVar[tuple[str, ...]]  # of a `Worth`, what shares tell each other
-    worth: Worth  # of the states, as far as it is known
-    asked_value: Codes  # the value of each slot
+    FIELDS: ClassVar[tuple[str, ...]]  # the fields of a `Worth` that shares send to each other
+    worth: Worth  # of the states, as far as known
+    asked_value: Codes  # int8[k], the value of each slot
 
     def __init__(self, share: Share) -> None:
         self.share = share
-        self.next = 0  # the number of the round that is next
+        self.next = 0  # the number of the next round
 
 
 class Upward(_Solving):
-    """Children before parents, which never ends where play can cycle."""
+    """The first phase: children before parents. It stalls if play can cycle."""
 
     PHASE = "upward"
     FIELDS = Worth._fields
@@ -67,11 +68,11 @@ class Upward(_Solving):
     def take(
         self, now: Round, me: int, slots: Ints, *told: NDArray[Any]
     ) -> tuple[int, NDArray[Any], Ints]:
-        """Take a round; go on with what the share, `me`, hears of itself, for which others wait.
+        """Take a round of the share `me`, and continue with the states that it settles itself.
 
-        The slots were settled in the round before; `told` are the `FIELDS` of these. Returned are
-        how many states are settled now; the slots that hear of them, ascending; and of which state
-        each hears.
+        `slots` were settled in the round before, and `told` are their `FIELDS`. Return the number
+        of states settled now, the slots of other shares that hear of them, ascending, and the state
+        of each such slot.
         """
         share, settled = self.share, 0
         offset, first, end = share.offset, share.hearers[me], share.hearers[me + 1]
@@ -102,12 +103,12 @@ class Upward(_Solving):
         return settled, told_to[order], told_of[order]
 
     def arrays(self) -> tuple[NDArray[Any], ...]:
-        """Return all that may change."""
+        """Return all arrays that rounds change."""
         return (*self.worth, *self._asked, self._open.open)
 
 
 class Around(_Solving):
-    """Retrograde waves, a round each: first what is won or lost, then draws; see `Retrograde`."""
+    """The second phase: a retrograde wave per round; first wins and losses, then draws."""
 
     PHASE = "around"
     FIELDS = ("value",)
@@ -121,7 +122,7 @@ class Around(_Solving):
     def take(
         self, now: Round, me: int, slots: Ints, *told: NDArray[Any]
     ) -> tuple[int, NDArray[Any], Ints]:
-        """Take a wave; see `Upward.take`."""
+        """Take a wave; return the same as `Upward.take`."""
         (value,) = told
         outcome = self.share.outcome
         self.asked_value[slots] = value
@@ -138,7 +139,7 @@ class Around(_Solving):
         return len(rows), *self.share.hear(rows)
 
     def arrays(self) -> tuple[NDArray[Any], ...]:
-        """Return all that may change."""
+        """Return all arrays that rounds change."""
         steps = self._steps
         changing = self.worth.value, self.worth.remoteness, steps.unsettled
         return (*changing, steps.open_children.open, self.asked_value)
@@ -148,14 +149,14 @@ Solving: TypeAlias = Upward | Around
 PHASES: Final[dict[str, type[Solving]]] = {"upward": Upward, "around": Around}
 
 _kept: dict[tuple[str, int], Solving] = {}
-"""What this process keeps, by folder and share."""
+"""The progress that this process keeps, by folder and share."""
 
 
 def take_up(build: Build, share: int, now: Round) -> Solving:
-    """Return the progress of a share before a round, which is not kept meanwhile."""
+    """Return the progress of a share before a round; stop keeping it in memory."""
     found = _kept.pop((build.folder, share), None)
     if not isinstance(found, PHASES[now.phase]) or found.next > now.number:
-        found = None  # let its memory go
+        found = None  # free its memory
         _make_room(build)
         found = _read(build, share, now)
     for number in range(found.next, now.number):
@@ -169,7 +170,7 @@ def take_up(build: Build, share: int, now: Round) -> Solving:
 
 
 def heard(build: Build, at: Solving, now: Round, inbox: Inbox) -> list[NDArray[Any]]:
-    """Return int32[n], the slots settled by what others told in the round before, and `FIELDS`."""
+    """Return the messages of the round before: int32[n], the slots settled, and their `FIELDS`."""
     none = Worth.of_ended(np.empty(0, dtype=np.int8))
     pieces = [(np.empty(0, dtype=np.int32), *none[: len(at.FIELDS)])]
     for other, first, end in inbox:
@@ -191,28 +192,28 @@ def release(build: Build) -> None:
 
 
 def _make_room(build: Build) -> None:
-    """Write what is kept of other shares to the disk, as long as one more would be too much.
+    """Write kept shares to the disk until there is memory for one more share.
 
-    The last ones first: shares take turns, so that their next turn is the furthest away.
+    The last ones are written first: shares are solved in turn, so those are needed last.
     """
     while sizes := [_size(at) for at in [*_kept.values()]]:
         if sum(sizes) + max(sizes) <= build.memory:
             return
-        with suppress(KeyError):  # another thread has taken the last one
+        with suppress(KeyError):  # another thread took the last one
             (folder, share), at = _kept.popitem()
-            if folder == build.folder:  # else of a build that is over, or can go on without
+            if folder == build.folder:  # other builds are complete or do not need it
                 arrays = {f"{number}": array for number, array in enumerate(at.arrays())}
                 arrays["next"] = np.array([at.next])
                 build.work.save(f"{at.PHASE}_kept", BlockId(0, share), **arrays)
 
 
 def _size(at: Solving) -> int:
-    """Return how many bytes it takes to keep."""
+    """Return the bytes of memory that the progress of a share takes."""
     return sum(array.nbytes for array in (*at.arrays(), *at.share))
 
 
 def _read(build: Build, share: int, now: Round) -> Solving:
-    """Return the progress of a share as it was last written, if not too late for a round."""
+    """Return the progress of a share as last written; new if that is after the round `now`."""
     at = PHASES[now.phase](Share.load(build.work, share))
     try:
         kept = build.work.load(f"{now.phase}_kept", BlockId(0, share))
@@ -226,9 +227,9 @@ def _read(build: Build, share: int, now: Round) -> Solving:
 
 
 def inboxes(records: Sequence[Record | None]) -> dict[int, Inbox]:
-    """Return for each share that is told something by whom, from the records of a round.
+    """Return the messages to each share that has some, from the records of a round.
 
-    The record of a share that did not hear anything is None.
+    The record of a share that took no step in the round is None.
     """
     found: dict[int, Inbox] = {}
     for other, record in enumerate(records):

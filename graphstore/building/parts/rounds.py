@@ -1,15 +1,15 @@
-"""Solving where children may be of any wave: rounds between shares, which hold all their waves.
+"""Solve a game in which a child can be of any wave: in rounds between shares.
 
-In a round every share that has heard of something settles what follows from it, and tells those
-shares whose slots stand for what it settled. Rounds go upward from the ended states; if they stall,
-play can cycle, and rounds of retrograde waves begin, one for each remoteness.
+In a round, every share that received messages settles the states that follow from them, and sends
+messages to the shares that have parents of these states. Rounds go upward from the ended states. If
+they stall, play can cycle, and rounds of retrograde waves begin, one for each remoteness.
 """
 
 from typing import Any
 
 import numpy as np
 
-from graphstore.building.parts.partition import BUCKETS, meeting, rows_of
+from graphstore.building.parts.partition import BUCKETS, overlapping, rows_of
 from graphstore.building.parts.progress import Inbox, Round, heard, inboxes, keep, release, take_up
 from graphstore.building.parts.shares import gather, listen
 from graphstore.building.parts.steps import (
@@ -21,36 +21,36 @@ from graphstore.building.parts.steps import (
     recorded,
     write_states,
 )
-from graphstore.building.parts.texts import meet
+from graphstore.building.parts.texts import register
 from graphstore.building.parts.work import BlockId, Record
 from graphstore.building.parts.workers import LITTLE, Workers, take_all
 from graphstore.rules.game import Progress
 from graphstore.solver.columns import Worth
 from graphstore.solver.solution import solution_of
 
-BYTES_A_STATE, BYTES_A_MOVE = 100, 60  # of a share, while it is gathered or solved: measured
+BYTES_A_STATE, BYTES_A_MOVE = 100, 60  # bytes of a share in memory, as measured
 
 
 def solve_in_rounds(
     build: Build, workers: Workers, states: int, moves: int, progress: Progress
 ) -> list[Record]:
-    """Solve all states, whose blocks are explored; return the records of all steps."""
+    """Solve all states, after all blocks are explored; return the records of all steps."""
     build = build._replace(shares=_number_of_shares(build, workers, states, moves))
     work, shares, records = build.work, range(build.shares), list[Record]()
 
-    def each(step: Step, *told: Any) -> None:
-        calls = {BlockId(0, share): told for share in shares}
+    def each(step: Step, *arguments: Any) -> None:
+        calls = {BlockId(0, share): arguments for share in shares}
         records.extend(take_all(workers, step, build, calls, homes=True).values())
 
     def rounds(step: Step, now: Round) -> tuple[int, Round]:
-        """Take rounds until no share tells another; return what was settled, and what is next."""
+        """Take rounds until no message is sent; return the states settled and the next round."""
         settled, inbox = 0, dict.fromkeys(shares, Inbox())
         while inbox:
             calls = {BlockId(now.number, share): (now, inbox[share]) for share in sorted(inbox)}
             done = take_all(workers, step, build, calls, homes=True)
             records.extend(done.values())
             settled += sum(record["settled"] for record in done.values())
-            if now.ties is None:  # till then a state is settled once
+            if now.ties is None:  # in these rounds each state is settled once
                 progress("solve", settled, states)
             inbox = inboxes([done.get(BlockId(now.number, share)) for share in shares])
             now = now._replace(number=now.number + 1)
@@ -75,13 +75,13 @@ def solve_in_rounds(
 
 
 def _number_of_shares(build: Build, workers: Workers, states: int, moves: int) -> int:
-    """Return how many shares there are: as many as were chosen before, if they were."""
+    """Return the number of shares: the recorded one, if the build chose it before."""
     at = BlockId(0, 0)
     before = build.work.noted("shares", at)
     if before is None:
         need = states * BYTES_A_STATE + moves * BYTES_A_MOVE
         size = workers.size if states > LITTLE * workers.size else 1
-        asked = build.parts[0]  # few starts are in as many parts as were asked for, or in one
+        asked = build.parts[0]  # the first wave is small: `parts` as given, else 1
         before = {"shares": min(max(size, -(-need // build.memory), asked), BUCKETS)}
         build.work.note("shares", at, before)
     return int(before["shares"])
@@ -100,10 +100,10 @@ def around(build: Build, at: BlockId, now: Round, inbox: Inbox) -> Record:
 
 
 def _take(build: Build, at: BlockId, now: Round, inbox: Inbox) -> Record:
-    """Settle what follows from what a share was told in the round before, and tell others.
+    """Settle the states that follow from the messages of the round before, and send messages.
 
-    The record says how many states are ``settled``, and what was ``told`` to which shares: from
-    which row to which of what it keeps, slots and what they are worth.
+    The record holds how many states are ``settled``, and the messages that were ``told``: for each
+    receiving share, the first and end row of the slots and their worth that this step saves.
     """
     solving = take_up(build, at.part, now)
     messages = heard(build, solving, now, inbox)
@@ -127,7 +127,7 @@ def _take(build: Build, at: BlockId, now: Round, inbox: Inbox) -> Record:
 
 @recorded
 def finish(build: Build, at: BlockId, now: Round) -> Record:
-    """Keep what the states of a share are worth in the end, in the order of their ids."""
+    """Save the final worth of the states of a share, in the order of their ids."""
     solving = take_up(build, at.part, now)
     share, worth = solving.share, solving.worth
     score = block_scores(share, worth.value, solving.asked_value)
@@ -137,13 +137,13 @@ def finish(build: Build, at: BlockId, now: Round) -> Record:
 
 @recorded
 def write_block(build: Build, at: BlockId) -> Record:
-    """Write the states of a block, that the shares have solved."""
-    release(build)  # in this process, which may have had some
+    """Write the states of a block, after the shares have solved them."""
+    release(build)  # frees the memory of this process
     game = build.ready()
     block = Block.load(build.work, at)
-    meet(game, block.id, block.text)
+    register(game, block.id, block.text)
     rows, pieces = [], []
-    for share in meeting(at.part, build.parts[at.wave], build.shares):
+    for share in overlapping(at.part, build.parts[at.wave], build.shares):
         rows.append(rows_of(block.id, share, build.shares))
         found = build.work.load("solved", BlockId(0, share))
         places = np.searchsorted(found["id"], block.id[rows[-1]])

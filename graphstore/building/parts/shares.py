@@ -1,8 +1,8 @@
-"""A share: a part of all waves at once, whose states know which other shares to tell their worth.
+"""Shares: a share is one part of all waves together, with the graph that solving it needs.
 
-Children of a share's states are its *slots*, each once, by the share that has the child. So that no
-state is looked up more than once, a share finds out at the beginning which slots of all shares,
-its own included, stand for its states: the slots that *hear* of them.
+The *slots* of a share are the distinct children of its states, sorted by the share that has the
+child. A slot *hears* of a state if it stands for that state. Each share finds once, at the
+beginning, which slots of all shares hear of its states; later rounds look up no ids.
 """
 
 from typing import Any, Final, NamedTuple
@@ -10,18 +10,18 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphstore.building.parts.partition import BUCKETS, in_order, meeting, rows_of, span
+from graphstore.building.parts.partition import BUCKETS, by_bucket, overlapping, rows_of, span
 from graphstore.building.parts.steps import Build, received, recorded
 from graphstore.building.parts.work import BlockId, Record, Work
 from graphstore.rules.game import Codes, Ints
 from graphstore.solver.columns import Backward, Edges, Rows
 from graphstore.util.arrays import numbered, offsets, places, ragged
 
-SMALL: Final = 1 << 20  # bytes of an array that is copied into memory, and keeps no file open
+SMALL: Final = 1 << 20  # bytes; smaller arrays are copied, so that their files can be closed
 
 
 class Share(NamedTuple):
-    """The graph of a share's n states, with m moves to k slots; of w slots they are heard."""
+    """The graph of a share: n states, m moves to k slots, and w slots of all shares that hear."""
 
     id: Ints  # [n], ascending
     outcome: Codes  # [n]
@@ -29,16 +29,16 @@ class Share(NamedTuple):
     into: NDArray[np.int32]  # [m], the slot that a move leads to
     above: Ints  # [k + 1], where the parents of each slot begin
     parent: Rows  # [m], the parents
-    twice: NDArray[np.int32]  # [t], states of moves that lead where another one of the state leads
-    twice_into: NDArray[np.int32]  # [t], the slots of these
+    twice: NDArray[np.int32]  # [t], states of moves whose child another move reaches, too
+    twice_into: NDArray[np.int32]  # [t], the slots of those children
     begin: Ints  # [shares + 1], where the slots for the states of each share begin
-    heard: Ints  # [n + 1], where the hearers of each state begin
-    hearer: NDArray[np.int32]  # [w], which slots these are, if all that hear are counted by share
-    hearers: Ints  # [shares + 1], where the count begins for each share
+    heard: Ints  # [n + 1], where the slots that hear of each state begin
+    hearer: NDArray[np.int32]  # [w], those slots, numbered through all shares
+    hearers: Ints  # [shares + 1], where the numbers of each share begin
 
     @classmethod
     def load(cls, work: Work, share: int) -> "Share":
-        """Read a share; what is large lies on the disk until it is used."""
+        """Read a share; large arrays are mapped from the disk."""
         at = BlockId(0, share)
         found = work.load("share", at) | work.load("share_heard", at)
         arrays = (found[field] for field in cls._fields)
@@ -46,12 +46,12 @@ class Share(NamedTuple):
 
     @property
     def counts(self) -> Ints:
-        """How many moves each state has."""
+        """int64[n], the number of moves of each state."""
         return np.diff(self.offset)
 
     @property
     def slots(self) -> int:
-        """How many there are."""
+        """The number of slots, k."""
         return int(self.begin[-1])
 
     @property
@@ -60,7 +60,7 @@ class Share(NamedTuple):
         return Backward(self.above, self.parent, np.empty(0, dtype=np.bool_))
 
     def hear(self, rows: NDArray[Any]) -> tuple[NDArray[np.int32], Ints]:
-        """Return which slots hear of some states, ascending, and of which state each hears."""
+        """Return the slots that hear of some states, ascending, and the state of each."""
         slots = self.hearer[ragged(self.heard, rows)]
         order = np.argsort(slots)
         of = np.repeat(rows, self.heard[rows + 1] - self.heard[rows])
@@ -69,13 +69,13 @@ class Share(NamedTuple):
 
 @recorded
 def gather(build: Build, at: BlockId) -> Record:
-    """Collect the states of a share from all blocks, and number what their moves lead to.
+    """Collect the states of a share from all blocks, and number their children as slots.
 
-    It keeps the arrays of a `Share` up to ``begin``; and the ids of the slots, int64[k], by share.
+    Save the arrays of a `Share` up to ``begin``, and the ids of the slots, int64[k], by share.
     """
     columns: list[list[NDArray[Any]]] = [[], [], [], []]
     for wave, parts in enumerate(build.parts):
-        for part in meeting(at.part, build.shares, parts):
+        for part in overlapping(at.part, build.shares, parts):
             of = BlockId(wave, part)
             block, asks = build.work.load("block", of), build.work.load("asks", of)["id"]
             rows = rows_of(block["id"], at.part, build.shares)
@@ -85,11 +85,11 @@ def gather(build: Build, at: BlockId) -> Record:
             columns[3].append(asks[into])
     record: Record = received(*columns)
     ids, outcome, counts, child = map(np.concatenate, columns)
-    columns.clear()  # let their memory go
+    columns.clear()  # free their memory
     rows = np.argsort(ids)
     children, into = numbered(child)
     del child
-    asked, place, bucket = in_order(children)
+    asked, place, bucket = by_bucket(children)
     into = place[into][ragged(offsets(counts), rows)]
     offset = offsets(counts[rows])
     backward = Backward.of(Edges(offset, np.empty(0, dtype=np.int32), into), len(children))
@@ -114,7 +114,7 @@ def gather(build: Build, at: BlockId) -> Record:
 
 @recorded
 def listen(build: Build, at: BlockId) -> Record:
-    """Find out which slots of all shares stand for the states of one; all must be gathered."""
+    """Find the slots of all shares that hear of the states of a share, after all are gathered."""
     asked = []
     for other in range(build.shares):
         found = build.work.load("share_asks", BlockId(0, other))

@@ -1,7 +1,7 @@
-"""The steps of a block: explore it, and solve it, each from files to files.
+"""The steps that explore and solve a block; a step reads files and writes files.
 
-Every step may run in another process, on another machine, and more than once: it reads what steps
-with a record have written, and writes its own record at its end.
+Every step may run in another process, on another machine, and more than once. It reads only the
+files of steps that have a record, and writes its own record at its end.
 """
 
 import sys
@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphstore.building.parts.partition import in_order, meeting, rows_of, span
-from graphstore.building.parts.texts import Texts, agree, meet, merged, spelled
+from graphstore.building.parts.partition import by_bucket, overlapping, rows_of, span
+from graphstore.building.parts.texts import Texts, check_texts, merged, register, spelled
 from graphstore.building.parts.work import BlockId, Record, Work
 from graphstore.errors import StoreError
 from graphstore.games import find_game
@@ -32,25 +32,25 @@ from graphstore.util.arrays import distinct, first_of_runs, offsets, places
 
 
 class Build(NamedTuple):
-    """What every step of a build is told."""
+    """The parameters of a build, passed to every step."""
 
-    folder: str  # each build that begins has another
-    game: Game | str  # for other processes, the name that `find_game` takes
-    rules: str  # their version
-    below: tuple[str, ...] = ()  # positions to begin from; none: the starts of the game
-    parts: tuple[int, ...] = ()  # how many each wave has, as far as waves are known
-    ones: tuple[int, ...] = ()  # by wave, as bits: numbers of one-bits of its ids; see `Run`
-    shares: int = 0  # how many; see `graphstore.building.parts.shares`
+    folder: str  # of the draft; every build that begins has a new one
+    game: Game | str  # for other processes, its name for `find_game`
+    rules: str  # the version of the rules
+    below: tuple[str, ...] = ()  # positions to begin from; empty for the starts of the game
+    parts: tuple[int, ...] = ()  # the number of parts of each known wave
+    ones: tuple[int, ...] = ()  # of each wave, as bits: the one-bit counts of its ids; see `Run`
+    shares: int = 0  # the number of shares; see `graphstore.building.parts.shares`
     memory: int = 0  # bytes that a step may take
 
     @property
     def path(self) -> Path:
-        """The folder."""
+        """The path of the folder."""
         return Path(self.folder)
 
     @property
     def work(self) -> Work:
-        """What is in it until the build is complete."""
+        """The files in the folder that are removed when the build is complete."""
         return Work(self.path)
 
     def blocks(self, wave: int) -> list[BlockId]:
@@ -58,33 +58,33 @@ class Build(NamedTuple):
         return [BlockId(wave, part) for part in range(self.parts[wave])]
 
     def ready(self) -> Game:
-        """Return the rules, which have met no position; refuse another version of them."""
+        """Return the rules without any known positions; raise if their version differs."""
         if not self.work.path.is_dir():
             raise StoreError(
-                f"{self.folder} cannot be seen from {gethostname()}; name a folder on a file "
-                "system that all workers share"
+                f"{gethostname()} does not see {self.folder}; choose a folder on a file system "
+                "that all workers share"
             )
         game = _find(self.game, self.rules) if isinstance(self.game, str) else self.game
         if game.rules != self.rules:
             raise StoreError(
-                f"{game.name}: the rules are {game.rules} here and {self.rules} where the build "
-                "was begun; have the same on all machines"
+                f"{game.name}: the rules are {game.rules} on {gethostname()}, but {self.rules} "
+                "where the build was begun; use the same on all machines"
             )
         return game.afresh() if isinstance(game, PlainGame) else game
 
 
 @lru_cache(maxsize=4)
 def _find(name: str, rules: str) -> Game:
-    """Return a game by name; one whose file has changed since is another."""
+    """Return a game by name. `rules` is a key of the cache: a changed file is read again."""
     return find_game(name)
 
 
 Step = Callable[..., Record]
-"""Called with a build, a block and maybe more; returns what to record."""
+"""A function of a build, a block and maybe more arguments; returns its record."""
 
 
 def recorded(step: Step) -> Step:
-    """Return a step that writes its record, by its name, at its end, or returns the one there is.
+    """Return a step that writes its record at its end, or returns the record that exists.
 
     The record also has the ``seconds`` of the step and the ``peak_bytes`` of its process.
     """
@@ -95,7 +95,7 @@ def recorded(step: Step) -> Step:
         if done is not None:
             return done
         since = perf_counter()
-        # What rules print on a worker is not output of ours.
+        # Rules on a worker may print; that is not output of graphstore.
         with redirect_stdout(sys.stderr) if isinstance(build.game, str) else nullcontext():
             record = step(build, at, *rest)
         record["seconds"] = round(perf_counter() - since, 6)
@@ -107,7 +107,7 @@ def recorded(step: Step) -> Step:
 
 
 def _peak_bytes() -> int:
-    """Return the most memory that this process has had; 0 where the system does not tell."""
+    """Return the peak memory of this process in bytes; 0 if the system does not report it."""
     try:
         from resource import RUSAGE_SELF, getrusage
     except ImportError:  # on Windows
@@ -117,11 +117,12 @@ def _peak_bytes() -> int:
 
 @recorded
 def explore_block(build: Build, at: BlockId) -> Record:
-    """Find the new states of a block and their moves; ask the next wave for the children.
+    """Find the new states of a block, their moves and their children.
 
-    It writes the edges, and keeps a `Block` and what that asks of the next wave: int64[k] ``id`` by
-    bucket, then by id, where the buckets ``begin``, and ``text``. Of the record, ``edges`` are
-    distinct pairs, and ``late`` are states that it was asked for and that have an earlier ply.
+    Write the edges; save a `Block` and its children, the candidates of the next wave: int64[k]
+    ``id`` by bucket, then by id, ``begin``, where each bucket begins, and ``text``. In the record,
+    ``edges`` counts distinct pairs, ``asked`` the children, and ``late`` the candidates of this
+    block that are states of an earlier wave.
     """
     game, work = build.ready(), build.work
     asks, asks_text = _asks(build, game, at)
@@ -129,7 +130,7 @@ def explore_block(build: Build, at: BlockId) -> Record:
     states = unseen(asked, _known(build, game, at, (asked, texts)))
     if len(texts):
         texts = texts[np.searchsorted(asked, states)]
-    meet(game, states, texts)
+    register(game, states, texts)
     found = expand(game, states)
     parent = np.repeat(np.arange(len(states), dtype=np.int64), found.counts)
     twice = np.flatnonzero(again(game.turns(states)[parent], game.turns(found.found)[found.into]))
@@ -139,7 +140,7 @@ def explore_block(build: Build, at: BlockId) -> Record:
         raise twice_in_turn(game, ends, int(found.move[edge]))
     pairs = np.sort(parent << 32 | found.into)
     more = pairs[~first_of_runs(pairs)]
-    children, place, begin = in_order(found.found)
+    children, place, begin = by_bucket(found.found)
     if len(found.move):
         write_rows(file_of(build.path, "edge", *at), "edge", _edges(found))
     block = Block(
@@ -167,14 +168,14 @@ def explore_block(build: Build, at: BlockId) -> Record:
 
 @recorded
 def solve_block(build: Build, at: BlockId) -> Record:
-    """Back up what the states of a block are worth, whose children are all in the next wave.
+    """Solve the states of a block from their children, which are all in the next wave.
 
-    It writes the states, and keeps a `Worth` of what the blocks of the wave before asked for, block
-    by block, and where that of each begins.
+    Write the states; save the `Worth` of the children of each block of the wave before, and where
+    those of each block begin.
     """
     game, work = build.ready(), build.work
     block = Block.load(work, at)
-    meet(game, block.id, block.text)
+    register(game, block.id, block.text)
     worth = Worth.of_ended(block.outcome)
     pieces = [worth.at(np.empty(0, dtype=np.int64))]
     rows = np.flatnonzero(block.outcome == IN_PLAY)
@@ -195,15 +196,15 @@ def solve_block(build: Build, at: BlockId) -> Record:
 
 
 class Block(NamedTuple):
-    """What solving needs of a block, n states with m moves to k distinct children."""
+    """The graph of a block: n states with m moves to k distinct children."""
 
     id: Ints  # [n], ascending
     text: Texts  # of hashed ids
     outcome: Codes  # [n]
     counts: NDArray[np.int32]  # [n], how many moves each state has
-    into: NDArray[np.int32]  # [m], which of the children that the block asks for
-    twice: NDArray[Any]  # [t], states of moves that lead where another one of the state leads
-    twice_into: NDArray[np.int32]  # [t], where these lead
+    into: NDArray[np.int32]  # [m], the index of the child among those saved
+    twice: NDArray[Any]  # [t], states of moves whose child another move reaches, too
+    twice_into: NDArray[np.int32]  # [t], the children of those moves
 
     @classmethod
     def load(cls, work: Work, at: BlockId) -> "Block":
@@ -213,13 +214,13 @@ class Block(NamedTuple):
 
 
 def block_scores(graph: Any, value: Codes, asked: Codes) -> NDArray[np.float64]:
-    """Return the scores of a `Block` or `Share`; `asked` are the values of its children."""
+    """Return the scores of the states of a `Block` or `Share`; `asked`: the values of children."""
     parent = np.repeat(np.arange(len(value)), graph.counts)
     return scores(value, parent, asked[graph.into], graph.twice, asked[graph.twice_into])
 
 
 def write_states(build: Build, game: Game, at: BlockId, block: Block, solution: Solution) -> Record:
-    """Write the states of a block, solved; return what to record of them."""
+    """Write the solved states of a block; return the record of them."""
     ids = block.id
     record: Record = {"positions": 0}
 
@@ -241,7 +242,7 @@ def write_states(build: Build, game: Game, at: BlockId, block: Block, solution: 
 
 
 def _asked_of(build: Build, at: BlockId) -> Iterator[tuple[Ints, Texts]]:
-    """Yield what each block of the wave before has asked of a block: ids and texts."""
+    """Yield the children, ids and texts, that each block of the wave before has in a block."""
     first, end = span(at.part, build.parts[at.wave])
     for other in build.blocks(at.wave - 1):
         found = build.work.load("asks", other)
@@ -250,7 +251,7 @@ def _asked_of(build: Build, at: BlockId) -> Iterator[tuple[Ints, Texts]]:
 
 
 def _asks(build: Build, game: Game, at: BlockId) -> tuple[Sequence[Ints], Sequence[Texts]]:
-    """Return the states that a block is asked for, and their texts, by the blocks that ask."""
+    """Return the candidates of a block and their texts, by block of the wave before."""
     if at.wave:
         ids, texts = zip(*_asked_of(build, at), strict=True)
         return ids, texts
@@ -261,7 +262,7 @@ def _asks(build: Build, game: Game, at: BlockId) -> tuple[Sequence[Ints], Sequen
 
 
 def received(*pieces: Sequence[NDArray[Any]]) -> dict[str, int]:
-    """Return how many messages a step was sent and their bytes, from each column's pieces."""
+    """Return the number and bytes of the messages to a step, from the pieces of each column."""
     return {
         "messages": sum(any(map(len, message)) for message in zip(*pieces, strict=True)),
         "bytes": sum(each.nbytes for column in pieces for each in column),
@@ -269,15 +270,15 @@ def received(*pieces: Sequence[NDArray[Any]]) -> dict[str, int]:
 
 
 def _known(build: Build, game: Game, at: BlockId, asked: tuple[Ints, Texts]) -> Iterator[Run]:
-    """Yield the states of earlier waves that can be among those asked for, the latest first."""
+    """Yield the states of earlier waves that can be among the candidates, the latest wave first."""
     bits = _bits(Run.of(asked[0]).ones)
     for wave in reversed(range(at.wave)):
         if build.ones[wave] & bits:
-            for part in meeting(at.part, build.parts[at.wave], build.parts[wave]):
+            for part in overlapping(at.part, build.parts[at.wave], build.parts[wave]):
                 found = build.work.load("block", BlockId(wave, part))
                 ids = np.array(found["id"])
                 if ids.size:
-                    agree(game, asked, (ids, found["text"]))
+                    check_texts(game, asked, (ids, found["text"]))
                     yield Run.of(ids)
 
 

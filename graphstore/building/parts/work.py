@@ -1,7 +1,8 @@
-"""Arrays and records of a build that is not complete, in its folder ``work``, by kind and block.
+"""Arrays and records of a build that is not complete, in its folder ``work``.
 
-The arrays of a kind of a block are in one Arrow IPC file, since opening a file takes longer than
-reading a little of it. A record is written after all that it tells of, so a step with one is done.
+The arrays of one kind and block are in one Arrow IPC file, because opening a file takes longer than
+reading a little of it. A record is written after the arrays of its step: so a step with a record is
+done.
 """
 
 import json
@@ -20,7 +21,7 @@ from graphstore.store.folder.layout import BUILDING, WORK
 from graphstore.util.files import put
 
 VERSION: Final = 2
-"""Of what lies in ``work``; a build that another version has begun is not continued."""
+"""The version of the files in ``work``; a build of another version is not resumed."""
 
 SMALL: Final = 1 << 16  # bytes of a file that is read faster than it is mapped
 
@@ -29,10 +30,10 @@ Record = dict[str, Any]
 
 
 class BlockId(NamedTuple):
-    """Which block; of a share (`graphstore.building.parts.shares`), which round."""
+    """The key of a block, or of a share in a round (`graphstore.building.parts.shares`)."""
 
-    wave: int  # its ply; of a share the round, or 0
-    part: int  # of the wave, from 0; or the number of the share
+    wave: int  # the ply of the wave; for a share the round, or 0
+    part: int  # the part of the wave, from 0; or the number of the share
 
     def __str__(self) -> str:
         return f"{self.wave:04}-{self.part:04}"
@@ -45,7 +46,7 @@ class Work:
         self.path = path / WORK
 
     def save(self, kind: str, at: BlockId, **arrays: NDArray[Any]) -> None:
-        """Write the arrays of a kind of a block: a row with a cell each, and the type of each."""
+        """Write arrays as one row: a cell for each array, and its dtype in the schema."""
         arrow = pyarrow()
         binary, fields, cells = arrow.large_binary(), [], []
         for name, array in arrays.items():
@@ -62,7 +63,7 @@ class Work:
         put(self._file(kind, at), write)
 
     def load(self, kind: str, at: BlockId) -> Arrays:
-        """Return arrays by name; unless they are few, they lie on the disk until they are read."""
+        """Return arrays by name; those of a large file are mapped from the disk."""
         arrow, file = pyarrow(), self._file(kind, at)
         try:
             mapped = file.stat().st_size > SMALL
@@ -76,13 +77,13 @@ class Work:
             raise damaged(file, getattr(error, "strerror", None) or "") from error
 
     def drop(self, kind: str, at: BlockId) -> None:
-        """Remove the arrays of a kind, if there are some."""
+        """Remove the arrays of a kind and block, if they exist."""
         self._file(kind, at).unlink(missing_ok=True)
 
     def clear(self, *kinds: str) -> None:
-        """Remove the arrays of all blocks that are of such kinds, as of files: ``upward_*``."""
+        """Remove the arrays of all blocks, by patterns of kinds such as ``upward_*``."""
         for folder in [each for kind in kinds for each in self.path.glob(kind)]:
-            shutil.rmtree(folder, ignore_errors=True)  # one given up too early may write yet
+            shutil.rmtree(folder, ignore_errors=True)  # an abandoned worker may still write there
 
     def note(self, step: str, at: BlockId, record: Mapping[str, Any]) -> None:
         """Write the record of a step that is done."""
@@ -96,7 +97,7 @@ class Work:
             if int(found[:8], 16) != crc32(found[8:]):
                 return None
             record: Record = json.loads(found[8:])
-        except (OSError, ValueError):  # not there, or cut when the power went
+        except (OSError, ValueError):  # missing, or cut off by a loss of power
             return None
         return record
 
@@ -108,7 +109,7 @@ class Work:
 
 
 def damaged(path: Path, why: str = "") -> StoreError:
-    """Return the error for a build that cannot go on."""
+    """Return the error for a build that cannot resume, because a file is damaged."""
     drafts = [each for each in (path, *path.parents) if each.name.endswith(BUILDING)]
     what = f"{path} is damaged: {why}" if why else f"{path} is damaged"
     return StoreError(f"{what}; remove {(drafts or [path])[0]} and begin again")

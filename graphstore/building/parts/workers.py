@@ -1,4 +1,4 @@
-"""Who takes the steps of a build: this process, or the workers of a cluster."""
+"""The workers that take the steps of a build: this process, or those of a cluster."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
@@ -7,29 +7,29 @@ from graphstore.building.parts.steps import Build, Step
 from graphstore.building.parts.work import BlockId, Record
 from graphstore.rules.game import Game
 
-LITTLE: Final = 20_000  # states of which no second process is worth its while
+LITTLE: Final = 20_000  # states; for fewer, a second process costs more than it saves
 
 
 class Workers(Protocol):
-    """Take steps, in any order, `size` of them at once."""
+    """Workers that take steps in any order, `size` of them at once."""
 
     size: int
 
     def rules(self, game: Game) -> Game | str:
-        """Return what steps need to know the rules: themselves, or their name."""
+        """Return the rules as steps need them: the game itself, or its name."""
 
     def run(
         self, step: Callable[..., Any], calls: Sequence[tuple[Any, ...]], homes: Sequence[int] = ()
     ) -> Iterator[tuple[int, Any]]:
-        """Yield (which call, what the step returned) as steps are done.
+        """Yield (index of the call, result of the step) as steps are done.
 
-        Calls of equal `homes` are best taken by the same process, which keeps what the last one
-        left. A StoreError says that the workers are gone.
+        Calls of equal `homes` should run in the same process, which keeps their data in memory.
+        Raise a StoreError if the workers are lost.
         """
 
 
 class OwnProcess:
-    """Takes steps in this process, one after the other."""
+    """`Workers` that take steps in this process, one after the other."""
 
     size = 1
 
@@ -54,15 +54,16 @@ def take_all(
     homes: bool = False,
     taken: Callable[[Record], None] = lambda _: None,
 ) -> dict[BlockId, Record]:
-    """Take a step for every block for which it has no record; return all records.
+    """Take a step for every block without a record of it; return all records.
 
-    `calls` has what else the step is told of a block. With `homes`, equal parts are best taken by
-    the same process. `taken` is called with each new record.
+    `calls` maps blocks to further arguments of the step. With `homes`, blocks of the same part
+    should run in the same process. `taken` is called with each new record.
     """
     found = {at: build.work.noted(step.__name__, at) for at in calls}
     left = [at for at, record in found.items() if record is None]
-    told = [(build, at, *calls[at]) for at in left]
-    for number, record in workers.run(step, told, [at.part for at in left] if homes else ()):
+    arguments = [(build, at, *calls[at]) for at in left]
+    part_homes = [at.part for at in left] if homes else ()
+    for number, record in workers.run(step, arguments, part_homes):
         found[left[number]] = record
         taken(record)
     return {at: record for at, record in found.items() if record is not None}

@@ -1,1 +1,1 @@
-"""Verify a database: derive every cell again, from the rules and from its neighbours."""
+"""Verification of a database: compute its cells again from the rules and from their neighbours."""

@@ -1,4 +1,4 @@
-"""What is wrong with the agents in a database: boxes, games and checkpoints that cannot be."""
+"""Checks of the agents in a database: their boxes, games and checkpoints."""
 
 from collections.abc import Iterator
 
@@ -15,17 +15,17 @@ from graphstore.store.store import Store
 
 
 def orphans(store: Store) -> Iterator[Problem]:
-    """Yield what belongs to agents that are not there."""
+    """Yield the rows that belong to agents that do not exist."""
     for table in schema.AGENT_TABLES[1:]:
         query = select(table.c.agent).where(table.c.agent.not_in(select(schema.agent.c.id)))
         with store.connect() as connection:
             of_none = connection.scalars(query.distinct()).all()
         for number in of_none:
-            yield Problem(str(table), str(number), "agent", "no agent", "the id of one")
+            yield Problem(str(table), str(number), "agent", number, "the id of an agent")
 
 
 def impossible(store: Store, names: list[str]) -> Iterator[Problem]:
-    """Yield boxes, games and checkpoints of these agents that cannot be."""
+    """Yield impossible boxes, games and checkpoints of the agents `names`."""
     if not names:
         return
     arena = Arena.of(store.graph())
@@ -35,7 +35,7 @@ def impossible(store: Store, names: list[str]) -> Iterator[Problem]:
             boxes = agents.boxes(store, arena, known)
             known.generator()
         except GraphstoreError as error:
-            yield Problem("agent", name, "what is stored", f"wrong ({error})", "an agent")
+            yield Problem("agent", name, "content", f"wrong ({error})", "an agent")
             continue
         number, games = schema.played.c.number, schema.checkpoint.c.games
         mine = schema.played.c.agent == known.id
@@ -51,8 +51,8 @@ def impossible(store: Store, names: list[str]) -> Iterator[Problem]:
             yield Problem("played", name, "number", found, f"1 to {known.games}")
         wrong = sorted({*checkpoints(known.games)} ^ {point.games for point in points})
         if wrong:
-            yield Problem("checkpoint", name, "games", f"wrong at {wrong[0]}", "as they were due")
-        # Of a file that has grown since, the boxes are more.
+            yield Problem("checkpoint", name, "games", f"wrong at {wrong[0]}", "as due")
+        # A file that has grown since then has more boxes.
         last = points[-1] if points else None
         same = (known.games, len(boxes.rows))
         if last is not None and (last.games, last.boxes) == same and last.kept != boxes.kept:

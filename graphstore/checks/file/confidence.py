@@ -1,18 +1,18 @@
-"""What share of all can be wrong, if some of those drawn at random are found wrong.
+"""An upper bound on the share of wrong states, from the number of wrong ones in a sample.
 
-If a share p of all is wrong, n drawn ones are all right with a chance of (1 - p)^n; drawn without
-repetition it is less. So "at most 1 - (1 - confidence)^(1/n) of all" is true with that confidence;
-at 95 % that is about 3/n, the rule of three (Hanley & Lippman-Hand, JAMA 249, 1983). Where k are
-wrong, the bound is the largest p with which k or fewer are found wrong with a chance of
-1 - confidence: the upper one of Clopper & Pearson (Biometrika 26, 1934), with all of the doubt on
-its side, so that the statement is true with that confidence whatever p is.
+If a share p of all is wrong, the probability that n drawn ones are all right is (1 - p)^n, and less
+if they are drawn without repetition. So "at most 1 - (1 - confidence)^(1/n) of all" is true with
+that confidence; at 95 % it is about 3/n, the rule of three (Hanley & Lippman-Hand, JAMA 249, 1983).
+If k are wrong, the bound is the largest p for which the probability of k or fewer wrong ones is
+1 - confidence: the one-sided upper bound of Clopper & Pearson (Biometrika 26, 1934), which is true
+with that confidence for every p.
 """
 
 from math import exp, expm1, lgamma, log, log1p
 
 
 def at_most(wrong: int, drawn: int, confidence: float) -> float:
-    """Return which share of all states is wrong at most, if so many of those drawn are.
+    """Return the upper bound on the share of wrong states, if `wrong` of `drawn` states are wrong.
 
     >>> at_most(0, 299, 0.95) < 0.01 < at_most(0, 298, 0.95)
     True
@@ -32,7 +32,7 @@ def at_most(wrong: int, drawn: int, confidence: float) -> float:
 
 
 def _up_to(k: int, n: int, p: float) -> float:
-    """Return the chance of k or fewer of n; p beyond k/n."""
+    """Return the binomial probability of k or fewer of n, for p above k/n."""
     if not 0 < p < 1:
         return 0.0
     term = exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) + k * log(p) + (n - k) * log1p(-p))

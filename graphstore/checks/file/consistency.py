@@ -1,25 +1,25 @@
-"""The columns of a solved game, derived row by row from the neighbours.
+"""Checks of the columns of a solved game: each row is computed again from its neighbours.
 
-That each row agrees with its neighbours proves all values, depths and plies, cycles or not, without
-a solver, once the rules confirm the ends, the edges and the starts:
+If every row agrees with its neighbours, and the rules confirm the ends, the edges and the starts,
+then all values, depths and plies are right. This holds with and without cycles:
 
-- *Won and lost.* A row claims a win only with a child that claims a loss, a loss only if all
-  children claim wins, and a remoteness, a number, of one more than the least or the most of theirs.
-  So remoteness falls strictly along such children; there are finitely many states, so every such
-  path comes to an end, where it is 0: remoteness is never negative, and by induction on it every
-  claim is true, the remoteness too: the winner takes the least, the loser the most. A circle of
-  claims that only support each other is impossible, for around it remoteness would have to fall.
-- *Drawn.* A row claims a draw only with a child that claims one, and none that claims a loss. So
-  either player can stay among rows that claim draws, and the other can leave them only to rows
-  that are won for the first, as was just shown: neither can be made to lose. Its remoteness falls
-  in the same way down to a tie, and is NULL only if that of all drawn children is.
-- *Ply.* It is 0 or one more than the least of the parents', so it falls, parent by parent, down to
-  a row of ply 0; and those are the starts.
-- *Random play.* Without a cycle, each number follows from those of the children, which were shown
-  before it; with one, there are none.
+- *Won and lost.* A row claims a win only if a child claims a loss, and a loss only if all children
+  claim wins. Its remoteness is a number: one more than the least, or the most, of those children.
+  So remoteness falls strictly along such children. There are finitely many states, so each such
+  path ends, in a row of remoteness 0. By induction on remoteness every claim is true, and so is the
+  remoteness: the winner takes the least, the loser the most. Claims that only support each other in
+  a circle are impossible, because remoteness would have to fall around it.
+- *Drawn.* A row claims a draw only if a child claims a draw and no child claims a loss. So each
+  player can stay among rows that claim draws, and the opponent can leave them only to rows that are
+  won for that player, as shown above. So neither player can be made to lose. The remoteness falls
+  in the same way down to a tie; it is NULL only if that of all drawn children is NULL.
+- *Ply.* It is 0 or one more than the least of the parents' plies. So it falls, parent by parent,
+  down to a row of ply 0; these rows are the starts.
+- *Random play.* Without a cycle, each number follows from those of the children. With a cycle,
+  there are no numbers.
 
-Columns are as narrow as their cells allow, and NULL is the least number of their type. All
-arithmetic is in int64, a part at a time. Cells may be any number: nothing is trusted.
+Columns have the narrowest type that holds their cells, and NULL is the least number of the type.
+Arithmetic is in int64, a part at a time. No cell is trusted: it may be any number.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,12 +34,12 @@ from graphstore.store.digests import NULL
 from graphstore.util.arrays import first_of_runs, ragged
 
 Cells: TypeAlias = NDArray[Any]
-PART = 100_000  # rows checked at once: bounds the memory of the temporary arrays
+PART = 100_000  # rows per part: bounds the memory of temporary arrays
 MOST = np.iinfo(np.int64).max
 
 
 class States(NamedTuple):
-    """Columns of the table state, n rows ascending by id; integers as `narrowed` leaves them."""
+    """Columns of the table `state`, n rows ascending by id, with integers as `narrowed` returns."""
 
     id: Ints
     ply: Cells
@@ -54,28 +54,28 @@ class States(NamedTuple):
 
     @classmethod
     def of(cls, part: Mapping[str, Cells]) -> "States":
-        """Return the columns of some rows."""
+        """Return the columns of a part of the table, narrowed."""
         return cls(part["id"], *(narrowed(part[name]) for name in cls._fields[1:]))
 
     @classmethod
     def joined(cls, parts: Iterable["States"]) -> "States":
-        """Return the rows of several, one after the other."""
+        """Return the rows of several parts, one after the other."""
         return cls(*map(joined, zip(*parts, strict=True)))
 
 
 class Links(NamedTuple):
-    """The moves that join two states, by parent, then by move."""
+    """The edges that join two states, by parent, then by move."""
 
     offset: Ints  # [n + 1], where the moves of each state begin
-    child: NDArray[np.int32]  # [m], rows of states
+    child: NDArray[np.int32]  # [m], the rows of the children
 
     def of(self, rows: Ints) -> tuple[Ints, NDArray[np.int32]]:
-        """Return int64[k], how many moves each row has, and all their children, row by row."""
+        """Return int64[k], the number of moves of each row, and all children, row by row."""
         return self.offset[rows + 1] - self.offset[rows], self.child[ragged(self.offset, rows)]
 
 
 def narrowed(cells: Cells) -> Cells:
-    """Return integers in a smaller type if it holds them; NULL is the least number of each type."""
+    """Return integers in the narrowest type that holds them; NULL is the least number of a type."""
     if cells.dtype.kind != "i":
         return cells
     null = cells == NULL
@@ -88,7 +88,7 @@ def narrowed(cells: Cells) -> Cells:
 
 
 def widened(cells: Cells, kind: Any = np.int64) -> Cells:
-    """Return integers in a larger type; NULL becomes its least number: `NULL` of int64."""
+    """Return integers in a wider type; NULL becomes its least number, `NULL` for int64."""
     if cells.dtype == kind:
         return cells
     null = cells == np.iinfo(cells.dtype).min
@@ -96,21 +96,21 @@ def widened(cells: Cells, kind: Any = np.int64) -> Cells:
 
 
 def joined(parts: Sequence[Cells]) -> Cells:
-    """Return columns of several widths, one after the other, as one."""
+    """Return the parts of a column as one array of the widest type."""
     widest = np.result_type(*parts)
     return np.concatenate([widened(each, widest) for each in parts])
 
 
 def in_parts(rows: Ints) -> Iterator[Ints]:
-    """Yield rows, some at a time."""
+    """Yield the rows in parts of at most `PART`."""
     for begin in range(0, len(rows), PART):
         yield rows[begin : begin + PART]
 
 
-def astray(
+def dangling(
     edges: Mapping[str, Any], has_parent: NDArray[np.bool_], has_child: NDArray[np.bool_]
 ) -> Iterator[WrongCells]:
-    """Yield the edges that do not join two states: bool[k] tell whether the ends are states."""
+    """Yield the edges that do not join two states; bool[k]: whether each end is a state."""
     for name, lost in (("parent", ~has_parent), ("child", has_parent & ~has_child)):
         at = np.flatnonzero(lost)
         found, moves = edges[name][at], edges["move"][at]
@@ -118,7 +118,7 @@ def astray(
 
 
 def values(states: States, links: Links, rows: Ints) -> Iterator[WrongCells]:
-    """Yield the values and depths of rows that do not follow from their children."""
+    """Yield the values and depths of rows that do not follow from the children."""
     counts, child = links.of(rows)
     is_open = counts > 0
     begin = (np.cumsum(counts) - counts)[is_open]
@@ -129,7 +129,7 @@ def values(states: States, links: Links, rows: Ints) -> Iterator[WrongCells]:
     derived[is_open] = -np.minimum.reduceat(of_child, begin) if begin.size else 0
 
     def nearest(wanted: int, *, most: bool = False) -> Ints:
-        """Return one more than the least or most remoteness of children so valued, or NULL."""
+        """Return 1 + the least (or most) remoteness of the children of a value, or NULL."""
         fits = (of_child == wanted) & (depth != NULL)
         none = NULL if most else MOST
         of = np.maximum if most else np.minimum
@@ -167,7 +167,7 @@ def values(states: States, links: Links, rows: Ints) -> Iterator[WrongCells]:
 
 
 def _scores(states: States, counts: Ints, child: Cells, value: Ints) -> NDArray[np.float64]:
-    """Return each row's worth as a move: in a draw the share of distinct replies that lose."""
+    """Return the score of each row: for a draw, the share of distinct replies that lose."""
     parent, reply = distinct_replies(counts, child)
     replies = np.bincount(parent, minlength=len(counts))
     losing = np.bincount(parent[states.value[reply] == WIN], minlength=len(counts))
@@ -188,7 +188,7 @@ def distinct_replies(counts: Ints, child: Cells) -> tuple[Ints, Ints]:
 
 
 def nearest_parents(states: States, links: Links) -> Ints:
-    """Return one more than the least ply of every row's parents, int64[n], NULL where none."""
+    """Return int64[n], 1 + the least ply of the parents of each row; NULL without parents."""
     least = np.full(len(states.id), MOST)
     for rows in in_parts(np.arange(len(states.id))):
         counts, child = links.of(rows)
@@ -197,15 +197,16 @@ def nearest_parents(states: States, links: Links) -> Ints:
 
 
 def plies(states: States, nearest: Ints, rows: Ints) -> Iterator[WrongCells]:
-    """Yield the plies of rows, other than 0, that are not those of `nearest_parents`."""
+    """Yield the plies of rows that are neither 0 nor `nearest`, from `nearest_parents`."""
     found = widened(states.ply[rows])
     yield from _differing(states, rows, "ply", found, np.where(found == 0, 0, nearest[rows]))
 
 
 def has_cycle(links: Links) -> bool:
-    """Return whether play can come back to a state.
+    """Return whether play can cycle.
 
-    If so, and only then, some are left when those that no move leads to are taken away, and again.
+    States without parents are removed until there are none. States remain if and only if play can
+    cycle.
     """
     above = np.bincount(links.child, minlength=len(links.offset) - 1)
     wave = np.flatnonzero(above == 0)
@@ -220,9 +221,9 @@ def has_cycle(links: Links) -> bool:
 
 
 def chosen(states: States, links: Links) -> NDArray[np.float64]:
-    """Return float64[n], the most that a move is worth, the other player playing at random.
+    """Return float64[n], the best mean result of each row against an opponent who plays at random.
 
-    A move is worth the best_response of the child.
+    That is for the player to move: the most of the best_response of the children.
     """
     result = np.empty(len(states.id))
     for rows in in_parts(np.arange(len(result))):
@@ -238,9 +239,9 @@ def chosen(states: States, links: Links) -> NDArray[np.float64]:
 def random_play(
     states: States, links: Links, chooser: NDArray[np.float64], rows: Ints, *, cyclic: bool
 ) -> Iterator[WrongCells]:
-    """Yield the numbers of random play that do not follow from the children, to the last bit.
+    """Yield the numbers of random play that do not follow exactly from the children.
 
-    `chooser` is what `chosen` returns. Where play can come back to a state, there are no numbers.
+    `chooser` is the result of `chosen`. If play can cycle, there must be no numbers.
     """
     counts, child = links.of(rows)
     is_open = counts > 0
@@ -252,7 +253,7 @@ def random_play(
     ):
         expected = np.full(len(rows), np.nan) if cyclic else -sign * ended
         if begin.size and not cyclic:
-            with np.errstate(all="ignore"):  # of infinities, which are wrong
+            with np.errstate(all="ignore"):  # infinities are wrong cells
                 mean = np.add.reduceat(of_child[child], begin) / counts[is_open]
             expected[is_open] = sign * mean
         yield from _differing(states, rows, column, getattr(states, column)[rows], expected)
@@ -261,7 +262,7 @@ def random_play(
 def _differing(
     states: States, rows: Ints, column: str, found: Cells, expected: Cells
 ) -> Iterator[WrongCells]:
-    """Yield the cells that differ; NaN is like NaN."""
+    """Yield the cells that differ; NaN equals NaN."""
     differs = found != expected
     if found.dtype.kind == "f":
         differs &= ~(np.isnan(found) & np.isnan(expected))

@@ -1,4 +1,4 @@
-"""What a verification finds: problems, how many of each kind, and how many states have one."""
+"""The result of a verification: the problems, their numbers, and the wrong states of a sample."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -10,36 +10,36 @@ import numpy as np
 from graphstore.rules.game import Ints
 from graphstore.store.digests import NULL
 
-SHOWN = 20  # problems of a kind that are listed; all are counted
+SHOWN = 20  # problems of a column to list; all are counted
 
 
 class Check(StrEnum):
-    """What can be checked, in the order in which it is told."""
+    """The checks, in the order of the report."""
 
-    STRUCTURE = "the file's structure"
-    OBJECTS = "tables, index and views"
+    STRUCTURE = "file structure"
+    OBJECTS = "schema"
     DIGESTS = "digests"
-    ROW = "the row of the game"
+    ROW = "table game"
     IDS = "ids"
-    CLOSURE = "closure"
+    CLOSURE = "ends of edges"
     VALUES = "values and depths"
     PLIES = "plies"
     RANDOM = "values of random play"
     AGENTS = "agents"
-    RULES = "states and edges from the rules"
-    STATE_RULES = "states from the rules"
-    PROOF = "the proof"
+    RULES = "states and edges against the rules"
+    STATE_RULES = "states against the rules"
+    PROOF = "proof"
 
 
 class Problem(NamedTuple):
-    """Something that is not as it must be.
+    """A cell, row or object of the database that is wrong.
 
     Attributes:
-        table: where.
-        row: the key there, as text.
-        column: the column, or what was checked.
-        found: what the database has.
-        expected: what it must have.
+        table: the table.
+        row: the key of the row, as text.
+        column: the column, or the check.
+        found: the cell in the database.
+        expected: the right cell.
     """
 
     table: str
@@ -54,24 +54,24 @@ class Problem(NamedTuple):
 
 
 class WrongCells(NamedTuple):
-    """Cells of one column that are not as they must be, k of them; NaN stands for NULL, too."""
+    """k wrong cells of one column; `NULL` and NaN stand for NULL."""
 
-    ids: Ints  # [k], of states; of edges, their parents
-    column: str  # or what was checked
+    ids: Ints  # [k], the states; for edges, their parents
+    column: str  # the column, or the check
     found: Any  # k cells
-    expected: Any  # k cells, or a word for all
-    moves: Any = None  # k moves if these are edges
+    expected: Any  # k cells, or one text for all
+    moves: Any = None  # k moves, for edges
 
 
 class Verdict(NamedTuple):
-    """What `verify` found.
+    """The result of `verify`.
 
     Attributes:
-        problems: the first ones of every kind, at most 20 of a column.
-        more: how many more there are.
-        checked: what was derived again.
-        skipped: what could not be, and why.
-        sample: what the states that were drawn tell of all; None if all were checked.
+        problems: the first problems, at most 20 of a column.
+        more: the number of further problems.
+        checked: the checks that were made.
+        skipped: the checks that could not be made, and why.
+        sample: the result of the sample; None if all states were checked.
     """
 
     problems: tuple[Problem, ...]
@@ -82,24 +82,24 @@ class Verdict(NamedTuple):
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong."""
+        """True if nothing is wrong."""
         return not self.problems
 
 
 class Drawn(NamedTuple):
-    """What a sample tells of all states.
+    """The result of a sample, with a bound on the share of wrong states among all.
 
     >>> print(Drawn(1_000_000, 3000, 0, 0.000998, 0.95, 1))
-    none of 3,000 of 1,000,000 states, drawn at random (seed 1), is wrong: with 95 % confidence at
-    most 0.0998 % of all are
+    random sample (seed 1): 0 of 3,000 checked states are wrong; with 95 % confidence at most
+    0.0998 % of all 1,000,000 states are wrong
 
     Attributes:
-        states: how many there are.
-        drawn: how many of them were checked.
-        wrong: how many of those were found wrong.
-        at_most: the share of wrong states among all is no larger, with the confidence stated.
-        confidence: how likely that is true, at least, whatever the share is.
-        seed: draws the same states again.
+        states: the number of states in the database.
+        drawn: the number of states that were checked.
+        wrong: the number of those that are wrong.
+        at_most: the upper bound on the share of wrong states among all.
+        confidence: the probability with which the bound holds, at least.
+        seed: the seed that draws the same states again.
     """
 
     states: int
@@ -110,29 +110,29 @@ class Drawn(NamedTuple):
     seed: int
 
     def __str__(self) -> str:
+        verb = "is" if self.wrong == 1 else "are"
         if self.drawn == self.states:
-            return f"{self.wrong:,} of all {self.states:,} states are wrong"
-        some, verb = (f"{self.wrong:,}", "are") if self.wrong else ("none", "is")
+            return f"{self.wrong:,} of all {self.states:,} states {verb} wrong"
         return (
-            f"{some} of {self.drawn:,} of {self.states:,} states, drawn at random (seed "
-            f"{self.seed}), {verb} wrong: with {100 * self.confidence:.6g} % confidence at most "
-            f"{100 * self.at_most:.3g} % of all are"
+            f"random sample (seed {self.seed}): {self.wrong:,} of {self.drawn:,} checked states "
+            f"{verb} wrong; with {100 * self.confidence:.6g} % confidence at most "
+            f"{100 * self.at_most:.3g} % of all {self.states:,} states are wrong"
         )
 
 
 class Findings:
-    """Collects what is found, however many parts it comes in."""
+    """A collector of problems, which may come in parts."""
 
     def __init__(self, texts: Callable[[Sequence[int]], dict[int, str]]) -> None:
-        self.skipped: list[str] = []  # what was not checked, and why
+        self.skipped: list[str] = []  # the checks that were not made, and why
         self.drawn = np.empty(0, dtype=np.int64)  # ids of states
-        self.wrong: set[int] = set()  # those of them that are found wrong
-        self._texts = texts  # returns the texts of states by id
+        self.wrong: set[int] = set()  # those of them that are wrong
+        self._texts = texts  # returns the texts of states, by id
         self._listed: dict[Check, list[Problem]] = {}
         self._counts = Counter[tuple[Check, str, str]]()
 
     def note(self, what: Check, found: Iterable[Problem | WrongCells]) -> None:
-        """Say that something was checked, and what is wrong with it."""
+        """Note that a check was made, and its problems."""
         listed = self._listed.setdefault(what, [])
         for each in found:
             if isinstance(each, Problem):
@@ -147,7 +147,7 @@ class Findings:
                 listed += [each] if isinstance(each, Problem) else self._problems(each, left)
 
     def verdict(self, sample: Drawn | None = None) -> Verdict:
-        """Return all that was found."""
+        """Return the verdict on all findings so far."""
         problems = tuple(each for what in Check for each in self._listed.get(what, ()))
         more = sum(self._counts.values()) - len(problems)
         checked = tuple(what.value for what in Check if what in self._listed)
@@ -170,7 +170,7 @@ class Findings:
 
 
 def plain(cell: Any) -> Any:
-    """Return a cell as Python's own, None for NULL."""
+    """Return a cell as a Python object, with None for NULL."""
     if isinstance(cell, np.generic):
         cell = cell.item()
     return None if cell == NULL or cell != cell else cell

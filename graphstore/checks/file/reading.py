@@ -1,4 +1,4 @@
-"""One pass over each table: whole columns, part by part, in the order of their keys."""
+"""Reading the tables for a verification: as columns, part by part, in the order of their keys."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -14,11 +14,11 @@ from graphstore.store.bulk import columns
 from graphstore.store.digests import NULL
 from graphstore.store.probe import BATCH
 
-PART = 50_000  # states a part, or the states whose edges are: bounds the memory
+PART = 50_000  # states of a part, with their edges: bounds the memory
 
 _NULL = cast(NULL, BigInteger)
 _NULLABLE = ("to_move", "remoteness", "win_depth", "lose_depth")
-_INTEGERS = (*_NULLABLE, "ply", "value", "orbit")  # with what may be NULL in a damaged file
+_INTEGERS = (*_NULLABLE, "ply", "value", "orbit")  # the last three can be NULL in a damaged file
 _STATE = select(
     *(
         func.coalesce(column, _NULL).label(column.name) if column.name in _INTEGERS else column
@@ -30,17 +30,17 @@ _EDGE = select(schema.edge)
 
 
 def read(connection: Connection, query: Select[Any]) -> dict[str, Any]:
-    """Return the columns of a query; an integer that is NULL is `NULL`."""
+    """Return the columns of a query; integers use `NULL` for NULL."""
     try:
         return columns(connection, [query])
     except UnicodeDecodeError:
         raise
     except (TypeError, ValueError, OverflowError) as error:
-        raise NotAStoreError(f"a cell is not of its column's type: {error}") from error
+        raise NotAStoreError(f"a cell has another type than its column: {error}") from error
 
 
 def states(connection: Connection) -> Iterator[dict[str, Any]]:
-    """Yield the columns of all states, ascending by id; one part if there are none."""
+    """Yield the columns of all states, ascending by id; one empty part if there are none."""
     key = schema.state.c.id
     query = _STATE.order_by(key).limit(PART)
     yield (part := read(connection, query))
@@ -49,7 +49,7 @@ def states(connection: Connection) -> Iterator[dict[str, Any]]:
 
 
 def edges(connection: Connection, ids: Ints) -> Iterator[tuple[slice, dict[str, Any]]]:
-    """Yield rows of states and the columns of the edges from them, or from other parents."""
+    """Yield slices of `ids`, and the edges from those states and from unknown parents between."""
     parent, move = schema.edge.c.parent, schema.edge.c.move
     for begin in range(0, max(1, len(ids)), PART):
         query = _EDGE.order_by(parent, move)
@@ -61,12 +61,12 @@ def edges(connection: Connection, ids: Ints) -> Iterator[tuple[slice, dict[str, 
 
 
 def states_of(connection: Connection, ids: Sequence[int]) -> dict[str, Any]:
-    """Return the columns of the states that are there of some, ascending by id."""
+    """Return the columns of the states with these ids, ascending; missing ones are left out."""
     return _together(connection, _STATE.order_by(schema.state.c.id), schema.state.c.id, ids)
 
 
 def edges_of(connection: Connection, ids: Sequence[int], end: str) -> dict[str, Any]:
-    """Return the columns of the edges whose parent, or child, is one of some states."""
+    """Return the columns of the edges whose `end`, parent or child, is one of these ids."""
     query = _EDGE.order_by(schema.edge.c.parent, schema.edge.c.move)
     return _together(connection, query, schema.edge.c[end], ids)
 
@@ -74,7 +74,7 @@ def edges_of(connection: Connection, ids: Sequence[int], end: str) -> dict[str, 
 def _together(
     connection: Connection, query: Select[Any], key: Any, ids: Sequence[int]
 ) -> dict[str, Any]:
-    """Return the columns of the rows of a query whose key is one of some, which ascend."""
+    """Return the columns of the rows of a query whose key is one of `ids`, which ascend."""
     batches = [ids[begin : begin + BATCH] for begin in range(0, len(ids), BATCH)] or [[]]
     found = [read(connection, query.where(key.in_(batch))) for batch in batches]
     return {
@@ -85,8 +85,8 @@ def _together(
     }
 
 
-def some(part: dict[str, Any], kept: Any) -> dict[str, Any]:
-    """Return the rows of a part that are kept, bool[k]."""
+def select_rows(part: dict[str, Any], kept: Any) -> dict[str, Any]:
+    """Return the rows of a part where `kept`, bool[k], is True."""
     if kept.all():
         return part
     rows = np.flatnonzero(kept)
@@ -97,14 +97,14 @@ def some(part: dict[str, Any], kept: Any) -> dict[str, Any]:
 
 
 def texts(connection: Connection, ids: Sequence[int]) -> dict[int, str]:
-    """Return the texts of states by id."""
+    """Return the texts of states, by id."""
     state = schema.state.c
     query = select(state.id, state.position).where(state.id.in_(ids))
     return {int(key): str(text) for key, text in connection.execute(query)}
 
 
 def false_nulls(connection: Connection, ids: Sequence[int] | None = None) -> Iterator[WrongCells]:
-    """Yield the cells, of all states or of some, that are the number which stands for NULL."""
+    """Yield the cells, of all states or of `ids`, that hold the number which stands for NULL."""
     state = schema.state.c
     cells = [state[name] for name in _NULLABLE]
     query = select(state.id, *cells).where(or_(*(cell == _NULL for cell in cells)))

@@ -1,4 +1,4 @@
-"""What the rules say of states and edges as they are stored: some rows at a time."""
+"""Checks of stored states and edges against the rules, part by part."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -17,7 +17,7 @@ NO_POSITION = -1
 
 
 def packed(game: Game, texts: list[Any]) -> Ints:
-    """Return the packed positions, `NO_POSITION` where a text is not a position."""
+    """Return packed positions, with `NO_POSITION` for a text that is not a position."""
     try:
         return game.read_many(texts)
     except PositionError:
@@ -29,7 +29,7 @@ def packed(game: Game, texts: list[Any]) -> Ints:
 
 
 def ids(found: Ints, rows: Mapping[str, Any]) -> Iterator[WrongCells]:
-    """Yield the states whose text, `packed` as found, is not a position, or not that of the id."""
+    """Yield the states whose text is not a position, or not that of the id; `found`: `packed`."""
     none = np.flatnonzero(found == NO_POSITION)
     texts = [rows["position"][place] for place in none.tolist()]
     yield WrongCells(rows["id"][none], "position", texts, "a position")
@@ -38,7 +38,7 @@ def ids(found: Ints, rows: Mapping[str, Any]) -> Iterator[WrongCells]:
 
 
 def states(game: Game, rows: Mapping[str, Any]) -> Iterator[WrongCells]:
-    """Yield what the rules say otherwise of states whose ids and texts are positions."""
+    """Yield the cells that differ from the rules, of states whose ids and texts are positions."""
     here = rows["id"]
     turns = game.turns(here).astype(np.int64)
     outcome = np.where(rows["ended"] != 0, rows["value"], IN_PLAY)
@@ -59,22 +59,23 @@ def starts(
 ) -> Iterator[Problem | WrongCells]:
     """Yield the starts that are missing or not at ply 0, and other states at ply 0.
 
-    `known` are ids of states, with the starts among them. If `complete`, there are no other starts.
+    `begins` are the starts, and `known` ids of states that include those stored. `complete` is True
+    if there are no other starts.
     """
     is_start = np.isin(known, begins)
     late = np.flatnonzero(is_start & (ply != 0))
     yield WrongCells(known[late], "ply", ply[late], np.zeros(len(late), dtype=np.int64))
     early = np.flatnonzero(~is_start & (ply == 0) & complete)
-    yield WrongCells(known[early], "ply", ply[early], "over 0")
+    yield WrongCells(known[early], "ply", ply[early], "above 0")
     missing = begins[~np.isin(begins, known)]
     for start, text in zip(missing.tolist(), game.texts(missing), strict=True):
         yield Problem("state", f"{start} ({text})", "row", "missing", "a start")
 
 
 def edges(game: Game, here: Ints, in_play: NDArray[np.bool_], rows: Any) -> Iterator[WrongCells]:
-    """Yield the moves of states, whose ids ascend, that are missing, too many, or lead elsewhere.
+    """Yield the edges of states that are missing, not legal, or have a wrong child.
 
-    `rows` are the columns of the table edge for all these parents, and maybe others.
+    `here` are ids, ascending. `rows` are the columns of the edges from them, and maybe others.
     """
     if not here.size:
         return
@@ -90,7 +91,7 @@ def edges(game: Game, here: Ints, in_play: NDArray[np.bool_], rows: Any) -> Iter
         {(p, m): c for p, m, c in zip(*(column.tolist() for column in columns), strict=True)}
         for columns in (found, expected)
     )
-    not_legal = "an edge: the rules have no such move"
+    not_legal = "missing: the rules have no such move"
     wrong = [
         (*key, has.get(key, "missing"), must.get(key, not_legal))
         for key in sorted(has.keys() | must.keys())

@@ -1,12 +1,12 @@
-"""States of a database drawn at random, as a verification reads them, with what decides about them.
+"""A random sample of states for a verification, read with the neighbours that determine them.
 
-States are drawn uniformly, without repetition, by their rank in the order of the ids; ids have
-gaps, so that an id at random would favour the states after large ones. The table is walked once
-from one rank to the next inside the database, which neither decodes nor hands over what is between.
+States are drawn uniformly, without repetition, by their rank in the order of the ids. Drawing ids
+would favour the states after large gaps. The database skips from one rank to the next, and does not
+return the states between.
 
-A state is wrong if a cell of its row, or one of its moves, is not what the rules, its children or
-its parents say; so a wrong value may make its parents wrong as well. The module `confidence` says
-what the number of wrong ones tells of all.
+A state is wrong if a cell of its row or one of its moves differs from what follows from the rules,
+its children or its parents. So a wrong value can make its parents wrong, too. The module
+`confidence` computes the bound for all states.
 """
 
 from collections.abc import Iterator
@@ -27,14 +27,14 @@ from graphstore.store.store import Store
 from graphstore.util.arrays import distinct, member
 
 CONFIDENCE = 0.95
-UNSEEN = (
-    "the file's structure, the digests of columns and the counts: they need the whole file",
-    "whether play can come back to a position, which the file says itself",
+NOT_SAMPLED = (
+    "file structure, digests of columns and counts: these need the whole file",
+    "whether play can cycle: this is taken from the table game",
 )
 
 
 class Sample:
-    """Reads some states and their edges; see `graphstore.checks.file.whole.Whole`."""
+    """A reader of random states and their edges; see `graphstore.checks.file.whole.Whole`."""
 
     def __init__(
         self,
@@ -52,21 +52,21 @@ class Sample:
         findings.drawn = self.ids
 
     def states(self) -> Iterator[dict[str, Any]]:
-        """Yield the columns of the states that were drawn."""
+        """Yield the columns of the drawn states."""
         for _, ids in self._batches():
             self._findings.note(Check.VALUES, reading.false_nulls(self._connection, ids.tolist()))
             yield reading.states_of(self._connection, ids.tolist())
 
     def edges(self) -> Iterator[tuple[slice, dict[str, Any]]]:
-        """Yield rows of the states that were drawn, and the columns of the edges from them."""
+        """Yield slices of `ids`, and the columns of the edges from those states."""
         for rows, ids in self._batches():
             yield rows, reading.edges_of(self._connection, ids.tolist(), "parent")
 
     def neighbourhoods(self) -> Iterator[tuple[States, Links, Ints]]:
-        """Yield states, the moves that join them, and the rows of those that were drawn.
+        """Yield states, the edges between them, and the rows of the drawn ones.
 
-        The others are their parents, their children, and what the children lead to. Of the moves
-        of the parents only those that lead to drawn states are there.
+        The other states are the parents, the children, and the children of the children. Of the
+        parents, only the edges to drawn states are there.
         """
         for rows, ids in self._batches():
             out = reading.edges_of(self._connection, ids.tolist(), "parent")
@@ -74,11 +74,11 @@ class Sample:
             children = distinct(out["child"])
             further = children[~member(children, ids)]
             below = reading.edges_of(self._connection, further.tolist(), "parent")
-            everyone = np.concatenate((ids, children, below["child"], into["parent"]))
-            states = States.of(reading.states_of(self._connection, distinct(everyone).tolist()))
+            needed = np.concatenate((ids, children, below["child"], into["parent"]))
+            states = States.of(reading.states_of(self._connection, distinct(needed).tolist()))
             for edges in (out, into):
                 ends = (member(edges[name], states.id) for name in ("parent", "child"))
-                self._findings.note(Check.CLOSURE, consistency.astray(edges, *ends))
+                self._findings.note(Check.CLOSURE, consistency.dangling(edges, *ends))
             new = ~np.isin(into["parent"], np.concatenate((ids, further)))
             parent, child, move = (
                 np.concatenate((out[name], below[name], into[name][new]))
@@ -89,20 +89,20 @@ class Sample:
             offset = np.append(np.searchsorted(parent[order], states.id), len(order))
             links = Links(offset, np.searchsorted(states.id, child[order]).astype(np.int32))
             yield states, links, np.searchsorted(states.id, ids)
-            self._progress("verify: check states", min(rows.stop, len(self.ids)), len(self.ids))
+            self._progress("verify states", min(rows.stop, len(self.ids)), len(self.ids))
 
     def plies(self, begins: Ints) -> tuple[Ints, Any]:
-        """Return the ids and the plies of the states that were drawn, and of starts."""
+        """Return the ids and the plies of the drawn states and of the starts `begins`."""
         ids = distinct(np.concatenate((begins, self.ids)))
         part = reading.states_of(self._connection, ids.tolist())
         return part["id"], part["ply"]
 
     def counts(self) -> dict[str, Any]:
-        """Return how many states there are."""
+        """Return the cells of the table `game` that can be counted: only ``states``."""
         return {"states": self._states}
 
     def drawn(self, confidence: float) -> Drawn:
-        """Return what the number of wrong states tells of all."""
+        """Return the result of the sample."""
         drawn, wrong = len(self.ids), len(self._findings.wrong)
         share = wrong / max(1, self._states)
         if drawn < self._states:
@@ -120,7 +120,7 @@ def draw(
 ) -> tuple[Ints, int]:
     """Return the ids of states drawn at random, ascending, and how many states there are.
 
-    `claimed` is how many there should be; of fewer than `wanted`, all are drawn.
+    `claimed` is the number of states that the table `game` has. At most `wanted` states are drawn.
     """
     key = schema.state.c.id
     claimed = max(0, claimed)
@@ -136,7 +136,7 @@ def draw(
         found.append(state)
         passed = rank + 1
         if len(found) % 1000 == 0:
-            progress("verify: draw states", len(found), len(ranks))
+            progress("draw states", len(found), len(ranks))
     rest = select(func.count()).select_from(schema.state)
     left = connection.scalar(rest.where(key > found[-1]) if found else rest)
     return np.array(found, dtype=np.int64), (passed if found else 0) + int(left or 0)

@@ -1,4 +1,4 @@
-"""What is checked of a database without its states: schema, digests and the row game."""
+"""Checks of the schema, the digests and the table `game` of a database."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,20 +11,20 @@ from graphstore.store.store import Store
 
 
 def objects(connection: Connection, stored: Mapping[str, str]) -> Iterator[Problem]:
-    """Yield the tables, the index and the views that are not as they were built."""
-    made = schema.objects(connection)
-    found = digests.of_row("schema", made)
+    """Yield the tables, indexes and views that differ from those that were built."""
+    objects = schema.objects(connection)
+    found = digests.of_row("schema", objects)
     for name in schema.OBJECTS:
         digest = f"schema.{name}"
         if digest not in stored:
             yield Problem("digest", digest, "blake2b", None, found.get(digest))
         elif stored[digest] != found.get(digest):
-            sql = " ".join(made.get(name, "missing").split())
+            sql = " ".join(objects.get(name, "missing").split())
             yield Problem("schema", name, "sql", sql, "as it was built")
 
 
 def stored_digests(connection: Connection) -> dict[str, str]:
-    """Return the digests that the database was built with, by name."""
+    """Return the digests that are stored in the database, by name."""
     names = (schema.digest.c.name, schema.digest.c.blake2b)
     return {str(name): str(blake2b) for name, blake2b in connection.execute(select(*names))}
 
@@ -32,7 +32,7 @@ def stored_digests(connection: Connection) -> dict[str, str]:
 def digests_differ(
     store: Store, stored: Mapping[str, str], of_columns: Mapping[str, str]
 ) -> Iterator[Problem]:
-    """Yield the digests of columns, and of the cells of game, that are not those stored."""
+    """Yield the stored digests that differ from those of the columns and of the table `game`."""
     content = digests.of_content(of_columns)
     if store.info["digest"] != content:
         yield Problem("game", "1", "digest", store.info["digest"], content)
@@ -44,7 +44,7 @@ def digests_differ(
 
 
 def game_row(store: Store, expected: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield the cells of the table game that are not as they were counted."""
+    """Yield the cells of the table `game` that differ from the expected ones."""
     for name, count in expected.items():
         if store.info[name] != count:
             yield Problem("game", "1", name, store.info[name], count)

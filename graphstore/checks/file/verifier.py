@@ -1,8 +1,8 @@
-"""Verify a database: derive every edge from the rules, and every value from its children.
+"""The verification: compute every edge from the rules, and every value from its children.
 
-The checks are the same for all states and for a sample; `Whole` and `Sample` read what they need.
-Each wrong cell among what they read is found and named. Where the file holds a strategy,
-`graphstore.checks.proof` takes the place of the rules for edges.
+The checks are the same for all states and for a sample; `Whole` and `Sample` read the rows. Every
+wrong cell among these is reported. If the file holds a strategy, `graphstore.checks.proof` checks
+the edges instead of the rules.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from graphstore.checks.file import consistency, reading, structure
 from graphstore.checks.file import rules as by_rules
 from graphstore.checks.file.agents import impossible, orphans
 from graphstore.checks.file.findings import Check, Findings, Problem, Verdict, plain
-from graphstore.checks.file.sampling import CONFIDENCE, UNSEEN, Sample
+from graphstore.checks.file.sampling import CONFIDENCE, NOT_SAMPLED, Sample
 from graphstore.checks.file.whole import Whole
 from graphstore.errors import NotAStoreError, PositionError, RulesMissingError
 from graphstore.games import find_builtin
@@ -28,7 +28,8 @@ from graphstore.store.store import Store
 from graphstore.util import arguments
 from graphstore.util.arrays import distinct
 
-CELL_DAMAGE = "CHECK constraint failed"  # of integrity_check, of cells; all else can be read
+CELL_DAMAGE = "CHECK constraint failed"
+"""The line of integrity_check for a wrong cell; such a file can still be read."""
 
 
 def verify(
@@ -39,17 +40,17 @@ def verify(
     seed: int | None = None,
     progress: Progress = quiet,
 ) -> Verdict:
-    """Derive everything in a database again and return what is wrong.
+    """Compute every cell of a database again and compare; return the verdict.
 
     Args:
         store: the database.
-        sample: how many states to draw at random and check; by default all are checked.
-        confidence: how sure to be of what a sample tells of all states.
-        seed: of the drawing; by default another each time, told in the verdict.
-        progress: called with what is being done.
+        sample: the number of random states to check; by default all states are checked.
+        confidence: the probability with which the bound of a sample must hold.
+        seed: the seed of the sample; by default a random one, which the verdict holds.
+        progress: called with the phase, the number done and the total, if known.
 
     Raises:
-        StoreError: the file cannot be read to its end.
+        StoreError: the file cannot be read completely.
         ArgumentError: the sample has less than one state, or the confidence is not between 0 and 1.
     """
     sample = arguments.limit("sample", sample, least=1)
@@ -67,10 +68,10 @@ def verify(
             )
             note(Check.STRUCTURE, of_file)
             if not all(line.startswith(CELL_DAMAGE) for line in damage):
-                skipped.append("all else, since the file's structure is damaged")
+                skipped.append("everything else, because the file structure is damaged")
                 return findings.verdict()
         else:
-            skipped += UNSEEN
+            skipped += NOT_SAMPLED
         game = _rules(store, findings)
         stored = structure.stored_digests(connection)
         note(Check.OBJECTS, structure.objects(connection, stored))
@@ -92,13 +93,13 @@ def verify(
             note(what, structure.digests_differ(store, stored, columns))
         except NotAStoreError as error:
             note(Check.ROW, [Problem("file", store.address, "content", error, "a graph")])
-            skipped.append("all else, since what is there cannot be read")
+            skipped.append("everything else, because the file cannot be read")
             return findings.verdict()
         if isinstance(reader, Sample):
             if connection.execute(select(schema.agent.c.id).limit(1)).first() is not None:
-                skipped.append("agents: their boxes are those of the whole file")
+                skipped.append("agents: these need the whole file")
             if is_strategy:
-                skipped.append("the proof: only a whole strategy is one")
+                skipped.append("proof: this needs the whole file")
             return findings.verdict(reader.drawn(confidence))
         progress(f"verify {Check.AGENTS}", 0, None)
         _verify_agents(store, findings)
@@ -109,22 +110,25 @@ def verify(
 
 
 def _rules(store: Store, findings: Findings) -> Game | None:
-    """Return the rules, or None where there are none that can be used, and say why."""
+    """Return the rules, or None if they cannot be used; note why."""
     try:
         game = store.game
     except RulesMissingError as error:
-        findings.skipped.append(f"what the rules say: there are none ({error})")
+        findings.skipped.append(f"states and edges against the rules: {error}")
         return None
     try:
         game.read(store.info["start"])
     except PositionError as error:
         kind = type(game)
-        if (  # else the file is to blame, as will be found
+        if (  # otherwise the file is wrong, which the checks will find
             issubclass(kind, PlainGame)
             and kind.text is not PlainGame.text
             and kind.parse is PlainGame.parse
         ):
-            findings.skipped.append(f"what the rules say: give them a parse(text) ({error})")
+            findings.skipped.append(
+                "states and edges against the rules: the rules cannot read their own texts; add a "
+                f"method parse(text) to them ({error})"
+            )
             return None
     return game
 
@@ -132,14 +136,14 @@ def _rules(store: Store, findings: Findings) -> Game | None:
 def _verify_rows(
     reader: Whole | Sample, game: Game | None, findings: Findings, *, is_strategy: bool
 ) -> None:
-    """Compare states and edges with the rules, and let them be read without rules."""
+    """Compare states and edges with the rules; without rules, only read them."""
     rights, in_plays = [np.empty(0, dtype=np.bool_)], [np.empty(0, dtype=np.bool_)]
     for part in reader.states():
         if game is not None and len(part["id"]):
             found = by_rules.packed(game, part["position"])
             findings.note(Check.IDS, by_rules.ids(found, part))
-            right = found == part["id"]  # the rules can tell no more of the others
-            part = reading.some(part, right)
+            right = found == part["id"]  # the others cannot be compared further
+            part = reading.select_rows(part, right)
             states = by_rules.states(game, part)
             findings.note(Check.STATE_RULES if is_strategy else Check.RULES, states)
             in_play = np.zeros(len(right), dtype=np.bool_)
@@ -155,7 +159,7 @@ def _verify_rows(
 
 
 def _verify_neighbours(reader: Whole | Sample, findings: Findings, progress: Progress) -> None:
-    """Compare every value and ply with those of the children and the parents."""
+    """Compare values and depths with those of the children, and plies with the parents'."""
     progress(f"verify {Check.VALUES}", 0, None)
     for what in (Check.CLOSURE, Check.VALUES, Check.PLIES, Check.RANDOM):
         findings.note(what, ())
@@ -179,7 +183,7 @@ def _verify_game(
     game: Game | None,
     findings: Findings,
 ) -> None:
-    """Compare the row of the table game, and the starts, with the rules and what was counted."""
+    """Compare the table `game` and the starts with the rules and the counts."""
     extent, expected = store.info["extent"], reader.counts()
     if extent not in schema.EXTENTS:
         expected["extent"] = f"one of {', '.join(schema.EXTENTS)}"
@@ -206,20 +210,18 @@ def _verify_game(
 
 
 def _verify_agents(store: Store, findings: Findings) -> None:
-    """Check the agents; only if there are any, the graph is loaded."""
+    """Check the agents; the graph is loaded only if there are some."""
     findings.note(Check.AGENTS, orphans(store))
     try:
         findings.note(Check.AGENTS, impossible(store, agents.names(store)))
     except NotAStoreError:
-        findings.skipped.append(
-            "agents: not checked, because the states and edges above are not a graph"
-        )
+        findings.skipped.append("agents, because the states and edges above are not a graph")
 
 
 def _flaws(store: Store, connection: Connection) -> Iterator[Problem]:
-    """Yield where a strategy does not prove what it claims."""
+    """Yield the flaws in the proof of a strategy."""
     if store.info["name"] != proof.GAME:
-        expected = f"{proof.GAME}: there are no proofs for other games"
+        expected = f"{proof.GAME}, the only game with a proof"
         yield Problem("game", "1", "name", store.info["name"], expected)
         return
     state, edge = schema.state.c, schema.edge.c

@@ -1,4 +1,4 @@
-"""All rows of a database, as a verification reads them: each table once, as whole columns."""
+"""All rows of a database for a verification, each table read once."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -16,30 +16,31 @@ from graphstore.util.arrays import member
 
 
 class Whole:
-    """Reads all states and edges of a database.
+    """A reader of all states and edges of a database.
 
-    `states`, `edges` and `neighbourhoods` are called once each, in this order, before the others.
-    Edges that do not join two states, and numbers that stand for NULL, are noted on the way.
+    Call `states`, `edges` and `neighbourhoods` once each, in this order, before the other methods.
+    Edges that do not join two states, and numbers that stand for NULL, are noted as problems.
     """
 
     def __init__(
         self, store: Store, connection: Connection, findings: Findings, progress: Progress
     ) -> None:
-        self.ids: Ints = np.empty(0, dtype=np.int64)  # of the states, ascending
-        self.cyclic = False  # whether play can come back to a state
+        self.ids: Ints = np.empty(0, dtype=np.int64)  # the ids of the states, ascending
+        self.cyclic = False  # True if play can cycle
         self._store, self._connection = store, connection
         self._findings, self._progress = findings, progress
         self.hashes = ColumnDigests()
         self._positions = 0
 
     def states(self) -> Iterator[dict[str, Any]]:
-        """Yield the columns of the states, some at a time, ascending by id."""
+        """Yield the columns of the states, part by part, ascending by id."""
         parts: list[States] = []
         done, total = 0, self._store.info["states"]
         for part in reading.states(self._connection):
-            if len(part["id"]):  # a column without cells has no digest
+            if len(part["id"]):  # an empty column has no digest
                 self.hashes.update_table("state", part)
-            self._positions += sum(part["orbit"][part["orbit"] != NULL].tolist())  # however large
+            # Python's sum is exact, also for large cells.
+            self._positions += sum(part["orbit"][part["orbit"] != NULL].tolist())
             parts.append(States.of(part))
             yield part
             done += len(part["id"])
@@ -49,7 +50,7 @@ class Whole:
         self._findings.note(Check.VALUES, reading.false_nulls(self._connection))
 
     def edges(self) -> Iterator[tuple[slice, dict[str, Any]]]:
-        """Yield rows of `ids`, and the columns of all edges from those states."""
+        """Yield slices of `ids`, and the columns of the edges from those states."""
         ids = self.ids
         counts, children, self._moves = np.zeros(len(ids) + 1, dtype=np.int64), [], 0
         for rows, part in reading.edges(self._connection, ids):
@@ -60,7 +61,7 @@ class Whole:
                 member(each, ids) if ids.size else np.zeros(len(each), dtype=np.bool_)
                 for each in (parent, child)
             )
-            self._findings.note(Check.CLOSURE, consistency.astray(part, from_, to))
+            self._findings.note(Check.CLOSURE, consistency.dangling(part, from_, to))
             both = from_ & to
             counts[rows.start + 1 : rows.stop + 1] = np.bincount(
                 np.searchsorted(ids[rows], parent[both]), minlength=len(ids[rows])
@@ -73,15 +74,15 @@ class Whole:
         self.cyclic = consistency.has_cycle(self._links)
 
     def neighbourhoods(self) -> Iterator[tuple[States, Links, Ints]]:
-        """Yield states, the moves that join them, and the rows to be verified there."""
+        """Yield all states, the edges between them, and all rows."""
         yield self._states, self._links, np.arange(len(self.ids))
 
     def plies(self, _begins: Ints) -> tuple[Ints, Any]:
-        """Return ids of states and their plies, with those of starts among them."""
+        """Return the ids and the plies of all states."""
         return self.ids, self._states.ply
 
     def counts(self) -> dict[str, Any]:
-        """Return the cells of the table game that can be counted."""
+        """Return the cells of the table `game` that can be counted."""
         ply, links = self._states.ply, self._links
         replies = (
             consistency.distinct_replies(*links.of(rows))[0]

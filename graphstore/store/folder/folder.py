@@ -1,4 +1,4 @@
-"""A game in parts: a folder of Parquet files, `state/` and `edge/`, by wave and part."""
+"""`Folder`, a game in parts: Parquet files in `state/` and `edge/`, by wave and part."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from graphstore.util import arguments
 
 
 class Folder:
-    """A game in parts that is complete, at `path`."""
+    """A complete game in parts, in the folder `path`."""
 
     def __init__(self, path: Path, contents: Contents) -> None:
         self.path = path
@@ -33,13 +33,13 @@ class Folder:
             StoreMissingError: there is no such folder.
             StoreError: it is not finished.
             NotAStoreError: it holds something else, or game.json is damaged.
-            NewerStoreError: a newer graphstore made it.
+            NewerStoreError: a newer graphstore wrote it.
         """
         folder = Path(arguments.path("path", path))
         if not folder.is_dir():
             if draft_of(folder).is_dir():
                 raise StoreError(
-                    f"{folder} is not finished; give the command that began it again to go on"
+                    f"{folder} is not finished; to continue, repeat the command that began it"
                 )
             raise StoreMissingError(f"there is no folder {folder}")
         file = folder / MANIFEST
@@ -55,9 +55,9 @@ class Folder:
         try:
             found = json.loads(text)
             if int(found["format"]) > FORMAT:
-                raise NewerStoreError(f"{folder} is from a newer graphstore; upgrade the program")
+                raise NewerStoreError(f"a newer graphstore wrote {folder}; upgrade graphstore")
             if found.pop("check") != of_json(found):
-                raise ValueError("it is not what was written")
+                raise ValueError("its check differs")
             contents = Contents(
                 {column.name: found["game"][column.name] for column in schema.game.c},
                 dict(found["digests"]),
@@ -75,7 +75,7 @@ class Folder:
 
     @property
     def digests(self) -> dict[str, str]:
-        """The digests of the columns of state and edge."""
+        """The digests of the columns of state and edge, by name."""
         return self.contents.digests
 
     def sql(
@@ -90,17 +90,17 @@ class Folder:
     ) -> Answer:
         """Return the rows of one read-only statement; it may call board(id) and canonical(text).
 
-        When the time is up, or at Ctrl-C, this waits for the function that DuckDB is in: minutes
-        for a text of many megabytes. DuckDB does not count the memory that a function takes. The
-        command `graphstore sql` limits and ends its own process.
+        When the time is up, or at Ctrl-C, this waits until DuckDB's current function ends, which
+        takes minutes for a text of many megabytes. DuckDB does not count the memory of a function.
+        The command `graphstore sql` limits the memory of its own process, and ends it if needed.
 
         Args:
             statement: DuckDB's SQL over state, edge, game, digest and the views.
             parameters: values for ``?`` in order, or for ``:name`` by name.
-            rules: of a game that is not built in.
-            seconds: that DuckDB may work; None: no limit.
-            rows: that the answer may have; None: no limit.
-            memory: bytes for tables and sorting; None: half of the machine's, at most 4 GB.
+            rules: the rules of a game that is not built in.
+            seconds: the most time that DuckDB may use; None: no limit.
+            rows: the most rows of the answer; None: no limit.
+            memory: bytes for tables and sorting; None: half of the machine's memory, at most 4 GB.
 
         Raises:
             QueryError: the SQL is wrong, would do more than read, or reaches a limit.
@@ -112,8 +112,8 @@ class Folder:
         limits = arguments.seconds("seconds", seconds), arguments.limit("rows", rows)
         memory = arguments.limit("memory", memory)
         arguments.instance("statement", statement, str, "SQL as a text")
-        asked = Statement(statement, arguments.parameters(parameters), *limits)
-        return run(self.path, self.contents, asked, rules=rules, memory=memory)
+        limited = Statement(statement, arguments.parameters(parameters), *limits)
+        return run(self.path, self.contents, limited, rules=rules, memory=memory)
 
     def files(self, table: str) -> list[Path]:
         """Return the files of a table, by wave, then by part."""

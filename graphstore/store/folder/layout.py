@@ -1,4 +1,4 @@
-"""The files of a folder: their names and columns, and how they are written."""
+"""The files of a folder: their names, their columns and the functions that write them."""
 
 import json
 import os
@@ -15,22 +15,22 @@ from graphstore.util.files import put
 
 FORMAT: Final = 1
 ROW_GROUP: Final = 65_536
-"""Rows that are compressed together, at most: a look-up of some ids reads no more at a time."""
+"""The most rows that are compressed together: the least that a look-up of an id reads."""
 
 MANIFEST: Final = "game.json"
 WORK: Final = "work"
 BUILDING: Final = ".building"
 TABLES: Final = schema.STORED
-"""The columns that are in the files, by table."""
+"""The columns of the files, by table."""
 
 
 class Contents(NamedTuple):
-    """The contents of a folder without the rows.
+    """The contents of a folder, without the rows.
 
     Attributes:
         info: the row of the table game.
-        digests: of the columns of state and edge; none in a folder that was made to be loaded.
-        below: the positions from which it was built; none: the starts of the game.
+        digests: of the columns of state and edge; empty in a folder that was written for loading.
+        below: the positions from which it was built; empty: the starts of the game.
         took: ``steps`` of exploring and solving, ``messages`` between blocks and their ``bytes``,
             ``seconds`` of all steps, and ``peak_bytes`` of the largest process.
     """
@@ -42,12 +42,12 @@ class Contents(NamedTuple):
 
 
 def is_folder(path: str | os.PathLike[str]) -> bool:
-    """Return whether a path has a game in parts, finished or not."""
+    """Return whether a path is a game in parts, finished or not."""
     return (Path(path) / MANIFEST).is_file() or draft_of(Path(path)).is_dir()
 
 
 def draft_of(path: Path) -> Path:
-    """Return where a folder is built before it is renamed."""
+    """Return the path of the draft of a folder, which is renamed to it at the end."""
     return path.absolute().with_name(f".{path.absolute().name}{BUILDING}")
 
 
@@ -62,7 +62,7 @@ def files_of(path: Path, table: str) -> list[Path]:
 
 
 def write_manifest(path: Path, contents: Contents) -> None:
-    """Write game.json, which makes a folder complete."""
+    """Write game.json, the last file, which completes a folder."""
     manifest: dict[str, Any] = {
         "format": FORMAT,
         "game": contents.info,
@@ -75,7 +75,10 @@ def write_manifest(path: Path, contents: Contents) -> None:
 
 
 def write_rows(path: Path, table: str, chunks: Iterable[Mapping[str, Column]]) -> None:
-    """Write the file of a block, all or nothing: a row group a chunk, of `ROW_GROUP` at most."""
+    """Write the file of a block, all or nothing.
+
+    Each chunk becomes a row group, so it has `ROW_GROUP` rows at most.
+    """
     types = arrow.types_of(TABLES[table])
     pa = arrow.pyarrow()
 
@@ -89,7 +92,7 @@ def write_rows(path: Path, table: str, chunks: Iterable[Mapping[str, Column]]) -
 
 
 def _cells(pa: Any, field: Any, column: Column) -> Any:
-    """Return a column as an arrow array, null where it is masked."""
+    """Return a column as an Arrow array, null where it is masked."""
     if isinstance(column, list):
         return pa.array(column, field.type)
     mask = np.ma.getmaskarray(column) if np.ma.is_masked(column) else None

@@ -1,7 +1,7 @@
-"""The rows of a folder in the order of their key, merged from its files.
+"""The rows of a folder in key order, merged from its files.
 
-Each file is in order, and no key is in two of them. Some rows of each file are held in memory;
-those below the first key that may be unread are sorted and yielded.
+Each file is in key order, and no key is in two files. Some rows of each file are held in memory;
+the rows below the first key that may be unread are sorted and yielded.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,20 +19,20 @@ from graphstore.store.digests import ColumnDigests
 from graphstore.store.folder.layout import ROW_GROUP, TABLES, files_of
 
 PRIMARY: Final = {"state": ("id",), "edge": ("parent", "move")}
-"""The key of each table; files are merged by its first column, whose cells are in one file each."""
-MEMORY: Final = 1 << 30  # bytes that are held, by default
-_MOST = 250_000  # rows yielded at once: more are not sorted faster
-_FEWEST = 1_000  # rows held of a file: with fewer it would be opened too often
+"""The key of each table; files are merged by its first column, and rows of one id share a file."""
+MEMORY: Final = 1 << 30  # bytes held in memory, by default
+_MOST = 250_000  # rows per chunk: more are not sorted faster
+_FEWEST = 1_000  # rows held of a file: fewer would open it too often
 _LAST = np.iinfo(np.int64).max
 
 
 def rows_in(files: Sequence[Path], table: str) -> int:
-    """Return how many rows files have, as their footers say."""
+    """Return the number of rows of files, from their footers."""
     return sum(_Run(file, table).rows for file in files)
 
 
 def check_rows(path: Path, table: str, wanted: int) -> list[Path]:
-    """Return the files of a table, which must have so many rows."""
+    """Return the files of a table; raise NotAStoreError unless they have `wanted` rows."""
     files = files_of(path, table)
     found, what = rows_in(files, table), {"state": "states", "edge": "moves"}[table]
     if found != wanted:
@@ -41,7 +41,7 @@ def check_rows(path: Path, table: str, wanted: int) -> list[Path]:
 
 
 def chunks(file: Path, table: str) -> Iterator[Chunk]:
-    """Yield (rows done, all, columns of the next ones) of one file, in its order."""
+    """Yield the chunks of one file, in its order."""
     run, done = _Run(file, table), 0
     while run.left:
         rows = run.read(_MOST)
@@ -50,10 +50,13 @@ def chunks(file: Path, table: str) -> Iterator[Chunk]:
 
 
 def ordered(files: Sequence[Path], table: str, *, memory: int = MEMORY) -> Iterator[Chunk]:
-    """Yield (rows done, all, columns of the next ones) of all files in the order of the key.
+    """Yield the rows of all files in key order, as chunks.
 
-    About `memory` bytes are held. Where one row group of each file takes more than half of that,
-    row groups are decoded several times. NotAStoreError: a file is damaged or not in order.
+    About `memory` bytes are held. If one row group of each file takes more than half of that, row
+    groups are decoded several times.
+
+    Raises:
+        NotAStoreError: a file is damaged or not in order.
     """
     runs = [run for run in (_Run(file, table) for file in files) if run.left]
     total, done, before = sum(run.rows for run in runs), 0, (-1, -1)
@@ -80,7 +83,7 @@ def digests_of(
     memory: int = MEMORY,
     progress: Progress = quiet,
 ) -> dict[str, str]:
-    """Return the digest of each column, by name; the folder need not be complete."""
+    """Return the digest of each column, by name; the folder may be incomplete."""
     hashes = ColumnDigests()
     for table in tables:
         for done, total, columns in ordered(files_of(path, table), table, memory=memory):
@@ -90,7 +93,7 @@ def digests_of(
 
 
 class _Run:
-    """A file, and those of its rows that are held in memory, with their `keys`."""
+    """A file with the rows of it that are held in memory, and their `keys`."""
 
     def __init__(self, file: Path, table: str) -> None:
         self._file = file
@@ -111,31 +114,31 @@ class _Run:
         self.keys: Ints = np.empty(0, dtype=np.int64)
 
     def width(self) -> int:
-        """Return how many bytes a row takes when it is held."""
+        """Return the bytes that a held row takes."""
         rows = self._decoded(0)
         return max(int(rows.nbytes) // max(len(rows), 1), 1)
 
     def hold(self, quota: int) -> None:
-        """Read on until at least half of so many rows are held, or none are left."""
+        """Read until at least half of `quota` rows are held, or no rows are left."""
         while self.left and len(self.keys) < (quota + 1) // 2:
             rows = self.read(quota)
             self._held = pyarrow().concat_tables([self._held, rows])
             self.keys = np.concatenate((self.keys, rows[self._key].to_numpy()))
 
     def take(self, bound: int) -> Any:
-        """Return and release the held rows up to a key."""
+        """Return and release the held rows with keys up to `bound`."""
         count = int(np.searchsorted(self.keys, bound, side="right"))
         taken, self._held = self._held.slice(0, count), self._held.slice(count)
         self.keys = self.keys[count:]
         return taken
 
     def read(self, most: int) -> Any:
-        """Return the next rows, at most so many, of one row group."""
+        """Return the next rows, at most `most`, of one row group."""
         rows = self._decoded(self._group)
         size, begin = len(rows), self._offset
         if begin or size > most:
             some = np.arange(begin, min(begin + most, size))
-            rows = rows.take(some)  # a copy: of a slice the whole row group would stay
+            rows = rows.take(some)  # a copy: a slice would keep the whole row group
         self._offset += len(rows)
         if self._offset == size:
             self._group, self._offset = self._group + 1, 0
@@ -178,7 +181,7 @@ def _cut(runs: Sequence[_Run], bound: int, most: int) -> int:
 
 
 def _in_order(pieces: Sequence[Any], key: str) -> Any:
-    """Return rows sorted by the first column of the key; moves of a parent are in order already."""
+    """Return rows sorted by the first column of the key; the sort keeps the order of moves."""
     if len(pieces) == 1:
         return pieces[0]
     rows = pyarrow().concat_tables(pieces).combine_chunks()
@@ -188,7 +191,7 @@ def _in_order(pieces: Sequence[Any], key: str) -> Any:
 def _check_order(
     folder: Path, table: str, columns: dict[str, Column], before: tuple[int, int]
 ) -> tuple[int, int]:
-    """Return the last key of a chunk; refuse keys that do not ascend from the one before."""
+    """Return the last key of a chunk; raise NotAStoreError unless keys ascend from `before`."""
     keys = [columns[name] for name in PRIMARY[table]]
     first = np.concatenate(([before[0]], keys[0]))
     ascends = first[1:] > first[:-1]
@@ -198,7 +201,7 @@ def _check_order(
     wrong = np.flatnonzero(~ascends)
     if wrong.size:
         row = " ".join(f"{name} {columns[name][wrong[0]]}" for name in PRIMARY[table])
-        raise NotAStoreError(f"{folder} is damaged: {row} is out of order, or there twice")
+        raise NotAStoreError(f"{folder} is damaged: {row} is out of order, or occurs twice")
     return int(keys[0][-1]), int(keys[-1][-1])
 
 

@@ -1,6 +1,6 @@
-"""Run a user's SQL over the Parquet files of a game in parts, through DuckDB, read-only.
+"""Run a user's SQL read-only on the Parquet files of a game in parts, by DuckDB.
 
-DuckDB may not open files: pyarrow hands it the rows. It runs one SELECT in a read-only transaction.
+DuckDB may not open files: pyarrow passes it the rows. One SELECT runs in a read-only transaction.
 """
 
 import os
@@ -34,11 +34,11 @@ _SETTINGS: Final = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "enable_external_access": "false",
-    # As SQLite orders, and divides.
+    # NULLs in the order of SQLite.
     "default_null_order": "nulls_first_on_asc_last_on_desc",
 }
 _OF_A_CONNECTION: Final = (
-    "SET integer_division = true",
+    "SET integer_division = true",  # as in SQLite
     "SET error_on_division_by_zero = false",
     "SET enable_progress_bar = false",
     "SET python_enable_replacements = false",
@@ -60,7 +60,7 @@ def run(
     rules: Game | None = None,
     memory: int | None = None,
 ) -> Answer:
-    """Return the rows of one reading statement; see `graphstore.Folder.sql`."""
+    """Return the rows of one read-only statement; see `graphstore.Folder.sql`."""
     name, version = contents.info["name"], contents.info["rules"]
     if rules is not None:
         one_thread_at_a_time(rules)
@@ -116,7 +116,7 @@ def _create_tables(connection: duckdb.DuckDBPyConnection, path: Path, contents: 
 
 
 def _rows(folder: Path, table: str, wanted: int) -> Any:
-    """Return the rows of a table, not read yet, after a check of its files."""
+    """Return the rows of a table, still to be read, after a check of its files."""
     types = arrow.types_of(TABLES[table])
     from pyarrow import dataset
 
@@ -134,7 +134,7 @@ def _type(column: Column[Any]) -> str:
 
 
 def _restrict(connection: duckdb.DuckDBPyConnection, memory: int | None) -> int:
-    """Make the connection read-only for good; return the limit of its memory."""
+    """Make the connection read-only until it is closed; return the limit of its memory."""
     if memory is None:
         half = _half(connection.execute("SELECT current_setting('memory_limit')").fetchall())
         memory = min(half, MEMORY)
@@ -145,7 +145,7 @@ def _restrict(connection: duckdb.DuckDBPyConnection, memory: int | None) -> int:
 
 
 def _half(answer: list[Any]) -> int:
-    """Return half of the machine's memory, given DuckDB's limit, which is four fifths.
+    """Return half of the machine's memory, from DuckDB's default limit, which is 80 % of it.
 
     >>> _half([("16.0 GiB",)]) / 2**30
     10.0
@@ -156,7 +156,7 @@ def _half(answer: list[Any]) -> int:
 
 
 def _spill_folder() -> str:
-    """Return a temporary folder, which DuckDB makes and removes; "" where there cannot be one."""
+    """Return a temporary folder, which DuckDB creates and removes; "" if there cannot be one."""
     try:
         return os.path.join(tempfile.gettempdir(), f"graphstore-{secrets.token_hex(8)}")
     except FileNotFoundError:
@@ -164,7 +164,7 @@ def _spill_folder() -> str:
 
 
 def _check(connection: duckdb.DuckDBPyConnection, typed: str) -> None:
-    """Refuse all but one statement that reads."""
+    """Raise QueryError unless the text is one statement that reads."""
     typed.encode()  # the driver does not say why it refuses surrogates
     statements = connection.extract_statements(typed)
     if not statements:
@@ -173,7 +173,7 @@ def _check(connection: duckdb.DuckDBPyConnection, typed: str) -> None:
         raise QueryError(SEVERAL)
     try:
         kind = statements[0].type
-    except ValueError:  # one that the driver does not know
+    except ValueError:  # a kind that the driver does not know
         kind = None
     if kind not in (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN):
         raise QueryError(WRITES)
@@ -182,8 +182,8 @@ def _check(connection: duckdb.DuckDBPyConnection, typed: str) -> None:
 def _functions(name: str, rules: Game | None) -> dict[str, Callable[..., Any]]:
     """Return the SQL functions that a user's statement may call.
 
-    Their arguments are the user's argument as text, its SQL type, and the stored position if it is
-    the id of a state: the rules need not know what an id means.
+    They take the user's argument as text, its SQL type, and the stored position if the argument is
+    the id of a state. So the rules need not know the ids.
     """
 
     def read(argument: str, kind: str, stored: str | None) -> tuple[Game, int]:
@@ -208,27 +208,27 @@ def _add_functions(
     added: Mapping[str, Callable[..., Any]],
     watch: Watch,
 ) -> None:
-    """Let SQL call functions, by macros whose names a user's SQL does not have."""
+    """Add functions as macros, which use names that a user's SQL does not contain."""
     connection.execute("CREATE SCHEMA rules")
     connection.execute(
         'CREATE VIEW rules.texts AS SELECT id AS "the id", position AS "the text" '
         "FROM memory.main.state"
     )
     for name, function in added.items():
-        connection.create_function(  # type: ignore[call-overload]  # it takes the word, too
+        connection.create_function(  # type: ignore[call-overload]  # it also takes a string
             f"rules_{name}",
-            _of_three(watch.noted(function)),
+            _with_three_arguments(watch.recording(function)),
             ["VARCHAR", "VARCHAR", "VARCHAR"],
             _RETURNED[name],
             null_handling="special",
         )
         connection.execute(
-            f'CREATE MACRO {name}(told) AS (SELECT rules_{name}(CAST("the told" AS VARCHAR), '
-            'typeof("the told"), "the text") FROM (SELECT told AS "the told") '
-            'LEFT JOIN memory.rules.texts ON "the id" = TRY_CAST("the told" AS BIGINT))'
+            f'CREATE MACRO {name}(given) AS (SELECT rules_{name}(CAST("the given" AS VARCHAR), '
+            'typeof("the given"), "the text") FROM (SELECT given AS "the given") '
+            'LEFT JOIN memory.rules.texts ON "the id" = TRY_CAST("the given" AS BIGINT))'
         )
 
 
-def _of_three(function: Callable[..., Any]) -> Callable[[Any, Any, Any], Any]:
-    """Return a function whose three arguments DuckDB sees."""
+def _with_three_arguments(function: Callable[..., Any]) -> Callable[[Any, Any, Any], Any]:
+    """Return the function with three named arguments, which DuckDB counts."""
     return lambda argument, kind, stored: function(argument, kind, stored)

@@ -1,8 +1,8 @@
 """A session of DuckDB in a thread, so that it can be stopped.
 
-DuckDB ignores the time and, in places, signals. So the caller waits for rows, the end of the time
-or Ctrl-C, and then for DuckDB to stop. Within one function it does not stop; then a command ends
-its own process, see `util.own_process`.
+DuckDB has no time limit and sometimes ignores signals. So the caller waits for rows, the end of the
+time or Ctrl-C, and then for DuckDB to stop. Within one function it does not stop; then a command
+ends its own process, see `util.own_process`.
 """
 
 import json
@@ -21,18 +21,18 @@ from graphstore.store.sql import NO_MEMORY, WRITES, Row, Watch
 from graphstore.util import own_process
 
 try:
-    import duckdb as duckdb  # for the modules that use this one, too
+    import duckdb as duckdb  # exported for other modules
 except ImportError as error:
     raise MissingExtraError("SQL over a folder needs DuckDB: pip install duckdb") from error
 
-_AGAIN_S: Final = 0.05  # until DuckDB is told to stop again: it forgets it when a statement begins
+_AGAIN_S: Final = 0.05  # between interrupts: DuckDB forgets one when a statement begins
 _NO_MEMORY = re.compile("allocation failure|bad_alloc|(malloc|realloc) of size", re.IGNORECASE)
 
 T = TypeVar("T")
 
 
 class Session:
-    """A connection with a folder `spill` for temporary files, and the thread that uses it."""
+    """A connection, its folder `spill` for temporary files, and the thread that uses it."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, watch: Watch, spill: str) -> None:
         self.connection = connection
@@ -44,7 +44,7 @@ class Session:
         self._thread.start()
 
     def do(self, work: Callable[..., T], *arguments: Any) -> T:
-        """Run work in the thread and return its result; turn DuckDB's errors into QueryError."""
+        """Run `work` in the thread and return its result; turn DuckDB's errors into QueryError."""
         job = self._submit(work, *arguments)
         try:
             left = self.watch.left()
@@ -54,7 +54,7 @@ class Session:
                 raise self.watch.raised
             return job.result()
         except duckdb.Error as error:
-            raise wrong(error, self.watch) from error
+            raise translated(error, self.watch) from error
         except KeyboardInterrupt as error:
             self.watch.raised = error
             self._stop(job)
@@ -65,7 +65,7 @@ class Session:
             raise QueryError(f"SQL: {error}") from error
 
     def fetch(self, count: int) -> list[Row]:
-        """Return the next rows of the statement, at most so many."""
+        """Return the next rows of the statement, at most `count`."""
         rows = self.do(self.connection.fetchmany, count)
         return [tuple(map(_plain, row)) for row in rows]
 
@@ -76,9 +76,9 @@ class Session:
         self._closed = True
         job = self._submit(self.connection.close)
         self._jobs.put(None)
-        if self._thread is not current_thread():  # where garbage may be collected
+        if self._thread is not current_thread():  # garbage collection may call this there
             self._stop(job)
-            self._thread.join()  # it may not live to see the end of Python
+            self._thread.join()  # it must end before Python does
 
     def _submit(self, work: Callable[..., T], *arguments: Any) -> Future[T]:
         job: Future[T] = Future()
@@ -89,7 +89,7 @@ class Session:
             except BaseException as error:
                 job.set_exception(error)
 
-        self._jobs.put(run)  # a SimpleQueue, which a destructor may use at any moment
+        self._jobs.put(run)  # a destructor may use a SimpleQueue at any moment
         return job
 
     def _stop(self, job: Future[Any]) -> None:
@@ -109,7 +109,7 @@ def _work(jobs: "SimpleQueue[Callable[[], None] | None]") -> None:
 
 
 def _plain(cell: Any) -> Any:
-    """Return a cell as SQLite has it: numbers, texts, bytes or None."""
+    """Return a cell as SQLite returns it: a number, a text, bytes or None."""
     if isinstance(cell, bool):
         return int(cell)
     if cell is None or isinstance(cell, int | float | str | bytes):
@@ -121,15 +121,15 @@ def _plain(cell: Any) -> Any:
     return str(cell)
 
 
-def wrong(error: Exception, watch: Watch) -> BaseException:
-    """Return the error to raise for one of DuckDB's."""
+def translated(error: Exception, watch: Watch) -> BaseException:
+    """Return the error to raise in place of an error of DuckDB."""
     if watch.raised is not None:
         return watch.raised
     what = " ".join(re.split(r"\n+LINE \d+:", str(error))[0].split())
     if isinstance(error, duckdb.OutOfMemoryException) or _NO_MEMORY.search(what):
         return QueryError(f"{NO_MEMORY} ({what})")
     if isinstance(error, duckdb.PermissionException):
-        return QueryError("this statement would open a file; it reads the game's tables only")
+        return QueryError("this statement would open a file; only the game's tables can be read")
     if "arrow_scan" in what or "'files of " in what:
         return NotAStoreError(f"a file of the game is damaged; rebuild the folder ({what})")
     if "read-only" in what:

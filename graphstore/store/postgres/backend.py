@@ -1,7 +1,7 @@
 """A schema in PostgreSQL as the database of a game.
 
 Every reader and writer reads the table `game` first, and a build locks that table before any other,
-so that no deadlock comes about.
+so that deadlocks cannot occur.
 """
 
 from collections.abc import Iterator, Mapping
@@ -70,19 +70,19 @@ _TABLES = [*schema.metadata.tables, "alembic_version"]
 
 
 class PostgresSchema(GameSchema):
-    """A schema that has a game, or will have; see `store.backend.Backend`."""
+    """A schema that contains or will contain a game; see `store.backend.Backend`."""
 
     dialect = "postgresql"
 
     @classmethod
     def of(cls, address: str) -> "PostgresSchema":
-        """Return the schema that a ``postgresql://`` address means."""
+        """Return the schema at a ``postgresql://`` address."""
         return cls(server.read_address(address))
 
     @property
     def path(self) -> Path:
-        """Refuse: a schema is not a file."""
-        raise StoreError(f"{self.address} is in a database, and only files are served")
+        """Raise StoreError: a schema is not a file."""
+        raise StoreError(f"{self.address} is in PostgreSQL; only SQLite files can be served")
 
     @cached_property
     def product(self) -> str:
@@ -90,20 +90,20 @@ class PostgresSchema(GameSchema):
             return f"PostgreSQL {connection.info.parameter_status('server_version')}"
 
     def for_game(self, name: str) -> "PostgresSchema":
-        """Return the schema of the game's own name, if the address names none."""
+        """Return the schema of the address, or the one with the game's name if it names none."""
         if self._at.schema is not None:
             return self
         return PostgresSchema(self._at._replace(schema=check_name(name, self._at.shown)))
 
     def located(self) -> "PostgresSchema":
-        """Return the schema that the address names, else the only one with a game."""
+        """Return the schema of the address, or the only one with a game if it names none."""
         if self._at.schema is not None:
             return self
         with self.explained(), self.session() as connection:
             found = list(connection.scalars(_OURS, {"mark": MARK}))
         if not found:
             raise StoreMissingError(
-                f"{self.address} has no game; graphstore build GAME --db {self.address}"
+                f"{self.address} has no game; run: graphstore build GAME --db {self.address}"
             )
         if len(found) > 1:
             known = [str(self._at._replace(schema=name)) for name in found]
@@ -114,7 +114,7 @@ class PostgresSchema(GameSchema):
 
     def exists(self) -> bool:
         with self.explained(), self.session() as connection:
-            return self.there(connection) is not None
+            return self.catalog_row(connection) is not None
 
     def explained(self, consequence: str = "") -> AbstractContextManager[None]:
         return explained(self._at, consequence)
@@ -124,23 +124,24 @@ class PostgresSchema(GameSchema):
 
     def revision(self) -> str:
         with self.explained(), self.session(reads=True) as connection:
-            there = self.there(connection)
-            if there is None:
+            found = self.catalog_row(connection)
+            if found is None:
                 raise StoreMissingError(
-                    f"there is no schema {self.address}; graphstore build GAME --db {self.address}"
+                    f"there is no schema {self.address}; run: graphstore build GAME "
+                    f"--db {self.address}"
                 )
-            if there.mark != MARK:
+            if found.mark != MARK:
                 raise NotAStoreError(f"{self.address} is not a graphstore database")
-            if not there.open:
+            if not found.open:
                 raise StoreError(
-                    f"{self.address}: you may not read it; its owner can: GRANT USAGE ON SCHEMA "
-                    "and GRANT SELECT ON ALL TABLES IN SCHEMA"
+                    f"{self.address}: you may not read it; its owner can allow it: GRANT USAGE ON "
+                    "SCHEMA and GRANT SELECT ON ALL TABLES IN SCHEMA"
                 )
             trap = connection.scalar(text(_TRAPS), {"schema": self.schema, "tables": _TABLES})
             if trap is not None:
                 raise NotAStoreError(
-                    f"{self.address} is not as graphstore writes it: {trap}; what reads it would "
-                    "run the code of others"
+                    f"{self.address} is not as graphstore writes it: {trap}; reading it could run "
+                    "untrusted code"
                 )
             rows = connection.exec_driver_sql("SELECT version_num FROM alembic_version").all()
         if len(rows) != 1:
@@ -159,7 +160,7 @@ class PostgresSchema(GameSchema):
         )
 
     def check_same(self, connection: Connection, digest: str | None) -> None:
-        """Begin a transaction; refuse a game of another digest."""
+        """Begin a transaction; raise StoreReplacedError if the game has another digest."""
         driver: Any = connection.connection.driver_connection
         self._check_same(driver, digest)
 
@@ -169,9 +170,9 @@ class PostgresSchema(GameSchema):
         except psycopg.errors.UndefinedTable as error:
             if digest is None:
                 raise
-            raise StoreReplacedError(f"{self.address} is gone by now; open it again") from error
+            raise StoreReplacedError(f"{self.address} no longer exists; open it again") from error
         if digest is not None and found != [digest]:
-            raise StoreReplacedError(f"{self.address} holds another game by now; open it again")
+            raise StoreReplacedError(f"{self.address} now holds another game; open it again")
 
     def sql(self, statement: Statement, functions: Mapping[str, Function], digest: str) -> Answer:
         connection = server.connect(self._at, reads=True)
@@ -225,7 +226,7 @@ class PostgresSchema(GameSchema):
 
     @contextmanager
     def draft(self, *, force: bool) -> Iterator[PostgresDraft]:
-        # A session's lock: it is gone with the session, however that ends.
+        # The lock of a session: the server releases it when the session ends for any reason.
         number = int.from_bytes(
             blake2b(f"graphstore {self.schema}".encode(), digest_size=8).digest(), signed=True
         )
@@ -236,7 +237,7 @@ class PostgresSchema(GameSchema):
                     f"another build is writing {self.address}; wait for it, or name another schema"
                 )
             sweep(connection)
-            connection.rollback()  # the lock stays, and no transaction idles while it is solved
+            connection.rollback()  # keeps the lock; no transaction is open while solving
             draft = PostgresDraft(self, connection, number, force=force)
             try:
                 yield draft

@@ -1,7 +1,7 @@
-"""Encode columns with numpy for PostgreSQL's binary COPY, whose page in the manual has the format.
+"""PostgreSQL's binary COPY: columns encoded by numpy.
 
-A row is the number of its fields, int16, then of each field its length, int32, and its bytes; a
-NULL has length -1 and no bytes. All numbers are big-endian.
+The manual's page on COPY has the format: a row is the number of its fields, int16, then for each
+field its length, int32, and its bytes; a NULL has length -1 and no bytes. Numbers are big-endian.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from graphstore.store.columns import Column
 
 _HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 _END = b"\xff\xff"
-_CHUNK = 50_000  # rows made at once: the widest have a hundred bytes and more
+_CHUNK = 50_000  # rows encoded at a time; a wide row has over a hundred bytes
 _KINDS = {
     BigInteger: ">i8",
     SmallInteger: ">i2",
@@ -27,7 +27,7 @@ _KINDS = {
 
 
 def copy_in(connection: Connection, table: Table, columns: Mapping[str, Column]) -> None:
-    """Copy equally long columns, by their names, into a table, over psycopg."""
+    """Copy columns of one length, by name, into a table, through psycopg."""
     kinds = [_KINDS[type(table.c[name].type)] for name in columns]
     names = ", ".join(columns)
     driver: Any = connection.connection.driver_connection
@@ -44,7 +44,7 @@ def copy_in(connection: Connection, table: Table, columns: Mapping[str, Column])
 
 
 def rows(kinds: list[str], columns: list[Column]) -> bytes:
-    """Return rows in the binary format; `kinds` are numpy types or ``text``, and NaN is NULL.
+    """Return rows in the binary format; `kinds` are numpy types or ``text``. NaN becomes NULL.
 
     >>> rows([">i2", "text"], [np.ma.array([7, 0], mask=[False, True]), ["a", "bc"]]).hex(" ")
     '00 02 00 00 00 02 00 07 00 00 00 01 61 00 02 ff ff ff ff 00 00 00 02 62 63'
@@ -76,7 +76,7 @@ def rows(kinds: list[str], columns: list[Column]) -> bytes:
 
 
 def _field(kind: str, column: Column) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """Return the cells of a column, all equally wide, and their lengths, -1 for NULL."""
+    """Return the cells of a column, of one width, and their lengths in bytes, -1 for NULL."""
     if kind == "text":
         texts = [text.encode() for text in column]
         lengths = np.fromiter(map(len, texts), np.int32, len(texts))

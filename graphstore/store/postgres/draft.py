@@ -1,8 +1,8 @@
-"""A schema that is built beside the old one, drops it and takes its name.
+"""The draft of a schema, which replaces the old schema and takes its name.
 
-Filled over one connection, the build is one transaction. A draft for several connections is
-committed first, with a comment that marks it, and belongs to the session that holds the lock of
-its target. Where no session does, its owner was killed, and the next build drops it.
+With one connection, the build is one transaction. A draft for several connections is committed
+first, with a comment that marks it, and belongs to the session that holds the lock of its target.
+If no session holds the lock, the owner was killed, and the next build drops the draft.
 """
 
 import re
@@ -25,8 +25,8 @@ from graphstore.store.postgres import server
 from graphstore.store.postgres.server import MARK, Address, quoted
 from graphstore.util.signals import held_back
 
-_PATIENCE = "200ms"  # that readers wait behind a build that wants the lock
-_DRAFT = "graphstore: a draft"  # the comment on one that was committed
+_PATIENCE = "200ms"  # the longest time that readers wait behind a build that wants the lock
+_DRAFT = "graphstore: a draft"  # the comment on a committed draft
 _NAME = re.compile(r"graphstore_draft_([0-9a-f]{16})_\d+")
 _DRAFTS = text(
     "SELECT nspname FROM pg_catalog.pg_namespace "
@@ -45,7 +45,7 @@ _UNLOCK = text("SELECT pg_catalog.pg_advisory_unlock(:number)")
 
 
 class GameSchema:
-    """A schema that has a game, or will have.
+    """A schema that contains or will contain a game.
 
     Attributes:
         address: the address, without a password.
@@ -58,17 +58,17 @@ class GameSchema:
     @property
     def schema(self) -> str:
         """The name of the schema."""
-        assert self._at.schema is not None, "for_game() and located() say which"
+        assert self._at.schema is not None, "for_game() or located() must choose the schema"
         return self._at.schema
 
     @property
     def name(self) -> str:
-        """The schema, as SQL names it where a % must be doubled."""
+        """The name of the schema, quoted for SQL, with % doubled for the driver."""
         return quoted(self.schema).replace("%", "%%")
 
     @contextmanager
     def session(self, *, reads: bool = False) -> Iterator[Connection]:
-        """Yield a connection of its own."""
+        """Yield a new connection."""
         engine = create_engine(
             "postgresql+psycopg://",
             creator=lambda: server.connect(self._at, reads=reads),
@@ -78,14 +78,14 @@ class GameSchema:
         with engine.connect() as connection:
             yield connection
 
-    def there(self, connection: Connection) -> Any:
-        """Return the row of the schema, None where there is none."""
+    def catalog_row(self, connection: Connection) -> Any:
+        """Return the row of the schema: mark, mine, owner, open; None if there is no schema."""
         return connection.execute(_THERE, {"name": self.schema}).first()
 
     def agents_seen(self, connection: Connection) -> tuple[str, list[str]]:
-        """Return the names of the game and of its agents."""
-        there = self.there(connection)
-        if there is None or there.mark != MARK:
+        """Return the name of the game and the names of its agents."""
+        found = self.catalog_row(connection)
+        if found is None or found.mark != MARK:
             return "", []
         connection.exec_driver_sql("SET LOCAL row_security = off")  # an error, not fewer rows
         game = connection.exec_driver_sql(f"SELECT name FROM {self.name}.game").scalar()
@@ -96,27 +96,27 @@ class GameSchema:
         return str(game), list(rows.scalars())
 
     def check_target(self, connection: Connection, *, force: bool) -> None:
-        """Refuse a schema that must not or cannot be replaced."""
-        there = self.there(connection)
+        """Raise StoreError if the schema must not or cannot be replaced."""
+        found = self.catalog_row(connection)
         right = "SELECT pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE')"
-        if there is not None and there.mark != MARK:
+        if found is not None and found.mark != MARK:
             raise StoreError(
-                f"{self.address} is a schema that graphstore did not make, and does not replace; "
-                "add ?schema=NAME to the address"
+                f"{self.address} is a schema that graphstore did not create, so it is not "
+                "replaced; add ?schema=NAME to the address"
             )
-        if there is not None and not force:
+        if found is not None and not force:
             raise StoreExistsError(f"{self.address} exists; {REPLACE}")
-        if there is not None and not there.mine:
-            raise StoreError(f"{self.address} belongs to {there.owner}, who alone can replace it")
+        if found is not None and not found.mine:
+            raise StoreError(f"{self.address} belongs to {found.owner}; log in as that role")
         if not connection.exec_driver_sql(right).scalar():
             raise StoreError(
-                f"{self.address}: you may make no schema there; its owner can: "
+                f"{self.address}: you may not create a schema there; its owner can allow it: "
                 "GRANT CREATE ON DATABASE"
             )
 
 
 class PostgresDraft:
-    """A schema that will replace `target`, whose lock, a number, its connection holds."""
+    """The draft of `target`; its connection holds the lock of the target, which is a number."""
 
     def __init__(
         self, target: GameSchema, connection: Connection, number: int, *, force: bool
@@ -128,10 +128,10 @@ class PostgresDraft:
         self._force = force
         self._name = ""
         self._others: list[Connection] = []
-        self._seen = False  # by others
+        self._committed = False
 
     def check_space(self, needed: int) -> None:
-        """Do nothing: the server does not tell how much space it has."""
+        """Do nothing: the server does not report its free space."""
 
     @contextmanager
     def filling(self, jobs: int) -> Iterator[list[Connection]]:
@@ -147,7 +147,7 @@ class PostgresDraft:
         with ExitStack() as stack:
             if jobs > 1:
                 self._run(f"COMMENT ON SCHEMA {self._name} IS '{_DRAFT}'")
-                self._seen = True
+                self._committed = True
                 self._connection.commit()
             for _ in range(jobs - 1):
                 other = stack.enter_context(self._target.session())
@@ -164,17 +164,17 @@ class PostgresDraft:
         self._run("ANALYZE state, edge")
 
     def discard(self) -> None:
-        """Drop the draft if it was committed."""
+        """Drop the draft, if it was committed."""
         with held_back(), suppress(DBAPIError, psycopg.Error):  # the next build would drop it
             self._connection.rollback()
-            if self._seen:
+            if self._committed:
                 self._run(f"DROP SCHEMA IF EXISTS {self._name} CASCADE")
                 self._connection.commit()
 
     def put(self, carry: Carry | None) -> None:
         target = self._target
         target.check_target(self._connection, force=self._force)
-        if target.there(self._connection) is not None:
+        if target.catalog_row(self._connection) is not None:
             self._lock()
             if carry is not None and target.agents_seen(self._connection)[1]:
                 carry(self._connection, target.name, self._name)
@@ -184,7 +184,7 @@ class PostgresDraft:
         self._connection.commit()
 
     def _lock(self) -> None:
-        """Lock the old game when no program reads or writes it; let new readers pass meanwhile."""
+        """Lock the old game once no program uses it; let new readers in while waiting."""
         until = time.monotonic() + WAIT
         while True:
             try:
@@ -200,7 +200,7 @@ class PostgresDraft:
         self._run(f"SET LOCAL lock_timeout = '{WAIT}s'")
 
     def _drop(self) -> None:
-        """Drop the old game, unless other objects depend on it."""
+        """Drop the old game; raise StoreError if other objects depend on it."""
         old = self._target.name
         views = ", ".join(f"{old}.{name}" for name in schema.VIEWS)
         tables = ", ".join(f"{old}.{name}" for name in (*schema.metadata.tables, "alembic_version"))
@@ -213,14 +213,14 @@ class PostgresDraft:
             if isinstance(reason, psycopg.errors.DependentObjectsStillExist):
                 what = (reason.diag.message_detail or "").splitlines()[:1]
                 raise StoreError(
-                    f"{self._target.address} has what graphstore did not make ({''.join(what)}); "
-                    f"drop that first; {UNCHANGED}"
+                    f"{self._target.address} has objects that graphstore did not create "
+                    f"({''.join(what)}); drop them first; {UNCHANGED}"
                 ) from error
             raise
 
 
 def _constraints() -> list[Any]:
-    """Return the keys of the loaded tables, then the foreign keys that refer to them."""
+    """Return the primary keys of state and edge, then the foreign keys that refer to them."""
     loaded: tuple[Table, ...] = (schema.state, schema.edge)
     keys = [table.primary_key for table in loaded]
     foreign = [
@@ -233,12 +233,12 @@ def _constraints() -> list[Any]:
 
 
 def try_lock(connection: Connection, number: int) -> bool:
-    """Try to take the lock of a target until the session ends; return whether it did."""
+    """Try to lock a target until the session ends; return whether it succeeded."""
     return bool(connection.scalar(_TRY_LOCK, {"number": number}))
 
 
 def sweep(connection: Connection) -> None:
-    """Drop the drafts of killed sessions, where the user may."""
+    """Drop the drafts of killed sessions that the user may drop."""
     for name in list(connection.scalars(_DRAFTS, {"mark": _DRAFT})):
         found = _NAME.fullmatch(name)
         if found is None:
@@ -246,7 +246,7 @@ def sweep(connection: Connection) -> None:
         number = int.from_bytes(bytes.fromhex(found[1]), signed=True)
         if not try_lock(connection, number):
             continue
-        with suppress(DBAPIError), connection.begin_nested():  # where its owner is only just gone
+        with suppress(DBAPIError), connection.begin_nested():  # its owner may still be ending
             connection.exec_driver_sql("SET LOCAL lock_timeout = '2s'")
             connection.exec_driver_sql(f"DROP SCHEMA {name} CASCADE")
         connection.commit()

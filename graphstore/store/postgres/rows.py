@@ -1,4 +1,4 @@
-"""Many rows of a schema, streamed."""
+"""Streaming of many rows from a schema."""
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from sqlalchemy import Dialect, create_engine
 
 
 class RowReader:
-    """Reads many rows of a schema; see `store.backend`."""
+    """A reader of many rows of a schema; see `store.backend`."""
 
     chosen = "pg_temp.graphstore_chosen"
     dialect: Dialect = create_engine("postgresql+psycopg://", creator=lambda: None).dialect

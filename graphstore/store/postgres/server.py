@@ -1,4 +1,4 @@
-"""PostgreSQL servers: what an address means, connections, the values they give, their errors."""
+"""PostgreSQL servers: addresses, connections, conversion of values, and errors."""
 
 import re
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from graphstore.errors import NotAStoreError, StoreError
 from graphstore.util.forks import closed_on_error
 
 MARK: Final = "graphstore: a solved game"
-"""The comment on a schema that this package made; it replaces no other."""
+"""The comment on a schema that graphstore created; only such a schema is replaced."""
 
 LONGEST = 63  # bytes of a name in PostgreSQL
 _DEFAULTS: dict[str, str | int | None] = {
@@ -30,11 +30,11 @@ _SECRETS = ("password", "sslpassword", "passfile", "sslkey", "oauth_client_secre
 
 
 class Address(NamedTuple):
-    """Where a database is, and which of its schemas is meant."""
+    """The address of a database and of a schema in it."""
 
     conninfo: str  # for libpq, with the password
     shown: str  # the address without passwords and without the schema
-    schema: str | None  # None: the only one, or that of the game
+    schema: str | None  # None: the only schema with a game, or the one of the game's name
 
     def __str__(self) -> str:
         if self.schema is None:
@@ -43,7 +43,7 @@ class Address(NamedTuple):
 
 
 def read_address(text: str) -> Address:
-    """Return what a ``postgresql://`` address means; libpq does not know ``schema=NAME`` in it.
+    """Return a ``postgresql://`` address, parsed; ``schema=NAME`` in it is not passed to libpq.
 
     >>> str(read_address("postgresql://me:secret@host/games?schema=mnk(4,4,4)"))
     'postgresql://me@host/games?schema=mnk(4,4,4)'
@@ -53,7 +53,7 @@ def read_address(text: str) -> Address:
     names = [unquote(value) for key, _, value in given if key == "schema"]
     rest = [(key, value) for key, _, value in given if key != "schema"]
     open_to_all = [f"{key}={value}" for key, value in rest if unquote(key) not in _SECRETS]
-    # The password of a wrong address is not shown either.
+    # Hide the password of a malformed address, too.
     shown = re.sub(r"^(\w+://[^/@:]*):.*@", r"\1@", base) + "?" * bool(open_to_all)
     shown += "&".join(open_to_all)
     whole = base + "?" * bool(rest) + "&".join(f"{key}={value}" for key, value in rest)
@@ -70,23 +70,23 @@ def read_address(text: str) -> Address:
 
 
 def check_name(name: str, shown: str) -> str:
-    """Return the name of a schema; refuse one that PostgreSQL cannot hold."""
+    """Return the name of a schema; raise StoreError if PostgreSQL cannot store it."""
     try:
         size = len(name.encode())
     except UnicodeEncodeError:
         size = 0
-    if not 0 < size <= LONGEST or "\0" in name or name == "$user":  # stands for the role
+    if not 0 < size <= LONGEST or "\0" in name or name == "$user":  # $user means the role
         raise StoreError(
-            f"{shown}: a schema cannot be called {name!r:.100}: names have 1 to {LONGEST} bytes; "
+            f"{shown}: a schema cannot be called {name!r:.100}; a name has 1 to {LONGEST} bytes; "
             f"add ?schema=NAME to the address"
         )
     return name
 
 
 def connect(address: Address, *, reads: bool, autocommit: bool = False) -> psycopg.Connection[Any]:
-    """Return a connection that finds the schema's tables by name.
+    """Return a connection in which the address's schema is the search path.
 
-    With `reads` it is read-only, and a transaction sees one state of the database.
+    With `reads` it is read-only, and each transaction sees one state of the database.
     """
     connection = psycopg.connect(address.conninfo, context=_VALUES, autocommit=True)
     with closed_on_error(connection.close):
@@ -94,7 +94,7 @@ def connect(address: Address, *, reads: bool, autocommit: bool = False) -> psyco
             connection.execute(
                 sql.SQL("SET search_path TO {}").format(sql.Identifier(address.schema))
             )
-        # Else views, and texts with a backslash, would read otherwise.
+        # Other settings would change the SQL of views and texts with a backslash.
         connection.execute("SET quote_all_identifiers = off; SET standard_conforming_strings = on")
         if reads:
             connection.read_only = True
@@ -104,7 +104,7 @@ def connect(address: Address, *, reads: bool, autocommit: bool = False) -> psyco
 
 
 def begin(connection: psycopg.Connection[Any]) -> list[str]:
-    """Begin a transaction that reads, and return the one digest in the table game.
+    """Begin a transaction for reading, and return the digests in the table game.
 
     The lock comes first: waiting for it takes no snapshot, so a build that ends meanwhile is seen.
     """
@@ -115,7 +115,7 @@ def begin(connection: psycopg.Connection[Any]) -> list[str]:
 
 
 class _Truth(Loader):
-    """A boolean as SQLite has it: 1 or 0."""
+    """A loader of booleans as SQLite returns them: 1 or 0."""
 
     def load(self, data: Any) -> int:
         return int(bytes(data) == b"t")
@@ -129,7 +129,7 @@ class _BinaryTruth(_Truth):
 
 
 class _Number(Loader):
-    """A sum or a mean as SQLite has it: an integer or a double."""
+    """A loader of numerics, such as sums and means, as SQLite returns them: int or float."""
 
     def load(self, data: Any) -> int | float:
         text = bytes(data).decode()
@@ -137,7 +137,7 @@ class _Number(Loader):
 
 
 class _Text(StrDumper):
-    """A text without a zero character, which PostgreSQL cannot hold."""
+    """A dumper of texts that refuses zero characters, which PostgreSQL cannot store."""
 
     def dump(self, obj: str) -> Any:
         at = obj.find("\0")
@@ -147,7 +147,7 @@ class _Text(StrDumper):
 
 
 class _Values(AdaptContext):
-    """Values as SQLite has them: integers, doubles, texts, bytes and None."""
+    """Conversion of values to those of SQLite: integers, doubles, texts, bytes and None."""
 
     connection = None
 
@@ -175,7 +175,7 @@ _CHANGED = (errors.UndefinedTable, errors.UndefinedColumn, errors.InvalidSchemaN
 
 @contextmanager
 def explained(address: Address, consequence: str = "") -> Iterator[None]:
-    """Turn errors of the server and the connection into one line about the address."""
+    """Turn errors of the server and the connection into a StoreError of one line."""
     try:
         yield
     except StoreError:
@@ -185,7 +185,7 @@ def explained(address: Address, consequence: str = "") -> Iterator[None]:
         if isinstance(reason, errors.QueryCanceled) and "user request" in str(reason):
             raise KeyboardInterrupt from None
         then = f"{'; ' * bool(consequence)}{consequence}"
-        what = said(reason)
+        what = message_of(reason)
         if isinstance(reason, _CHANGED):
             raise NotAStoreError(f"{address} is damaged, or changed just now: {what}{then}") from (
                 error
@@ -195,7 +195,7 @@ def explained(address: Address, consequence: str = "") -> Iterator[None]:
         raise StoreError(f"{address}: {what}{then}") from error
 
 
-def said(reason: BaseException) -> str:
+def message_of(reason: BaseException) -> str:
     """Return the message of the driver or the server, as one line."""
     message = getattr(getattr(reason, "diag", None), "message_primary", None)
     if message is None:
@@ -206,7 +206,7 @@ def said(reason: BaseException) -> str:
 
 
 def quoted(name: str) -> str:
-    """Return a name as SQL has it.
+    """Return a name quoted for SQL.
 
     >>> quoted('mnk(4,4,4)')
     '"mnk(4,4,4)"'

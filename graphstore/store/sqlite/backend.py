@@ -23,14 +23,14 @@ from graphstore.store.sqlite.rows import RowReader
 from graphstore.util.files import locked_file
 from graphstore.util.forks import closed_on_error
 
-CACHE = 64 * 2**20  # bytes of a file, at most, that a connection keeps in memory
-_STEPS = 100_000  # of SQLite's virtual machine between two chances to interrupt it
+CACHE = 64 * 2**20  # most bytes of a file that a connection keeps in memory
+_STEPS = 100_000  # of SQLite's virtual machine between two checks for signals
 
 
 class SqliteFile:
-    """A file that has a game, or will have; see `store.backend.Backend`.
+    """A file that contains or will contain a game; see `store.backend.Backend`.
 
-    After `revision` only that file is read, and none that takes its place.
+    After `revision` only that file is read, and not one that replaces it.
     """
 
     dialect = "sqlite"
@@ -73,9 +73,9 @@ class SqliteFile:
         if not os.path.samestat(before, file):  # a build has just replaced it
             return self.revision()
         if mode != "wal" and file.st_size < page * count:
-            # SQLite itself does not mind if the last page is there in part
+            # SQLite itself accepts a last page that is cut short.
             raise NotAStoreError(
-                f"{path} is damaged: it has {file.st_size:,} bytes of {page * count:,}"
+                f"{path} is damaged: it has {file.st_size:,} of {page * count:,} bytes"
             )
         if len(rows) != 1:
             raise NotAStoreError(
@@ -85,7 +85,7 @@ class SqliteFile:
         return str(rows[0][0])
 
     def connect(self) -> sqlite3.Connection:
-        """Return a read-only connection to the file whose revision was read."""
+        """Return a read-only connection to the file that `revision` has read."""
         connection = connect(self.path)
         with closed_on_error(connection.close):
             if self._file is not None and not os.path.samestat(self.path.stat(), self._file):
@@ -97,7 +97,7 @@ class SqliteFile:
     def engine(self) -> Engine:
         """Return an engine of read-only connections with large caches."""
 
-        def remembering() -> sqlite3.Connection:
+        def caching() -> sqlite3.Connection:
             connection = self.connect()
             with closed_on_error(connection.close):
                 connection.execute(f"PRAGMA cache_size = -{CACHE // 1024}")
@@ -105,7 +105,7 @@ class SqliteFile:
 
         return create_engine(
             "sqlite://",
-            creator=remembering,
+            creator=caching,
             poolclass=QueuePool,
             pool_size=8,
             max_overflow=-1,
@@ -114,7 +114,7 @@ class SqliteFile:
         )
 
     def check_same(self, connection: Connection, digest: str | None) -> None:
-        """Do nothing: an open file stays what it was when another takes its name."""
+        """Do nothing: an open file keeps its content when another file replaces it."""
 
     def sql(self, statement: Statement, functions: Mapping[str, Function], digest: str) -> Answer:
         return run(self.connect(), statement, functions)
@@ -124,7 +124,7 @@ class SqliteFile:
         with explained(self.path):
             connection = self.connect()
         with closing(connection):
-            connection.set_progress_handler(lambda: 0, _STEPS)  # where Python sees to signals
+            connection.set_progress_handler(lambda: 0, _STEPS)  # lets Python handle signals
             if chosen is not None:
                 connection.execute("PRAGMA temp_store = MEMORY")
                 connection.execute(f"CREATE TABLE {RowReader.chosen} (id INTEGER PRIMARY KEY)")
@@ -138,7 +138,7 @@ class SqliteFile:
             sqlite3.connect,
             f"{self.path.absolute().as_uri()}?mode=rw",
             uri=True,
-            isolation_level=None,  # the driver itself would begin one later than it is needed
+            isolation_level=None,  # the driver would begin a transaction too late
             timeout=WAIT,
         )
         engine = create_engine("sqlite://", creator=driver, poolclass=NullPool)
@@ -149,7 +149,7 @@ class SqliteFile:
                 connection.exec_driver_sql(f"PRAGMA foreign_keys = {foreign_keys:d}")
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
                 if not os.path.samestat(before, self.path.stat()):
-                    continue  # a build has put another file in its place, which is the one to use
+                    continue  # a build has replaced the file: open the new one
                 yield connection
                 connection.commit()
                 return
@@ -158,14 +158,14 @@ class SqliteFile:
     def upgrading(self) -> Iterator[Connection]:
         """Yield a connection in a transaction that may change tables.
 
-        SQLite first rolls back what a killed program left half written.
+        SQLite first rolls back the transaction of a killed program.
         """
         _check_header(self.path)
         with self.writing(foreign_keys=False) as connection:
             yield connection
 
     def agents_in(self) -> tuple[str, list[str]]:
-        """Return the names of the game and its agents, after such a rollback."""
+        """Return the names of the game and its agents, after a rollback as in `upgrading`."""
         with self.explained(UNCHANGED):
             if not self.path.exists() or application_id(self.path) is None:
                 return "", []
@@ -189,16 +189,18 @@ class SqliteFile:
 
 
 def _check_header(path: Path) -> None:
-    """Refuse a file that graphstore did not write."""
+    """Raise StoreError if there is no file, or one that graphstore did not write."""
     with explained(path):
         if not path.exists():
-            raise StoreMissingError(f"there is no file {path}; graphstore build GAME --db {path}")
+            raise StoreMissingError(
+                f"there is no file {path}; run: graphstore build GAME --db {path}"
+            )
         if not path.is_file():
             kind = "folder" if path.is_dir() else "pipe or device"
             if is_folder(path):
                 raise NotAStoreError(
-                    f"{path} is a game in parts: ask it with graphstore sql, or make a database of "
-                    "it with graphstore load"
+                    f"{path} is a game in parts: query it with graphstore sql, or load it into a "
+                    "database with graphstore load"
                 )
             raise NotAStoreError(f"{path} is a {kind}, not a graphstore database")
         if not os.access(path, os.R_OK, effective_ids=os.access in os.supports_effective_ids):

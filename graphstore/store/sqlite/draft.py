@@ -1,6 +1,6 @@
-"""A SQLite file that is built beside its target and renamed at the end.
+"""The draft of a SQLite file, in the same folder, which is renamed at the end.
 
-Killed at any moment, a build leaves the old file or none.
+A build that is killed leaves the old file, or no file.
 """
 
 import os
@@ -24,7 +24,7 @@ from graphstore.util.files import WINDOWS, name_new, refuse_existing, sync
 
 
 class SqliteDraft:
-    """A locked file beside the target; see `store.backend.Draft`."""
+    """A locked file in the folder of the target; see `store.backend.Draft`."""
 
     def __init__(self, target: Path, path: Path, *, force: bool) -> None:
         self._target = target
@@ -36,7 +36,7 @@ class SqliteDraft:
         free = shutil.disk_usage(self._path.parent).free
         if needed > free:
             raise StoreError(
-                f"{self._path.parent} has room for {sized(free)}; the file takes {sized(needed)}"
+                f"{self._path.parent} has room for {sized(free)}; the file needs {sized(needed)}"
             )
 
     @contextmanager
@@ -44,9 +44,9 @@ class SqliteDraft:
         driver = partial(sqlite3.connect, self._path, timeout=1)
         engine = create_engine("sqlite://", creator=driver, poolclass=NullPool)
         with engine.connect() as connection:
-            # The draft is worth nothing until it is renamed, so it needs no journal; the solver's
-            # columns keep the CHECKs, which are there for later hands and for integrity_check.
-            # A small cache sorts the index faster than a large one, and so do two threads.
+            # A draft is discarded if the build fails, so it needs no journal. The solver's columns
+            # satisfy the CHECKs, which are for later changes and for integrity_check. A small cache
+            # and two threads sort the index faster.
             pragmas = ("journal_mode=OFF", "synchronous=OFF", "ignore_check_constraints=ON")
             for pragma in (*pragmas, "cache_size=-16384", "threads=2"):
                 connection.exec_driver_sql(f"PRAGMA {pragma}")
@@ -69,14 +69,14 @@ class SqliteDraft:
             refuse_existing(target)
         with ExitStack() as stack:
             if target.exists():
-                sync(self._path)  # most of it, before others have to wait
+                sync(self._path)  # most of it, before other programs have to wait
                 with suppress(NotAStoreError) if carry is None else nullcontext():
                     self._hold(stack, carry)
             sync(self._path)
-            for end in ("-wal", "-shm", "-journal"):  # SQLite would apply them to the new file
+            for end in ("-wal", "-shm", "-journal"):  # SQLite would use them for the new file
                 target.with_name(target.name + end).unlink(missing_ok=True)
             if WINDOWS:
-                stack.close()  # no open file can be replaced there
+                stack.close()  # which cannot replace an open file
             if self._force:
                 self._path.replace(target)
             else:
@@ -89,7 +89,7 @@ class SqliteDraft:
             if application_id(self._target) is None:
                 return
             old = stack.enter_context(closing(connect(self._target, "mode=rw", timeout=WAIT)))
-            old.execute("PRAGMA journal_mode = DELETE").fetchall()  # and there is no WAL
+            old.execute("PRAGMA journal_mode = DELETE").fetchall()  # removes the WAL
             old.execute("BEGIN IMMEDIATE")
             if carry is not None and agents_seen(old, self._target)[1]:
                 self._copy_agents(carry)
@@ -101,7 +101,7 @@ class SqliteDraft:
         engine = create_engine("sqlite://", creator=driver, poolclass=NullPool)
         with engine.connect() as copy:
             old = f"{self._target.absolute().as_uri()}?mode=ro"
-            # A killed build would leave a journal, and the draft, like its first pages, needs none.
+            # The draft needs no journal, which a killed build would leave.
             copy.exec_driver_sql("PRAGMA journal_mode = OFF")
             copy.exec_driver_sql("ATTACH ? AS old", (old,))
             copy.exec_driver_sql("BEGIN")
@@ -110,11 +110,11 @@ class SqliteDraft:
 
 
 def check_target(target: Path, *, force: bool) -> None:
-    """Refuse a target that cannot or must not be replaced."""
+    """Raise StoreError if the target cannot or must not be replaced."""
     if target.is_dir():
         raise StoreError(f"{target} is a folder; name a file in it")
     if not target.absolute().parent.is_dir():
-        raise StoreError(f"there is no folder {target.parent}; make it first")
+        raise StoreError(f"there is no folder {target.parent}; create it first")
     if os.path.lexists(target) and not force:
         raise StoreExistsError(f"{target} exists; {REPLACE}")
     if target.exists() and not target.is_file():
@@ -122,14 +122,14 @@ def check_target(target: Path, *, force: bool) -> None:
 
 
 def agents_seen(connection: sqlite3.Connection, path: Path) -> tuple[str, list[str]]:
-    """Return the names of the game and of its agents."""
+    """Return the name of the game, "" without one, and the names of its agents."""
     refuse_traps(connection, path)
     agents, games = _names(connection, "agent"), _names(connection, "game")
     return (games or [""])[0], agents
 
 
 def _names(connection: sqlite3.Connection, table: str) -> list[str]:
-    """Return the names in a table; none where the table is missing."""
+    """Return the names in a table; an empty list if the table is missing."""
     try:
         rows = connection.execute(f"SELECT name FROM {table} NOT INDEXED").fetchall()
     except sqlite3.OperationalError as error:

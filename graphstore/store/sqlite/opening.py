@@ -1,4 +1,4 @@
-"""SQLite files: opening them safely, and their errors in one line."""
+"""Safe opening of untrusted SQLite files, and one-line errors for them."""
 
 import os
 import re
@@ -18,7 +18,7 @@ from graphstore.util.forks import closed_on_error
 
 
 def connect(path: Path, how: str = "mode=ro", *, timeout: float = 5) -> sqlite3.Connection:
-    """Return a connection to an existing file that runs no code in it, read-only by default."""
+    """Return a connection to an existing file, read-only by default, that runs no code in it."""
     uri = f"{path.absolute().as_uri()}?{how}"
     connection = sqlite3.connect(uri, timeout=timeout, uri=True, check_same_thread=False)
     with closed_on_error(connection.close):
@@ -29,10 +29,10 @@ def connect(path: Path, how: str = "mode=ro", *, timeout: float = 5) -> sqlite3.
 
 
 def application_id(path: Path) -> int | None:
-    """Return the application id in the header of a file, or None if it is not SQLite's.
+    """Return the application id in the header of a file, or None if it is not a SQLite file.
 
-    SQLite reads it: a process that closes a descriptor of its own drops all its locks on the file.
-    `immutable` ignores locks and journals of other programs.
+    SQLite must read it: if a process closes another descriptor of the file, it drops all its locks
+    on it. `immutable` ignores locks and journals of other programs.
     """
     with closing(connect(path, "mode=ro&immutable=1")) as connection:
         try:
@@ -45,7 +45,7 @@ def application_id(path: Path) -> int | None:
 
 @contextmanager
 def explained(path: str | os.PathLike[str], consequence: str = "") -> Iterator[None]:
-    """Turn errors of the database and the file system into one line about the file."""
+    """Turn errors of the database and the file system into a StoreError of one line."""
     try:
         yield
     except StoreError:
@@ -53,7 +53,7 @@ def explained(path: str | os.PathLike[str], consequence: str = "") -> Iterator[N
     except (DBAPIError, sqlite3.Error, OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "orig", None) or error
         what = getattr(reason, "strerror", None) or str(reason)
-        if isinstance(reason, UnicodeDecodeError):  # of what SQLite itself would say
+        if isinstance(reason, UnicodeDecodeError):  # a message of SQLite is not UTF-8
             what = bytes(reason.object).decode(errors="replace")
         what = " ".join(what.split())
         then = f"{'; ' * bool(consequence)}{consequence}"
@@ -68,11 +68,11 @@ def explained(path: str | os.PathLike[str], consequence: str = "") -> Iterator[N
 
 
 LONGEST: Final = 10_000_000
-"""Bytes of a text, or of a row: the longest that graphstore writes has some thousands."""
+"""The most bytes of a text or a row; those that graphstore writes have some thousands."""
 
 _LIBRARIES: Final = {*sys.stdlib_module_names, "networkx", "numpy", "sqlalchemy"}
 _UNFORESEEN: Final = (TypeError, ValueError, ArithmeticError, LookupError, AssertionError)
-"""Errors from reading cells of the wrong type."""
+"""Errors that reading cells of a wrong type can cause."""
 
 _TABLES: Final = {*metadata.tables, "alembic_version"}
 _WINNER: Final = f"GENERATED ALWAYS AS ({WINNER})"
@@ -80,7 +80,7 @@ _PLAIN: Final = re.compile(r"create table\s(?!.*\bas\b)", re.IGNORECASE | re.DOT
 
 
 def refuse_traps(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse a file in which a table is a view, is virtual, computes columns or has a trigger."""
+    """Raise NotAStoreError if a table is a view, is virtual, computes columns or has a trigger."""
     master = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master")
     for kind, name, table, sql in master:
         fault = ""
@@ -91,13 +91,13 @@ def refuse_traps(connection: sqlite3.Connection, path: Path) -> None:
             fault = "" if plain else f"{shown(str(name))} is not a plain table"
         if fault:
             raise NotAStoreError(
-                f"{path} is not as graphstore writes it: {fault}; what reads it would run "
-                "the SQL of others"
+                f"{path} is not as graphstore writes it: {fault}; reading it could run "
+                "untrusted SQL"
             )
 
 
 def damage(path: Path) -> str:
-    """Return the first fault that SQLite finds in a file, which it reads as a whole; or ""."""
+    """Read the whole file, and return the first fault that SQLite finds, or ""."""
     try:
         with closing(connect(path)) as connection:
             (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
@@ -107,7 +107,7 @@ def damage(path: Path) -> str:
 
 
 def blame(path: Path, error: BaseException) -> None:
-    """Raise NotAStoreError if the file is damaged and reading cells can cause such an error."""
+    """Raise NotAStoreError if the file is damaged and this may have caused `error`."""
     if isinstance(error, _UNFORESEEN) and not isinstance(error, GraphstoreError) and _ours(error):
         found = damage(path)
         if found:
@@ -115,7 +115,7 @@ def blame(path: Path, error: BaseException) -> None:
 
 
 def _ours(error: BaseException) -> bool:
-    """Return whether this package or its libraries raised an error, not the caller's code."""
+    """Return whether graphstore or its libraries raised an error, not the caller's code."""
     raised_in = ""
     for frame, _ in walk_tb(error.__traceback__):
         package = str(frame.f_globals.get("__name__")).partition(".")[0]

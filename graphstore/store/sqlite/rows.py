@@ -1,4 +1,4 @@
-"""Many rows of a SQLite file, streamed."""
+"""Streaming of many rows from a SQLite file."""
 
 import json
 import sqlite3
@@ -18,7 +18,7 @@ FROM (SELECT * FROM edge WHERE (parent, move) > (?, ?) ORDER BY parent, move LIM
 
 
 class RowReader:
-    """Reads many rows of a file; see `store.backend`."""
+    """A reader of many rows of a file; see `store.backend`."""
 
     main = "main"
     chosen = "temp.graphstore_chosen"
@@ -37,13 +37,13 @@ class RowReader:
                 raise KeyboardInterrupt from None
             raise
         finally:
-            with suppress(sqlite3.ProgrammingError):  # rows read half may outlive the connection
+            with suppress(sqlite3.ProgrammingError):  # the connection may be closed already
                 cursor.close()
 
     def edges(self, rows: int) -> Generator[list[Sequence[int]], None, None]:
-        """Yield the columns of all edges, read ahead by a thread.
+        """Yield the columns of all edges, which a thread reads ahead.
 
-        Each is one JSON text of SQLite's: the driver takes twice as long for that many rows.
+        SQLite returns each column as one JSON text: its driver takes twice as long for the rows.
         """
         with self.cursor() as cursor, ThreadPoolExecutor(max_workers=1) as ahead:
 
@@ -59,5 +59,5 @@ class RowReader:
 
 
 def _last(numbers: str) -> int:
-    """Return the last of a JSON list of numbers."""
+    """Return the last number of a JSON list."""
     return int(numbers[max(numbers.rfind(","), 0) + 1 : -1])

@@ -1,1 +1,1 @@
-"""The page of a position: its values, its pictures, its parents, and play on it."""
+"""The page of a position: its values, pictures and parents, and play against an opponent."""

@@ -1,4 +1,4 @@
-"""Play on the page of a position: the opponent's reply, an agent's beads, and what is announced."""
+"""Play on the page of a position: an opponent's reply, an agent's beads, the announcement."""
 
 from collections import Counter
 
@@ -10,13 +10,13 @@ from graphstore.rules.game import WIN, Game, move_text
 from graphstore.rules.plain import PlainGame
 from graphstore.store.probe import Probe
 from graphstore.store.store import Store
-from graphstore.web.page.query import Asked
+from graphstore.web.page.query import Query
 
 
 class TakenSideError(OpponentError):
-    """The opponent can only be the player that the user wants to be.
+    """The opponent plays only the side that the user chose.
 
-    `left` is the player that the user can be, 1 or 2, and `name` what that player is called.
+    `left` is the player that the user can be, 1 or 2; `name` is the name of that player.
     """
 
     def __init__(self, why: str, left: int, name: str) -> None:
@@ -24,84 +24,86 @@ class TakenSideError(OpponentError):
         self.left, self.name = left, name
 
 
-def seated(store: Store, asked: Asked) -> Asked:
-    """Return what is asked with the user's player; if none is given, the first that is left.
+def with_side(store: Store, query: Query) -> Query:
+    """Return the query with the user's player; by default the first that the opponent leaves.
 
-    TakenSideError is raised where the opponent can only be that player.
+    Raises:
+        TakenSideError: the opponent plays only the side that the query gives to the user.
     """
-    taken = Player(store, asked.against).side if asked.against else 0
-    if not taken or not asked.side:
-        return asked._replace(side=asked.side or (3 - taken if taken else 1))
-    if taken != asked.side:
-        return asked
+    taken = Player(store, query.against).side if query.against else 0
+    if not taken or not query.side:
+        return query._replace(side=query.side or (3 - taken if taken else 1))
+    if taken != query.side:
+        return query
     names = player_names(store.game if store.has_rules else None)
     its, left = names[taken - 1], names[2 - taken]
-    why = f"{asked.against} has learned to be {its} only; against it you can be {left}"
+    why = f"{query.against} has learned to be {its} only; play as {left}"
     raise TakenSideError(why, 3 - taken, left)
 
 
-def reply(store: Store, probe: Probe, asked: Asked) -> tuple[str, Asked] | None:
-    """Return the position after the opponent's reply and what its address asks.
+def reply(store: Store, probe: Probe, query: Query) -> tuple[str, Query] | None:
+    """Return the position after the opponent's reply and its query; None if it does not move.
 
-    It is None where the opponent does not move; ResignedError is raised where it gives up.
+    Raises:
+        ResignedError: the opponent resigns.
     """
-    player = Player(store, asked.against)
-    if probe.ended or not probe.moves or turn(probe, asked) == asked.side:
+    player = Player(store, query.against)
+    if probe.ended or not probe.moves or turn(probe, query) == query.side:
         return None
     move = player.pick(probe)
     game = store.game if store.has_rules else None
     (choice,) = choices(game, probe.position, [move])
-    onwards = asked.onwards._replace(last=move_text(game, move.move), cell=choice.cell)
-    return move.position, passed_on(probe, onwards)
+    onwards = query.onwards._replace(last=move_text(game, move.move), cell=choice.cell)
+    return move.position, after_move(probe, onwards)
 
 
-def turn(probe: Probe, asked: Asked) -> int:
-    """Return the player to move, 1 or 2; where positions do not tell, the address does."""
-    return probe.to_move or asked.turn
+def turn(probe: Probe, query: Query) -> int:
+    """Return the player to move, 1 or 2: from the position, or else from the query."""
+    return probe.to_move or query.turn
 
 
-def passed_on(probe: Probe, asked: Asked) -> Asked:
-    """Return what an address asks after one more move."""
-    return asked if probe.to_move else asked._replace(turn=3 - asked.turn)
+def after_move(probe: Probe, query: Query) -> Query:
+    """Return the query after one more move."""
+    return query if probe.to_move else query._replace(turn=3 - query.turn)
 
 
-def announcement(game: Game | None, probe: Probe, asked: Asked, resigned: str, worth: str) -> str:
-    """Return the first sentence of a page, which a screen reader reads out."""
+def announcement(game: Game | None, probe: Probe, query: Query, resigned: str, worth: str) -> str:
+    """Return the first sentence of a page, which screen readers announce."""
     players = player_names(game)
-    if asked.source is not None:
+    if query.source is not None:
         board = board_of(probe.position, game)
-        piece = f"{board.cells[asked.source] if board else 'piece'} at {asked.source}"
-        if asked.target is None:
+        piece = f"{board.cells[query.source] if board else 'piece'} at {query.source}"
+        if query.target is None:
             return f"{piece} chosen: where to?"
-        return f"{piece} to {asked.target}: by which move?"
-    mover = turn(probe, asked)
-    if not asked.against:
+        return f"{piece} to {query.target}: by which move?"
+    mover = turn(probe, query)
+    if not query.against:
         if worth:
             return f"{worth[0].upper()}{worth[1:]}."
         return f"{players[mover - 1]} to move." if probe.to_move else ""
     if resigned:
         return f"{resigned}. You have won."
-    said = f"{asked.against} played {asked.last}. " if asked.last else ""
+    played = f"{query.against} played {query.last}. " if query.last else ""
     if probe.ended:
         winner = mover if probe.value == WIN else 3 - mover
-        result = "you have won" if winner == asked.side else "you have lost"
-        return f"{said}The game is over: {result if probe.value else 'a draw'}."
-    worth = worth.removeprefix(f"{players[asked.side - 1]} to move: ")
-    return f"{said}Your turn as {players[asked.side - 1]}{f': {worth}' if worth else ''}."
+        result = "you have won" if winner == query.side else "you have lost"
+        return f"{played}The game is over: {result if probe.value else 'a draw'}."
+    worth = worth.removeprefix(f"{players[query.side - 1]} to move: ")
+    return f"{played}Your turn as {players[query.side - 1]}{f': {worth}' if worth else ''}."
 
 
 def player_names(game: Game | None) -> tuple[str, str]:
-    """Return what the players are called."""
+    """Return the names of the players."""
     return PlainGame.players if game is None else game.players
 
 
 def beads(store: Store, name: str, probe: Probe) -> dict[int, tuple[int, float]]:
-    """Return an agent's box: by child state, its beads and the chance of each move to it."""
+    """Return an agent's box: {child state: (its beads, the chance of each move to it)}."""
     agent = agents.load(store, name)
     number = dict(agents.beads_in(store, agent, probe.state))
     total = sum(number.values())
     moves = Counter(move.state for move in probe.moves)
-    refilled = not total and agent.settings.empty != "resign"  # all children are as likely
+    refilled = not total and agent.settings.empty != "resign"  # then all children are as likely
     return {
         child: (n, (1 / len(number) if refilled else n / max(total, 1)) / moves[child])
         for child, n in number.items()

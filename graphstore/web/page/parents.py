@@ -1,4 +1,4 @@
-"""The positions from which a move leads to a position, in its orientation."""
+"""The parents of a position: those with a move to it, in its orientation."""
 
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from graphstore.store.schema import edge, state
 from graphstore.store.store import Store
 from graphstore.web.page.pictures import turned
 
-MOST_COUNTED = 1000  # parents; counting goes through the index
+MOST_COUNTED = 1000  # parents; counting more takes long
 
 _PARENTS = (
     select(edge.c.parent, state.c.position, state.c.value)
@@ -32,10 +32,10 @@ _COUNT = select(func.count()).select_from(
 
 
 class Parent(NamedTuple):
-    """A position from which a move leads to another one, in its orientation where that is found.
+    """A parent of a position, in the position's orientation if such an image is found.
 
-    `value` is for the player to move in it. `exact` is whether `move` leads to that very position;
-    else it leads to one that is the same by symmetry.
+    `value` is for the player to move in the parent. `exact` is True if `move` leads to the position
+    itself, and False if it leads to another one of the same state.
     """
 
     position: str
@@ -45,7 +45,10 @@ class Parent(NamedTuple):
 
 
 class Parents(NamedTuple):
-    """Some parents of a position, and how many more states are parents (at least, if cut)."""
+    """Some parents of a position, and how many more states are parents.
+
+    If `counted` is False, there are even more than that.
+    """
 
     shown: list[Parent]
     more: int
@@ -53,7 +56,7 @@ class Parents(NamedTuple):
 
 
 def parents(store: Store, probe: Probe, most: int) -> Parents:
-    """Return the parents of a position, of up to `most` states."""
+    """Return the parents of a position, from up to `most` states."""
     with store.connect() as connection:
         rows = connection.execute(_PARENTS, {"child": probe.state, "most": most}).all()
         number = len(rows)
@@ -63,7 +66,7 @@ def parents(store: Store, probe: Probe, most: int) -> Parents:
     for row in rows:
         found = _exact(store.game, probe, row.parent, row.position) if store.has_rules else {}
         shown += [Parent(text, row.value, move, exact=True) for text, move in found.items()]
-        if not found:  # as it is stored, with its first move to the state of the position
+        if not found:  # then as it is stored, with its first move to the state of the position
             moves = [each for each in store.probe(row.position).moves if each.state == probe.state]
             exact = [each for each in moves if each.position == probe.position]
             move = min(each.move for each in exact or moves)
@@ -72,13 +75,13 @@ def parents(store: Store, probe: Probe, most: int) -> Parents:
 
 
 def _exact(game: Game, probe: Probe, parent: int, text: str) -> dict[str, int]:
-    """Return the images of a parent that lead exactly to a position, with the move that does."""
+    """Return {image of a parent: the move that leads exactly to the position}."""
     read = {}
     for image in _images(game, text):
         try:
             read[game.read(image)] = image
         except GraphstoreError:
-            continue  # not a position: a turned board has other sides, or a stone floats
+            continue  # not a position: a turned board has other dimensions, or a stone floats
     family = np.array(list(read), dtype=np.int64)
     same = family[(game.canonical(family) == parent) & (game.outcomes(family) == IN_PLAY)]
     if not same.size:

@@ -1,4 +1,4 @@
-"""Pictures of boards on a page: a large one, whose cells are links, and little ones."""
+"""Pictures of boards on a page: a large one with links on its cells, and small ones."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -11,10 +11,10 @@ from graphstore.rules import board as boards
 from graphstore.rules.board import EMPTY, TURNS, WORDS, Choice, board_of
 from graphstore.rules.game import Game
 from graphstore.rules.svg import COLOURS, aside, framed, mark_svg, marked_up, svg, text_svg
-from graphstore.web.page.query import Asked
+from graphstore.web.page.query import Query
 
-LITTLE = 88  # pixels that a little board is wide at most
-LARGE = 64  # pixels of a cell of the large one
+LITTLE = 88  # pixels: the largest width of a small board
+LARGE = 64  # pixels of a cell of the large board
 STYLE: Final = (
     ":root{"
     + "".join(f"--gs-{WORDS[value]}:{colour};" for value, colour in COLOURS.items())
@@ -26,7 +26,7 @@ STYLE: Final = (
     ".gs-board a:focus-visible{outline:none}"
     ".gs-board a:focus-visible rect,.gs-board a:hover rect{stroke:var(--gs-ink);stroke-width:4}"
 )
-"""The look of cells that are links, beside `graphstore.rules.svg.STYLE`."""
+"""CSS for cells that are links, in addition to `graphstore.rules.svg.STYLE`."""
 
 
 class Link(NamedTuple):
@@ -36,8 +36,8 @@ class Link(NamedTuple):
     words: str  # for screen readers
     kind: str = "free"  # the colour: win, draw, loss, free or chosen
     text: str = ""  # a few characters on the cell
-    below: str = ""  # a few smaller ones below them
-    chooses: bool = False  # whether it only chooses a piece, or puts it back
+    below: str = ""  # a few smaller characters below them
+    chooses: bool = False  # True if it only chooses a piece, or puts it back
 
 
 def large(
@@ -69,22 +69,22 @@ def little(game: Game | None, text: str, *, last: int | None = None) -> str | No
 
 def links(
     choices: Sequence[Choice],
-    asked: Asked,
+    query: Query,
     *,
     to: Callable[[Choice], str],
-    here: Callable[[Asked], str],
+    here: Callable[[Query], str],
     beads: Callable[[Choice], str] = lambda _: "",
 ) -> dict[int, Link]:
     """Return the links of a board by cell; `choices` are the moves, best first.
 
-    A move that only puts a mark is one link. Where marks are moved, the first link chooses the
-    mark, which shows where it can go. `to` returns the address of a move, `here` the address of
-    the same position with another query, `beads` how many beads an agent has for a move.
+    A move that only places a mark is one link. Where marks are moved, the first link chooses a
+    mark, and the next page shows where it can go. `to` returns the address of a move, `here` the
+    address of the same position with another query, `beads` an agent's number of beads for a move.
     """
     found: dict[int, Link] = {}
-    chosen = asked.source if asked.source in {choice.source for choice in choices} else None
+    chosen = query.source if query.source in {choice.source for choice in choices} else None
     if chosen is not None:
-        back = here(asked._replace(source=None, target=None))
+        back = here(query._replace(source=None, target=None))
         found[chosen] = Link(back, "put back", "chosen", chooses=True)
     groups: dict[int, list[Choice]] = {}
     for choice in choices:
@@ -94,7 +94,7 @@ def links(
     for cell, group in groups.items():
         best = group[0]
         words = ""
-        if not asked.hide:
+        if not query.hide:
             depth = "" if best.depth is None else f", depth {best.depth}"
             words = f": {WORDS[best.value]}{depth}"
         moves = len(group) == 1 and best.source == chosen
@@ -102,13 +102,13 @@ def links(
             href = to(best)
             words = words.removeprefix(": ") if best.name == str(cell) else best.name + words
         elif best.source == chosen:
-            href = here(asked._replace(source=chosen, target=cell))
+            href = here(query._replace(source=chosen, target=cell))
             words = f"{len(group)} moves{words}"
         else:
-            href = here(asked._replace(source=cell, target=None))
+            href = here(query._replace(source=cell, target=None))
             count = f"{len(group)} move{'s' * (len(group) > 1)}"
             words = f"{count} from here{words}"
-        kind, text = ("free", "") if asked.hide else (WORDS[best.value], best.label)
+        kind, text = ("free", "") if query.hide else (WORDS[best.value], best.label)
         number = beads(best) if len(group) == 1 else ""
         if number:
             words += f", {number} beads"
@@ -118,9 +118,9 @@ def links(
 
 
 def turned(game: Game, text: str) -> dict[str, str]:
-    """Return `rules.board.images` of a position; of ultimate tic-tac-toe, the images of its game.
+    """Return the images of a position by name, as `rules.board.images` does; of ultimate, too.
 
-    Its text has no rows, so its images are told apart by their drawings.
+    The text of ultimate tic-tac-toe has no rows, so its images are recognised by their drawings.
     """
     found = boards.images(game, text)
     board = board_of(text, game)
@@ -137,7 +137,7 @@ def turned(game: Game, text: str) -> dict[str, str]:
 
 
 def turned_cell(game: Game, text: str, way: str, cell: int | None) -> int | None:
-    """Return where a cell of a board is after it is turned in a way of `TURNS`."""
+    """Return the number of a cell after the board is turned in a way of `TURNS`."""
     board = board_of(text, game)
     if board is None or cell is None or cell >= len(board.cells):
         return None
@@ -146,21 +146,21 @@ def turned_cell(game: Game, text: str, way: str, cell: int | None) -> int | None
     return "".join(TURNS[way](rows)).index(chr(cell))
 
 
-def check(asked: Asked, choices: Sequence[Choice]) -> None:
+def check(query: Query, choices: Sequence[Choice]) -> None:
     """Raise SettingError for a chosen piece that cannot move, or a target it cannot go to."""
-    if asked.source is None:
-        if asked.target is not None:
-            raise SettingError(f"to={asked.target} needs from=, the cell of the piece that moves")
+    if query.source is None:
+        if query.target is not None:
+            raise SettingError(f"to={query.target} needs from=, the cell of the piece that moves")
         return
-    targets = {choice.cell for choice in choices if choice.source == asked.source}
+    targets = {choice.cell for choice in choices if choice.source == query.source}
     if not targets:
-        raise SettingError(f"from={asked.source}: no piece can be moved from there here")
-    if asked.target is not None and asked.target not in targets:
-        raise SettingError(f"to={asked.target}: the piece on {asked.source} cannot go there")
+        raise SettingError(f"from={query.source}: no piece can move from this cell")
+    if query.target is not None and query.target not in targets:
+        raise SettingError(f"to={query.target}: the piece on {query.source} cannot go there")
 
 
 def _linked(cell: int, mark: str, link: Link | None, *, last: bool) -> str:
-    """Return a cell: what is on it under its label, in a link where it has one."""
+    """Return the SVG of a cell: its mark and label, in its link if it has one."""
     drawn = mark_svg(mark)
     name = "" if mark in EMPTY else f": {mark}{', played last' if last else ''}"
     if link is None:

@@ -10,14 +10,14 @@ LONGEST_NAME = 100  # characters
 LONGEST_CELL = 4  # digits
 
 
-class Asked(NamedTuple):
-    """What the part of an address after ``?`` asks for."""
+class Query(NamedTuple):
+    """The query of an address: the part after ``?``."""
 
     against: str = ""  # the opponent, as in `graphstore.play.players`
     side: int = 0  # the player that the user is, 1 or 2; 0 where the opponent decides
-    turn: int = 1  # the player to move, 1 or 2, where positions do not tell
+    turn: int = 1  # the player to move, 1 or 2, if positions do not say
     agent: str = ""  # the agent whose beads to show
-    hide: bool = False  # whether to hide what positions are worth
+    hide: bool = False  # True if values are hidden
     source: int | None = None  # the cell of the piece to move
     target: int | None = None  # the cell to move to, where several moves go
     last: str = ""  # the name of the opponent's last move
@@ -25,18 +25,18 @@ class Asked(NamedTuple):
 
     @property
     def chance(self) -> bool:
-        """Whether the page may differ the next time it is asked for."""
+        """True if the same address may give another page the next time."""
         return bool(self.against or self.agent)
 
     @property
-    def onwards(self) -> "Asked":
-        """What also holds for the next position."""
+    def onwards(self) -> "Query":
+        """The part that also holds for the next position."""
         return self._replace(source=None, target=None, last="", cell=None)
 
-    def query(self) -> str:
-        """Return the text of the query with its ``?``; empty where nothing is asked.
+    def text(self) -> str:
+        """Return the query as text with its ``?``; empty if there are no fields.
 
-        >>> Asked(against="perfect", side=2, hide=True).query()
+        >>> Query(against="perfect", side=2, hide=True).text()
         '?against=perfect&as=2&hide=1'
         """
         fields = self.fields()
@@ -58,12 +58,15 @@ class Asked(NamedTuple):
         return [(name, value) for name, value in pairs if value]
 
 
-def read_asked(get: Callable[[str], str | None]) -> Asked:
-    """Return what a query asks; `get` returns the first value of a name.
+def read_query(get: Callable[[str], str | None]) -> Query:
+    """Return the query of a request; `get` returns the first value of a name.
 
-    Unknown names are ignored. SettingError is raised for a wrong player or cell.
+    Unknown names are ignored.
+
+    Raises:
+        SettingError: a player or a cell is wrong.
     """
-    return Asked(
+    return Query(
         against=(get("against") or "")[:LONGEST_NAME],
         side=_player("as", get("as")),
         turn=_player("turn", get("turn")) or 1,

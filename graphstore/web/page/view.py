@@ -14,7 +14,7 @@ from graphstore.store.store import Store
 from graphstore.web import addresses
 from graphstore.web.page import opponents
 from graphstore.web.page.context import Pages, page_context
-from graphstore.web.page.query import Asked, read_asked
+from graphstore.web.page.query import Query, read_query
 
 LONGEST = 4096  # characters of a position
 STATIC = Path(__file__).parents[1] / "static"
@@ -29,14 +29,14 @@ HEADERS = {
 
 
 class Redirect(NamedTuple):
-    """The address of the page that was meant."""
+    """The address of another page; `chance` as in `Page`."""
 
     href: str
     chance: bool
 
 
 class Page(NamedTuple):
-    """A template and its values; `chance` is whether it may differ the next time."""
+    """A template and its values; `chance` is True if the page may differ the next time."""
 
     template: str
     status: int
@@ -73,7 +73,7 @@ def _answer(
     position: str | None,
     get: Callable[[str], str | None],
 ) -> Page | Redirect:
-    """Return the answer to an address: `game` and `position` of its path, `get` for its query."""
+    """Return the answer to an address: `game` and `position` from its path, `get` for its query."""
     known, text = None, None
     other = None  # the words and the address of a link to play as the other player
 
@@ -101,18 +101,18 @@ def _answer(
     if typed is not None:
         text = _stripped(typed) or None
     if text is not None and len(text) > LONGEST:
-        why = f"{shown(text)} has {len(text):,} characters; positions here have up to {LONGEST:,}"
+        why = f"{shown(text)} has {len(text):,} characters; a position may have up to {LONGEST:,}"
         text = None
         return error(HTTPStatus.REQUEST_URI_TOO_LONG, why)
     try:
-        return _page(store, text, read_asked(get), pages, typed=typed is not None)
+        return _page(store, text, read_query(get), pages, typed=typed is not None)
     except opponents.TakenSideError as taken:
-        href = pages.to(text, read_asked(get)._replace(side=taken.left))
+        href = pages.to(text, read_query(get)._replace(side=taken.left))
         other = (f"Play as {taken.name}", href)
         return error(HTTPStatus.BAD_REQUEST, str(taken))
     except NotInStoreError as missing:
         return error(HTTPStatus.NOT_FOUND, str(missing))
-    except StoreError as damaged:  # or it is being written; its folder is not told
+    except StoreError as damaged:  # or it is being written; the page does not show its folder
         why = str(damaged).replace(str(store.path), store.path.name)
         return error(HTTPStatus.SERVICE_UNAVAILABLE, why)
     except GraphstoreError as wrong:
@@ -120,31 +120,31 @@ def _answer(
 
 
 def _stripped(typed: str) -> str:
-    """Return what was typed without the space around; in several lines spaces may be cells."""
+    """Return typed text without the space around it; in several lines spaces may be cells."""
     text = typed.strip("\r\n")
     return text if "\n" in text and text.strip() else text.strip()
 
 
 def _page(
-    store: Store, text: str | None, asked: Asked, pages: Pages, *, typed: bool
+    store: Store, text: str | None, query: Query, pages: Pages, *, typed: bool
 ) -> Page | Redirect:
-    asked = opponents.seated(store, asked)
+    query = opponents.with_side(store, query)
     if typed and text is None:
-        return Redirect(pages.to(None, asked), chance=False)
+        return Redirect(pages.to(None, query), chance=False)
     probe = store.probe(store.info["start"] if text is None else text)
     respelt = text is not None and text != probe.position
     if typed or (respelt and store.probe(probe.position).position == probe.position):
-        return Redirect(pages.to(probe.position, asked), chance=asked.chance)
+        return Redirect(pages.to(probe.position, query), chance=query.chance)
     resigned = ""
-    if asked.against:
+    if query.against:
         try:
-            reply = opponents.reply(store, probe, asked)
+            reply = opponents.reply(store, probe, query)
         except ResignedError as error:
             reply, resigned = None, str(error)
         if reply is not None:
             return Redirect(pages.to(*reply), chance=True)
-    context = page_context(store, probe, asked, pages, resigned)
-    return Page("explore.html", 200, context, asked.chance)
+    context = page_context(store, probe, query, pages, resigned)
+    return Page("explore.html", 200, context, query.chance)
 
 
 def _version(name: str) -> str:

@@ -1,5 +1,5 @@
-// What the page of a position gains by a script: keys, undo, and where the focus goes after a move.
-// Without it everything still works, as moves are links.
+// Additions to the page of a position: keys, undo, and the focus after a move. Without this script
+// everything else still works, because moves are links.
 "use strict";
 
 (() => {
@@ -9,11 +9,11 @@
   const undoButton = document.getElementById("gs-undo");
   const keys = document.getElementById("gs-keys");
   const keysButton = document.getElementById("gs-keys-button");
-  const NEXT = "graphstore-next"; // what the entry that a link makes is to know
+  const NEXT = "graphstore-next"; // data for the history entry that a link creates
 
-  // Undo is the back button, but only to pages of this explorer. Each entry of the history knows how
-  // many of them are before it: history.state is kept by back, forward and reload; a new entry has
-  // none, and what the link said is in sessionStorage.
+  // Undo is the back button, but only to pages of this explorer. Each entry of the history stores how
+  // many of them are before it. Back, forward and reload keep history.state. A new entry has none:
+  // it takes what the link has left in sessionStorage.
   const remembered = () => {
     try {
       const next = JSON.parse(sessionStorage.getItem(NEXT));
@@ -30,29 +30,29 @@
       // No storage, no undo: the back button is still there.
     }
   };
-  // Whether values are hidden is not undone: pages of before are shown as was said last.
+  // Undo does not change whether values are hidden: earlier pages follow the latest choice.
   const HIDING = "graphstore-hiding";
   const hideLink = document.querySelector('[data-key="h"]');
-  function hiding(said) {
+  function hiding(choice) {
     try {
-      if (said === null) sessionStorage.removeItem(HIDING);
-      else sessionStorage.setItem(HIDING, said);
+      if (choice === null) sessionStorage.removeItem(HIDING);
+      else sessionStorage.setItem(HIDING, choice);
     } catch {
       // No storage: each page is shown as its address says.
     }
   }
   function hideAgain() {
-    let said = null;
+    let choice = null;
     try {
-      said = sessionStorage.getItem(HIDING);
+      choice = sessionStorage.getItem(HIDING);
     } catch {
       return;
     }
-    if (said === null || said === hideLink.dataset.hidden) return;
+    if (choice === null || choice === hideLink.dataset.hidden) return;
     remember({ depth, focus: null });
     location.replace(hideLink.href);
   }
-  // A choice of a piece is no step of the history: what is before a move is the whole move before.
+  // Choosing a piece is not a step of the history: before a move comes the whole move before it.
   const unchosen = document.getElementById("gs-unchosen");
   function unchoose() {
     if (unchosen) history.replaceState(history.state, "", unchosen.href);
@@ -99,7 +99,7 @@
   }
   undoButton.addEventListener("click", undo);
   window.addEventListener("pageshow", (event) => {
-    if (!event.persisted) return; // as it was left, a link followed and a move typed
+    if (!event.persisted) return; // the page is as it was left: a link followed, a move typed
     remembered();
     forget();
     if (unchosen) go(unchosen);
@@ -119,7 +119,7 @@
       unchoose();
     }
   });
-  // Some opponents can be one player only.
+  // Some opponents play one side only.
   const against = document.querySelector("[name=against]:is(select)");
   function seat() {
     const left = against.selectedOptions[0].dataset.left;
@@ -129,12 +129,12 @@
   seat();
 
   document.addEventListener("submit", (event) => {
-    if (event.target.elements.hide?.type === "checkbox") hiding(null); // said anew, for a game
+    if (event.target.elements.hide?.type === "checkbox") hiding(null); // chosen again for this game
     remember({ depth: depth + 1, focus: { key: null } });
     unchoose();
   });
 
-  // From cell to cell by arrows.
+  // Arrow keys move from cell to cell.
   const cells = () => [...document.querySelectorAll(".gs-large a[data-cell]")];
   const middle = (link) => {
     const box = link.getBoundingClientRect();
@@ -169,7 +169,7 @@
     return true;
   }
 
-  // Moves by their names, and one key for each tool.
+  // Moves are typed by their names; each tool has one key.
   let typed = "";
   let timer = 0;
   const WAIT = 800; // milliseconds for the next character of a name
@@ -188,7 +188,7 @@
     if (begun.length === 0) {
       const refused = typed;
       typed = "";
-      typedShown.textContent = `${refused} is no move here`;
+      typedShown.textContent = `${refused} is not a move here`;
       return undefined;
     }
     typedShown.textContent = `move ${typed}…`;
@@ -223,7 +223,7 @@
       if (tool) return go(tool);
       const names = moves().map((link) => link.dataset.move.toLowerCase());
       if ((key === "f" || key === "r") && !names.some((name) => name.startsWith(key))) {
-        typedShown.textContent = "this board looks no other way, flipped or turned";
+        typedShown.textContent = "this board does not change when flipped or turned";
         return undefined;
       }
     }

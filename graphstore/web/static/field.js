@@ -1,5 +1,5 @@
-// The field for a position takes several lines, as of a pasted board: Enter shows it, and Shift and
-// Enter begin a new line. Without this script the button shows it.
+// The field for a position takes several lines, for a pasted board: Enter submits it, and
+// Shift+Enter starts a new line. Without this script the button submits it.
 "use strict";
 
 document.getElementById("gs-typed")?.addEventListener("keydown", (event) => {

@@ -1,4 +1,7 @@
-"""Cells of tables: positions as boards, ids as links, moves by name; not in JSON and CSV."""
+"""Table cells as HTML: positions as boards, ids as links, moves with their names.
+
+JSON and CSV have the plain values.
+"""
 
 import re
 from typing import Any
@@ -19,7 +22,7 @@ _MOVES = re.compile(r"-?\d{1,9}( -?\d{1,9})*")
 
 
 def cell(store: Store, table_address: str, row: Any, column: str, value: Any) -> Markup | None:
-    """Return a cell as HTML, or None where Datasette's own way will do.
+    """Return a cell as HTML, or None to leave it to Datasette.
 
     `table_address` is the page of the table `state`, `row` has all cells by column, and a value is
     {value, label} where Datasette has looked up the row that it refers to.
@@ -46,13 +49,13 @@ def cell(store: Store, table_address: str, row: Any, column: str, value: Any) ->
 def _moves(game: Game, column: str, value: Any) -> Markup | None:
     """Return moves as numbers with their names.
 
-    "move" holds a number, "moves" a text of some; in the table `game` it is their count.
+    A column "move" holds a number, "moves" a text of several; in the table `game` it is a count.
     """
     if isinstance(value, int) == (column == "moves") or not _MOVES.fullmatch(str(value)):
         return None
     try:
         named = [(move, move_text(game, int(move))) for move in str(value).split()]
-    except GraphstoreError:  # a user's SQL made a number that is not a move
+    except GraphstoreError:  # a user's SQL returned a number that is not a move
         return None
     return Markup(" ").join(
         Markup('<span class="gs-move">{} <b>{}</b></span>').format(*each) for each in named

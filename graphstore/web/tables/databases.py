@@ -1,4 +1,4 @@
-"""A solved game as a Datasette database: it is only read, and knows how many rows it has."""
+"""A solved game as a read-only Datasette database that knows its row counts."""
 
 import re
 import sqlite3
@@ -20,32 +20,32 @@ from graphstore.store.schema import VIEWS, written
 from graphstore.store.sql import ERRORS, Watch, guard, weight
 from graphstore.store.sqlite.opening import connect, explained
 from graphstore.store.store import Store
-from graphstore.web.tables.statements import WRITTEN, in_thread, limited
+from graphstore.web.tables.statements import HAS_SQL, in_thread, limited
 
 T = TypeVar("T")
 
 AS_CSV: Final = ContextVar("AS_CSV", default=False)
-"""Whether the address of the current request ends in ``.csv``."""
+"""True if the address of the current request ends in ``.csv``."""
 
-COUNT_LIMIT_MS: Final = 250  # to count the rows of a filter; a page can do without
+COUNT_LIMIT_MS: Final = 250  # to count the rows of a filter; a page works without the count
 LARGEST: Final = 10_000_000  # bytes of the cells of an answer
 KEPT: Final = 400  # cached answers
-GRACE: Final = 0.2  # seconds after its time in which a statement ends itself
+GRACE: Final = 0.2  # seconds after its time limit in which a statement should end itself
 
 _COUNT = re.compile(r'select count\(\*\) from (?:\[(\w+)\]|"?(\w+)"?) *(where )?')
 _CENSUS = re.compile(r"select [^()]+ from census +limit \d+")
 COUNTED: Final = 100_000  # states up to which the rows of best_move are counted
 LARGE: Final = 3_000_000  # states up to which the census is computed without a limit, once
 
-_FROM_THE_EDGES: Final = "CREATE TEMP VIEW best_move AS " + written(
+_BEST_MOVE: Final = "CREATE TEMP VIEW best_move AS " + written(
     VIEWS["best_move"], sqlite.dialect()
 ).replace(" JOIN ", " CROSS JOIN ")
-"""The file's own view with CROSS JOIN, with which SQLite reads the edges in order, so that the
-first hundred rows of six million take a millisecond."""
+"""The file's own view with CROSS JOIN: SQLite then reads the edges in order, and the first hundred
+of six million rows take a millisecond."""
 
 
-def _once(name: str) -> Callable[..., Awaitable[Any]]:
-    """Return a method of Database that caches its answers: a page asks some forty times."""
+def _cached(name: str) -> Callable[..., Awaitable[Any]]:
+    """Return a method of Database with cached results; a page calls these some forty times."""
     inner = getattr(Database, name)
 
     async def answered(self: "GameFile", *arguments: Hashable) -> Any:
@@ -54,21 +54,21 @@ def _once(name: str) -> Callable[..., Awaitable[Any]]:
     return answered
 
 
-class GameFile(Database):  # type: ignore[misc]  # it ships no types
-    """The database of `store`; once another file has replaced its file, of that."""
+class GameFile(Database):  # type: ignore[misc]  # Datasette ships no types
+    """The Datasette database of a store; it follows when another file replaces the store's file."""
 
-    fts_table = _once("fts_table")
-    foreign_keys_for_table = _once("foreign_keys_for_table")
-    get_all_foreign_keys = _once("get_all_foreign_keys")
-    get_table_definition = _once("get_table_definition")
-    hidden_table_names = _once("hidden_table_names")
-    label_column_for_table = _once("label_column_for_table")
-    primary_keys = _once("primary_keys")
-    table_column_details = _once("table_column_details")
-    table_columns = _once("table_columns")
-    table_exists = _once("table_exists")
-    table_names = _once("table_names")
-    view_names = _once("view_names")
+    fts_table = _cached("fts_table")
+    foreign_keys_for_table = _cached("foreign_keys_for_table")
+    get_all_foreign_keys = _cached("get_all_foreign_keys")
+    get_table_definition = _cached("get_table_definition")
+    hidden_table_names = _cached("hidden_table_names")
+    label_column_for_table = _cached("label_column_for_table")
+    primary_keys = _cached("primary_keys")
+    table_column_details = _cached("table_column_details")
+    table_columns = _cached("table_columns")
+    table_exists = _cached("table_exists")
+    table_names = _cached("table_names")
+    view_names = _cached("view_names")
 
     def __init__(self, datasette: Any, store: Store) -> None:
         super().__init__(datasette, path=str(store.path), is_mutable=True)
@@ -88,7 +88,7 @@ class GameFile(Database):  # type: ignore[misc]  # it ships no types
         return id(self.store), there.st_ino, there.st_mtime_ns, there.st_size
 
     def refresh(self) -> None:
-        """Open the file that is in the place of the old one, as after ``build --force``.
+        """Open the file that has replaced the old one, for example after ``build --force``.
 
         If it cannot be opened, the old one stays open.
         """
@@ -107,20 +107,20 @@ class GameFile(Database):  # type: ignore[misc]  # it ships no types
             self.store, self._file = store, file
 
     def interrupt(self) -> None:
-        """End the statements that are running."""
+        """Interrupt the running statements."""
         for connection in self._all_file_connections:
             connection.interrupt()
 
     def connect(self, write: bool = False) -> sqlite3.Connection:
-        """Return a connection that can only read, for one that writes raise RuntimeError."""
+        """Return a read-only connection; with `write`, raise RuntimeError."""
         if write:
-            raise RuntimeError("a game that is served is only read")
+            raise RuntimeError("a served game is read-only")
         connection = connect(self.store.path)
         self._all_file_connections.append(connection)
         return connection
 
     async def execute_fn(self, fn: Callable[[sqlite3.Connection], T]) -> T:
-        """Return the result of a function of a guarded connection, in a thread of Datasette."""
+        """Call a function with a guarded connection in a thread of Datasette; return its result."""
         seconds = self.ds.sql_time_limit_ms / 1000 + GRACE
         return await in_thread(self.ds.executor, self._in_thread, fn, seconds)
 
@@ -133,13 +133,13 @@ class GameFile(Database):  # type: ignore[misc]  # it ships no types
         page_size: int | None = None,
         log_sql_errors: bool = False,  # they are shown to the user
     ) -> Results:
-        """Return the rows of a statement; the counts of whole tables are known."""
-        asks = None if truncate else _COUNT.fullmatch(sql) or _COUNT.match(sql)
-        if asks and asks[3] is None and asks.end() == len(sql):
-            known = self._counts(asks[1] or asks[2])
+        """Return the rows of a statement; the row counts of whole tables are known."""
+        count = None if truncate else _COUNT.fullmatch(sql) or _COUNT.match(sql)
+        if count and count[3] is None and count.end() == len(sql):
+            known = self._counts(count[1] or count[2])
             if known is not None:
                 return Results([(known,)], False, [("count(*)",)])
-        if asks:
+        if count:
             custom_time_limit = min(custom_time_limit or COUNT_LIMIT_MS, COUNT_LIMIT_MS)
         if _CENSUS.fullmatch(sql) and self.store.info["states"] <= LARGE:
 
@@ -153,23 +153,23 @@ class GameFile(Database):  # type: ignore[misc]  # it ships no types
 
         limit = min(custom_time_limit or self.ds.sql_time_limit_ms, self.ds.sql_time_limit_ms)
         most = self.ds.max_returned_rows
-        most += most == (page_size or self.ds.page_size)  # one more row tells of a next page
+        most += most == (page_size or self.ds.page_size)  # one more shows that a page follows
 
-        async def asked(executor: Executor, limit: int) -> Results:
+        async def run_in(executor: Executor, limit: int) -> Results:
             run = limited(sql, params, limit, most if truncate else None)
             return await in_thread(executor, self._in_thread, run, limit / 1000 + GRACE)
 
         async def answered() -> Results:
-            if WRITTEN.get():
-                return await self.ds.statements.answer(asked, limit)
-            return await asked(self.ds.executor, limit)
+            if HAS_SQL.get():
+                return await self.ds.statements.answer(run_in, limit)
+            return await run_in(self.ds.executor, limit)
 
         if not truncate and custom_time_limit == self.ds.setting("facet_time_limit_ms"):
             return await self.remembered((sql, repr(params)), answered)
         try:
             return await answered()
         except sqlite3.OperationalError as error:
-            if AS_CSV.get():  # for which Datasette would answer nothing
+            if AS_CSV.get():  # else Datasette sends an empty answer
                 raise DatasetteError(str(error), status=400) from error
             raise
 
@@ -184,11 +184,11 @@ class GameFile(Database):  # type: ignore[misc]  # it ships no types
         return answers[key]
 
     async def attached_databases(self) -> list[Any]:
-        """Return none: SQLite would list the database of the temporary view."""
+        """Return an empty list; SQLite would list the database of the temporary view."""
         return []
 
     def _counts(self, table: str) -> int | None:
-        """Return how many rows are known to be in a table or view."""
+        """Return the number of rows of a table or view, or None if it is not known."""
         info = self.store.info
         if table == "best_move" and info["states"] > COUNTED:
             raise QueryInterrupted("best_move is not counted", table, None)
@@ -203,22 +203,22 @@ class GameFile(Database):  # type: ignore[misc]  # it ships no types
             with explained(self.store.path.name):
                 self._open(held, self.store)
         if self.ds.stopping:
-            raise DatasetteError("the server is about to end", title="Ending", status=503)
+            raise DatasetteError("the server is stopping", title="Stopping", status=503)
         held.watch.raised, held.bytes = None, 0
         try:
-            with _ended_after(held.connection, seconds):
+            with _interrupted_after(held.connection, seconds):
                 return fn(held.connection)
         except ERRORS as error:
             raise sqlite3.OperationalError(str(held.watch.cause(error))) from error
 
     def _open(self, held: Any, store: Store) -> None:
-        """Give a thread its connection, and close the one that it had to another file."""
+        """Open the connection of a thread, and close the one that it had to another file."""
         old = getattr(held, "connection", None)
         held.connection, held.watch = self.connect(), Watch()
         if old is not None:
             self._all_file_connections.remove(old)
             old.close()
-        held.connection.execute(_FROM_THE_EDGES)
+        held.connection.execute(_BEST_MOVE)
         self.ds._prepare_connection(held.connection, self.name)
         held.connection.row_factory = partial(_weighed, held)
         guard(held.connection, store.functions(), held.watch)
@@ -233,8 +233,8 @@ class GameFile(Database):  # type: ignore[misc]  # it ships no types
 
 
 @contextmanager
-def _ended_after(connection: sqlite3.Connection, seconds: float | None) -> Iterator[None]:
-    """Interrupt a connection when the time is up, also in a step that takes long; None: never."""
+def _interrupted_after(connection: sqlite3.Connection, seconds: float | None) -> Iterator[None]:
+    """Interrupt a connection after some seconds, even inside a long step; None means never."""
     if seconds is None:
         yield
         return
@@ -248,11 +248,11 @@ def _ended_after(connection: sqlite3.Connection, seconds: float | None) -> Itera
 
 
 def _weighed(held: Any, cursor: sqlite3.Cursor, row: tuple[Any, ...]) -> sqlite3.Row:
-    """Return a row of Datasette's kind, unless the answer becomes too large for the memory."""
+    """Return a row as Datasette wants it; raise if the whole answer becomes too large."""
     held.bytes += weight(row)
     if held.bytes > LARGEST:
         held.watch.raised = QueryError(
-            f"the answer has more than {LARGEST:,} bytes; ask for fewer rows or columns"
+            f"the answer has more than {LARGEST:,} bytes; select fewer rows or columns"
         )
         raise sqlite3.OperationalError
     return sqlite3.Row(cursor, row)

@@ -7,7 +7,7 @@ from graphstore.store.schema import COLUMNS
 
 
 def tables() -> dict[str, dict[str, Any]]:
-    """Return the metadata of a game's tables and views, as Datasette wants it."""
+    """Return the metadata of a game's tables and views, in Datasette's form."""
     described: dict[str, dict[str, Any]] = {
         table: {
             "description": about,

@@ -1,4 +1,4 @@
-"""Stored queries: questions about a game as SQL, on pages beside its tables."""
+"""Stored queries: questions about a game in SQL, each with a page of its own."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -10,7 +10,7 @@ Info = Mapping[str, Any]  # the row of the table `game`
 
 
 def random_play(info: Info) -> bool:
-    """Return whether random play has an expected result: all replies are there, and an end."""
+    """Return whether random play has an expected result: games end, and no reply is missing."""
     return not info["cyclic"] and info["extent"] != STRATEGY
 
 
@@ -19,14 +19,14 @@ class Stored(NamedTuple):
 
     title: str
     about: str  # what the answer shows; {start} is a column of the table `game`
-    sql: str  # a reading statement, whose parameters may be left empty
-    tells: Callable[[Info], bool] = lambda _: True  # whether it tells something of a game
+    sql: str  # a SELECT; its parameters may be left empty
+    applies: Callable[[Info], bool] = lambda _: True  # whether it makes sense for a game
 
 
 QUERIES: Final[dict[str, Stored]] = {
     "position": Stored(
         "Look up a position",
-        "In any orientation; what is shown is the canonical one. The start is {start}.",
+        "Enter a position in any orientation; the canonical one is shown. The start is {start}.",
         """
 SELECT id, position, ply, to_move, value, remoteness, round(score, 4) AS score, win_depth,
     lose_depth, orbit[, round(random_value, 4) AS random_value]
@@ -36,9 +36,9 @@ WHERE id = CASE WHEN :position != '' THEN canonical(:position) END
     ),
     "moves": Stored(
         "The moves of a position",
-        "What each is worth to the player who makes it, if both then play their best[, if both "
-        "play at random, and if only the opponent does]. The moves are those of the canonical "
-        "position; empty is the start, {start}.",
+        "What each move is worth to the player who makes it, if both then play their best[, if "
+        "both play at random, and if only the opponent does]. The moves are those of the canonical "
+        "position. Leave the position empty for the start, {start}.",
         """
 SELECT q.move, child.position, q.optimal[, round(q.random, 4) AS random,
     round(q.best_response, 4) AS best_response], child.win_depth, child.lose_depth, q.child
@@ -51,7 +51,7 @@ ORDER BY child.score DESC, child.win_depth, child.lose_depth DESC, q.move
     ),
     "openings": Stored(
         "The openings",
-        "Every first move: what it is worth to the first player under best play by both[, "
+        "All first moves, and what each is worth to the first player under best play by both[, "
         "under random play by both, and if only the opponent plays at random].",
         """
 SELECT child.position, group_concat(q.move, ' ') AS moves, q.optimal[,
@@ -64,9 +64,8 @@ ORDER BY q.optimal DESC, [q.best_response DESC, ]q.child
     ),
     "traps": Stored(
         "Traps",
-        "Drawn positions in which more than half of the replies lose: the player who just moved "
-        "hopes that the other does not see the few that hold. losing is the share that loses, of "
-        "replies that are distinct up to symmetry.",
+        "Drawn positions in which more than half of the replies lose, so the player to move easily "
+        "makes a mistake. losing is the share of replies that lose; symmetric replies count once.",
         """
 SELECT position, ply, round(score, 4) AS losing, remoteness, id
 FROM state
@@ -77,8 +76,9 @@ LIMIT 100
     ),
     "only_moves": Stored(
         "Only moves",
-        "Won and drawn positions with a choice in which exactly one move keeps the value; in lost "
-        "ones every move does. Value, 1 or 0 for the player to move, and ply may be left empty.",
+        "Won and drawn positions in which exactly one of several moves keeps the value; in lost "
+        "positions every move does. value (1 or 0, for the player to move) and ply may be left "
+        "empty.",
         """
 SELECT s.position, s.ply, s.value, s.remoteness,
     (SELECT e.move FROM edge AS e JOIN state AS c ON c.id = e.child
@@ -96,8 +96,8 @@ LIMIT 100
     ),
     "longest_wins": Stored(
         "The longest wins",
-        "Won positions whose win takes longest, if the loser delays it as long as he can. "
-        "remoteness is in plies, lose_depth in moves of the winner, who is to move.",
+        "Won positions in which the win takes longest, if the loser delays it as long as possible. "
+        "remoteness counts plies, lose_depth the moves of the winner, who is to move.",
         """
 SELECT position, ply, remoteness, lose_depth, id
 FROM state
@@ -108,7 +108,8 @@ LIMIT 100
     ),
     "by_ply_and_value": Stored(
         "Positions by ply and value",
-        "Value is for the player to move. Either may be left empty; the view census counts them.",
+        "value is for the player to move. Both fields may be left empty. The view census has the "
+        "counts.",
         """
 SELECT position, ply, value, remoteness, round(score, 4) AS score, orbit, id
 FROM state
@@ -117,10 +118,10 @@ LIMIT 200
 """,
     ),
     "remoteness": Stored(
-        "Value over remoteness",
-        "How many states and positions are won, drawn and lost for the player to move, by the "
-        "plies that are left under best play; those without any number come last: play need never "
-        "end.",
+        "Positions by remoteness",
+        "How many states are won, drawn and lost for the player to move, and how many positions "
+        "these are, by the plies to the end under best play. A last row without a number, if "
+        "there is one, counts draws in which play need never end.",
         """
 SELECT remoteness,
     coalesce(sum(states) FILTER (WHERE value = 1), 0) AS wins,
@@ -136,8 +137,8 @@ ORDER BY remoteness NULLS LAST
     ),
     "disagreements": Stored(
         "Where random and best play disagree most",
-        "Positions in play whose value under best play is far from the expected result under "
-        "random play, the farthest first; both are for the player to move.",
+        "Positions in play, by the difference between the value under best play and the expected "
+        "result of random play, the largest first. Both are for the player to move.",
         """
 SELECT position, ply, value, round(random_value, 4) AS random_value,
     round(abs(value - random_value), 4) AS difference, id
@@ -146,11 +147,11 @@ WHERE NOT ended AND round(abs(value - random_value), 4) > 0
 ORDER BY abs(value - random_value) DESC, ply, id
 LIMIT 100
 """,
-        tells=random_play,
+        applies=random_play,
     ),
     "endless": Stored(
         "Endless draws",
-        "Drawn positions in which play need never end: no way to a tie keeps the value.",
+        "Drawn positions in which play need never end: no line to a tie keeps the value.",
         """
 SELECT position, ply, round(score, 4) AS losing, orbit, id
 FROM state
@@ -158,12 +159,12 @@ WHERE value = 0 AND remoteness IS NULL
 ORDER BY score DESC, ply, id
 LIMIT 100
 """,
-        tells=lambda info: bool(info["cyclic"]),
+        applies=lambda info: bool(info["cyclic"]),
     ),
     "transpositions": Stored(
-        "Many ways to one position",
-        "The states that the most moves lead to. A move counts once for each way to make it in the "
-        "canonical position before it.",
+        "Positions that most moves lead to",
+        "The states with the most moves that lead to them. Several moves from one canonical "
+        "position to the same state all count.",
         """
 SELECT s.position, s.ply, s.value, n.ways, s.id
 FROM (SELECT child, count(*) AS ways FROM edge GROUP BY child ORDER BY ways DESC, child LIMIT 100)
@@ -173,8 +174,8 @@ ORDER BY n.ways DESC, s.id
     ),
     "symmetric": Stored(
         "The most symmetric positions",
-        "States that stand for fewer positions than the others, the fewest first: some reflection, "
-        "turn or exchange leaves them as they are.",
+        "States that stand for fewer positions than others, the fewest first: some reflection, "
+        "rotation or exchange does not change them.",
         """
 SELECT position, orbit, ply, value, ended, id
 FROM state
@@ -182,14 +183,14 @@ WHERE orbit < (SELECT max(orbit) FROM state)
 ORDER BY orbit, ply, id
 LIMIT 100
 """,
-        tells=lambda info: bool(info["positions"] % info["states"]),  # orbits differ
+        applies=lambda info: bool(info["positions"] % info["states"]),  # orbits differ
     ),
     "blunders": Stored(
         "Blunders of an agent",
-        "Its favourite moves that do not keep the value of the position, the likeliest first, of "
-        "equals those with the most beads. A box whose kinds of beads are all as many has no "
-        "favourite. optimal is what the move is worth to the agent under best play. Empty: of all "
-        "agents.",
+        "Favourite moves of an agent that do not keep the value of the position, the likeliest "
+        "first, then by beads. A box with equally many beads of each kind has no favourite. "
+        "optimal is what the move is worth to the agent under best play. Leave the agent empty "
+        "for all.",
         """
 SELECT agent, position, ply, move, beads, round(chance, 4) AS chance, optimal, state, child
 FROM (
@@ -201,8 +202,9 @@ LIMIT 200
 """,
     ),
     "repertoire": Stored(
-        "What an agent opens with",
-        "Its boxes of the first two plies, and how likely it draws each move. Empty: all agents.",
+        "Openings of an agent",
+        "The boxes of an agent for the first two plies, with the chance of each move. Leave the "
+        "agent empty for all.",
         """
 SELECT agent, position, ply, move, beads, round(chance, 4) AS chance, keeps, optimal, state, child
 FROM matchbox
@@ -212,11 +214,11 @@ LIMIT 500
 """,
     ),
 }
-"""By the last word of their addresses. They answer within a second on a million states."""
+"""The questions by the last part of their address. Each takes up to 2 s on a million states."""
 
 
 def queries(info: Info) -> dict[str, dict[str, str]]:
-    """Return Datasette's canned queries for a game: the questions that tell something of it."""
+    """Return Datasette's canned queries for a game: the questions that apply to it."""
     within = r"\1" if random_play(info) else ""
 
     def fitted(text: str) -> str:
@@ -229,5 +231,5 @@ def queries(info: Info) -> dict[str, dict[str, str]]:
             "sql": fitted(each.sql).strip(),
         }
         for name, each in QUERIES.items()
-        if each.tells(info)
+        if each.applies(info)
     }

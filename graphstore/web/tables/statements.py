@@ -1,7 +1,7 @@
-"""Threads for the SQL of visitors, so that quick statements and pages never wait for slow ones.
+"""Threads for users' SQL, so that pages and quick statements never wait for slow statements.
 
-A statement is tried for a moment first. If it takes longer it starts again among the slow ones, of
-which some run and some wait; any more are refused.
+A statement first runs for a moment. If that is not enough, it runs again as a slow statement: a few
+of these run at once, a few wait, and any more are refused.
 """
 
 import asyncio
@@ -22,24 +22,24 @@ from datasette.views.base import DatasetteError
 
 T = TypeVar("T")
 
-MOMENT_MS: Final = 100
-QUICK: Final = 2  # threads for the first moment of each
-SLOW: Final = 2  # threads for what takes longer: as many run at once
-WAITING: Final = 8  # slow ones that wait for a thread
+MOMENT_MS: Final = 100  # time of the first run of a statement
+QUICK: Final = 2  # threads for first runs
+SLOW: Final = 2  # threads for slow statements: so many run at once
+WAITING: Final = 8  # slow statements that wait for a thread
 STEPS: Final = 50_000  # of SQLite's virtual machine, some 5 ms, between two checks of the time
 NICENESS: Final = 10  # of the slow threads, so that pages go first
 
-WRITTEN: Final = ContextVar("WRITTEN", default=False)
-"""Whether the address of the current request has SQL in it."""
+HAS_SQL: Final = ContextVar("HAS_SQL", default=False)
+"""True if the address of the current request contains SQL."""
 
 
-class BusyError(DatasetteError):  # type: ignore[misc]  # it ships no types
+class BusyError(DatasetteError):  # type: ignore[misc]  # Datasette ships no types
     """Too many slow statements are waiting; try again after some seconds."""
 
     def __init__(self, seconds: int) -> None:
         super().__init__(
             f"too many slow statements are running here; try again in {seconds} s, or run it "
-            "where it is alone: graphstore sql FILE STATEMENT",
+            "on your machine: graphstore sql FILE STATEMENT",
             title="Busy",
             status=503,
         )
@@ -47,7 +47,7 @@ class BusyError(DatasetteError):  # type: ignore[misc]  # it ships no types
 
 
 class Threads:
-    """A group of threads for quick statements, and one for slow ones."""
+    """Two thread pools: one for quick statements, one for slow ones."""
 
     def __init__(self) -> None:
         self._quick = ThreadPoolExecutor(QUICK, thread_name_prefix="quick-sql")
@@ -55,9 +55,10 @@ class Threads:
         self._taken = 0
 
     async def answer(self, ask: Callable[[Executor, int], Awaitable[T]], limit_ms: int) -> T:
-        """Return the answer to a statement; `ask` runs it in a group, for some milliseconds.
+        """Return the answer to a statement; `ask` runs it in a pool, for some milliseconds.
 
-        BusyError is raised where it is slow and too many others are.
+        Raises:
+            BusyError: the statement is slow, and too many others are.
         """
         try:
             return await ask(self._quick, min(MOMENT_MS, limit_ms))
@@ -66,22 +67,22 @@ class Threads:
                 raise
         if self._taken >= SLOW + WAITING:
             raise BusyError(max(1, round(limit_ms / 1000)))
-        self._taken += 1  # always in the thread of the event loop, so there is no lock
+        self._taken += 1  # only in the thread of the event loop, so without a lock
         try:
             return await ask(self._slow, limit_ms)
         finally:
             self._taken -= 1
 
     def close(self) -> None:
-        """End the threads."""
+        """Stop the threads."""
         for each in (self._quick, self._slow):
             each.shutdown(cancel_futures=True)
 
 
-def written(query: bytes) -> bool:
-    """Return whether the query of an address has SQL in it.
+def has_sql(query: bytes) -> bool:
+    """Return whether the query of an address contains SQL.
 
-    >>> written(b"sql=SELECT+1"), written(b"ply=2&_sort=score")
+    >>> has_sql(b"sql=SELECT+1"), has_sql(b"ply=2&_sort=score")
     (True, False)
     """
     return any(name in ("sql", "_where") for name, _ in parse_qsl(query.decode("latin-1")))
@@ -90,7 +91,7 @@ def written(query: bytes) -> bool:
 def limited(
     sql: str, params: Any, limit_ms: int, most: int | None
 ) -> Callable[[sqlite3.Connection], Results]:
-    """Return a function that runs a statement in limited time for up to `most` rows, or all."""
+    """Return a function that runs a statement in limited time, for up to `most` rows or all."""
 
     def run(connection: sqlite3.Connection) -> Results:
         deadline = time.perf_counter() + limit_ms / 1000
@@ -111,12 +112,12 @@ def limited(
 
 
 def _give_way() -> None:
-    """Let other threads go first; only Linux has a niceness for each thread."""
+    """Lower the priority of this thread; only Linux has one for each thread."""
     if sys.platform == "linux":
         with suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
 
 
 async def in_thread(executor: Executor, function: Callable[..., T], *arguments: Any) -> T:
-    """Return the result of a function, run in a thread of a group."""
+    """Return the result of a function, run in a thread of a pool."""
     return await asyncio.get_running_loop().run_in_executor(executor, function, *arguments)

@@ -1,4 +1,4 @@
-"""The commands that ask a file: show, line, sql and stats."""
+"""The commands show, line, sql and stats, which query a database."""
 
 import sys
 from contextlib import closing
@@ -15,10 +15,10 @@ from graphstore.store.sql import ROWS, SECONDS
 @options.RULES
 @options.JSON
 def show(file: str, position: str | None, rules: str | None, as_json: bool) -> None:
-    """Draw POSITION with what it and each of its moves is worth.
+    """Print POSITION with its value and the result of each move.
 
-    POSITION is a board in any orientation, such as XO./.X./..., or the id of a state; without
-    it, the start. The result of a move is for the player who makes it.
+    POSITION is a board in any orientation, such as XO./.X./..., or the id of a state; the default
+    is the start. The result of a move is for the player who makes it.
     """
     from graphstore.cli import console
 
@@ -37,7 +37,10 @@ def show(file: str, position: str | None, rules: str | None, as_json: bool) -> N
 @options.RULES
 @options.JSON
 def line(file: str, position: str | None, rules: str | None, as_json: bool) -> None:
-    """Print a line of best play from POSITION, by default from the start."""
+    """Print a line of best play from POSITION.
+
+    POSITION is as in `graphstore show`; the default is the start.
+    """
     from graphstore.cli import console
 
     with options.opened(file, rules) as store:
@@ -60,9 +63,9 @@ def line(file: str, position: str | None, rules: str | None, as_json: bool) -> N
     default=SECONDS,
     show_default=True,
     metavar="N",
-    help="How long the database may work on it; 0: as long as it takes.",
+    help="Stop with an error after N seconds; 0 for no limit.",
 )
-@options.number("--rows", "How many rows it may have; 0: any number.", default=ROWS)
+@options.number("--rows", "Stop with an error after N rows; 0 for no limit.", default=ROWS)
 @options.RULES
 @options.JSON
 @options.CSV
@@ -75,10 +78,11 @@ def sql(
     as_json: bool,
     as_csv: bool,
 ) -> None:
-    """Run one reading SQL STATEMENT; - takes it from standard input.
+    """Run a read-only SQL STATEMENT and print its rows.
 
-    board(id) draws a state, canonical(text) is the id of the state of a position. Of a game in
-    parts FILE is the folder, and the SQL is DuckDB's.
+    If STATEMENT is -, it is read from standard input. The function board(id) draws a state;
+    canonical(text) returns the id of the state of a position. FILE may also be a folder that
+    `graphstore build --folder` wrote; its SQL is that of DuckDB.
     """
     from graphstore.cli import console
     from graphstore.util.own_process import own_process
@@ -91,8 +95,8 @@ def sql(
     with (
         own_process(options.say),
         noticed(),
-        options.asked(file, rules) as ask,
-        closing(ask(statement, seconds=seconds or None, rows=rows or None)) as answer,
+        options.opened_sql(file, rules) as run,
+        closing(run(statement, seconds=seconds or None, rows=rows or None)) as answer,
     ):
         printer(answer.columns, answer)
 
@@ -100,9 +104,9 @@ def sql(
 @click.command()
 @options.FILE
 @options.JSON
-@options.CSV
+@click.option("--csv", "as_csv", is_flag=True, help="Print the census alone, as CSV.")
 def stats(file: str, as_json: bool, as_csv: bool) -> None:
-    """Print what the file says of itself, and its census by ply (--csv: the census alone)."""
+    """Print facts about the game of FILE and a census of its states by ply."""
     from graphstore.cli import console
     from graphstore.store.schema import VIEWS
 

@@ -1,4 +1,4 @@
-"""Formats of other programs, each for one game."""
+"""Formats for a single game: a 32-bit map of tic-tac-toe, a record of ultimate tic-tac-toe."""
 
 import csv
 import json
@@ -16,16 +16,16 @@ from graphstore.games.ultimate.rules import Ultimate
 from graphstore.solver.columns import NONE
 from graphstore.store.store import Store
 
-NO_DEPTH = 10  # where a win or a loss cannot be forced
+NO_DEPTH = 10  # a win or loss cannot be forced
 
 
 class MapRow(NamedTuple):
-    """A state of the 32-bit map of tic-tac-toe, under the names of the program that made it."""
+    """A state of the 32-bit map of tic-tac-toe, with the names of the program that defined it."""
 
     State: int  # `graphstore.games.encodings.pack32` of the canonical position
-    Score: float  # infinity where the player who just moved wins, minus infinity where he loses
-    WinDepth: int  # moves he still needs to win, or `NO_DEPTH`
-    LoseDepth: int  # moves the opponent needs to win, or `NO_DEPTH`
+    Score: float  # for the player who just moved: infinity for a win, minus infinity for a loss
+    WinDepth: int  # moves that this player still needs to win, or `NO_DEPTH`
+    LoseDepth: int  # moves that the opponent needs to win, or `NO_DEPTH`
     NextStates: tuple[int, ...]  # the distinct children, ascending
 
 
@@ -33,7 +33,7 @@ def gmap(store: Store) -> list[MapRow]:
     """Return the 32-bit map of tic-tac-toe, ascending by state."""
     if store.info["name"] not in ("tictactoe", "mnk(3,3,3)"):
         raise GameNameError(
-            f"the 32-bit map has room for {tictactoe().name} only; {store.address} holds "
+            f"the 32-bit map can hold {tictactoe().name} only; {store.address} holds "
             f"{store.info['name']}"
         )
     graph = store.graph()
@@ -57,9 +57,9 @@ def gmap(store: Store) -> list[MapRow]:
 
 
 def write_gmap(store: Store, file: TextIO, *, as_json: bool = False) -> None:
-    """Write the 32-bit map as CSV, with spaces between children, or as one JSON object of states.
+    """Write the 32-bit map as CSV, with spaces between children, or as a JSON object of states.
 
-    Infinities are ``inf`` and ``-inf``, in JSON as texts.
+    Infinities are ``inf`` and ``-inf``; in JSON they are strings.
     """
     rows = gmap(store)
     if as_json:
@@ -79,13 +79,13 @@ def write_gmap(store: Store, file: TextIO, *, as_json: bool = False) -> None:
 def records(store: Store) -> Iterator[bytes]:
     """Yield the 25-byte record of every state of ultimate tic-tac-toe, ascending by id.
 
-    The best move is the lowest of the equally best ones. What a state does not keep, such as the
-    marks of a won field, has some possible value in the record.
+    The best move is the lowest of the equally best ones. Details that a state does not keep, such
+    as the marks of a won field, have an arbitrary possible value in the record.
     """
     game = store.game if store.has_rules else None
     if not isinstance(game, Ultimate):
         raise GameNameError(
-            f"the record has room for ultimate tic-tac-toe only; {store.address} holds "
+            f"the record can hold ultimate tic-tac-toe only; {store.address} holds "
             f"{store.info['name']}"
         )
     for position, value, best in store.sql(_RECORDS):
