@@ -190,6 +190,15 @@ def tictactoe_db(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def connect_db(tmp_path_factory) -> Path:
+    """The database of connect(4,4); no test may change it."""
+    path = tmp_path_factory.mktemp("built") / "connect-4-4.db"
+    build("connect(4,4)", path)
+    path.chmod(0o444)
+    return path
+
+
+@pytest.fixture(scope="session")
 def server() -> Iterator[str]:
     """The address of an empty database on a throw-away PostgreSQL server."""
     with postgresql.server() as address:

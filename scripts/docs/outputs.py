@@ -1,7 +1,8 @@
-"""Runs the commands in the console blocks of README.md and docs, and writes what they print there.
+"""Run the commands in the console blocks of README.md and docs, and write their output there.
 
-Output that differs in nothing but times stays as it is. The variable GAMES is the address of an
-empty PostgreSQL database; without it a page that uses $GAMES is left out.
+Output that differs only in times stays as it is; a line ``[...]`` stands for any lines. The
+variable GAMES is the address of an empty PostgreSQL database; without it, pages that use $GAMES
+are left out.
 """
 
 import argparse
@@ -36,6 +37,16 @@ def timeless(output: str) -> str:
     return re.sub(times, r"\1", output, flags=re.M).rstrip()
 
 
+def same(new: str, old: str) -> bool:
+    r"""Return whether an output is the shown one, but for times and lines left out.
+
+    >>> same("a  1\nseconds: total  0.1\nb  2\n", "a  1\nseconds: total  0.3\n[...]\n")
+    True
+    """
+    parts = [re.escape(part) for part in f"{timeless(old)}\n".split("[...]\n")]
+    return re.fullmatch(r"(?:.*\n)*".join(parts), f"{timeless(new)}\n") is not None
+
+
 def write_files(text: str, folder: Path) -> None:
     """Write the Python files that a page shows below a comment with their name."""
     for name, code in _FILE.findall(text):
@@ -62,7 +73,7 @@ def refreshed(text: str, run: Callable[[list[str]], str], games: str = "") -> st
         new = run(words)
         if games:
             new = new.replace(f"{games}&", f"{SHOWN}?").replace(games, SHOWN)
-        if timeless(new) == timeless(old):
+        if same(new, old):
             return found[0]
         return f"$ {command}\n{new.rstrip()}\n"
 
