@@ -115,9 +115,9 @@ def test_arguments_do_not_change():
 
 OVERLAP = int("10000" + "100000000" + "100000000" + "011111111", base=2)
 REFUSED = {
-    -1: "-1 is not a state, an integer of 32 bits",
-    2**32: "4294967296 is not a state, an integer of 32 bits",
-    2**70: "'1180591620717411303424' is not a state, an integer of 32 bits",
+    -1: "-1 is not a state; it must be an integer of 32 bits",
+    2**32: "4294967296 is not a state; it must be an integer of 32 bits",
+    2**70: "'1180591620717411303424' is not a state; it must be an integer of 32 bits",
     OVERLAP: "X (bits 26..18) and O (bits 17..9) both hold cell 0",
     state_of("X../.../...", flags="1000", turn="1", vacancy="111111111"): (
         "X (bits 26..18) and vacancy (bits 8..0) both hold cell 0"
@@ -130,8 +130,8 @@ REFUSED = {
     ),
     0: "neither X, O nor vacancy (bits 26..0) holds cell 0",
     state_of("XX./.../...", flags="1000", turn="0"): (
-        "X (bits 26..18) and O (bits 17..9): 2 X and 0 O cannot be: X begins and turns alternate, "
-        "so X has as many as O or one more"
+        "X (bits 26..18) and O (bits 17..9): 2 X and 0 O are impossible: "
+        "X begins and turns alternate, so X has as many as O or one more"
     ),
     state_of("XXX/OOO/...", flags="0001", turn="0"): (
         "X (bits 26..18) and O (bits 17..9): X and O both have a line; the first one ends the game"

@@ -115,7 +115,7 @@ BAD_NAMES = {
     "morris(knight)": "morris: 'knight' is not a variant; choose orthogonal, ",
     "morris(king,win)": "morris: 'win' is not an option; choose among loss, draw, pass, straight",
     "morris(king,3)": "morris: 3 is not an option; choose among loss, draw, pass, straight",
-    "morris(king,loss,draw)": "morris: stuck is draw and loss; choose one of them",
+    "morris(king,loss,draw)": "morris: draw and loss exclude each other; choose one of them",
     "connect": "'connect' has 0 parameters; write connect(w,h[,k])",
     "connect(7)": "'connect(7)' has 1 parameter; write connect(w,h[,k])",
     "connect(7,6,4,4)": "'connect(7,6,4,4)' has 4 parameters; write connect(w,h[,k])",

@@ -478,7 +478,7 @@ def test_a_position_is_looked_up_in_any_orientation(site, file_store):
     assert site.rows("/tictactoe/position") == []
     assert len(site.rows("/tictactoe/moves")) == 9
     answer = site.page("/tictactoe/position?position=XXX/XXX/...", 400)
-    assert shown_error(answer).startswith("6 X and 0 O cannot be")
+    assert shown_error(answer).startswith("6 X and 0 O are impossible")
 
 
 def test_the_question_about_endless_draws_is_there_if_there_are_any(site, files):
