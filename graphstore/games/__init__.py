@@ -166,8 +166,8 @@ def warn_of_other_rules(rules: Game, where: str, name: str, version: str, hint: 
     """Warn if a game of this name and version was built by other rules."""
     if not are_those_of(rules, name, version):
         warnings.warn(
-            f"{where} was built by other rules, or another version of them: "
-            f"{name} {version}, now {rules.name} {rules.rules}{hint}",
+            f"{where} was built by other rules: {name}, version {version}; "
+            f"these rules are {rules.name}, version {rules.rules}{hint}",
             RulesDifferWarning,
             stacklevel=4,
         )

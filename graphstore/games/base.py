@@ -81,7 +81,7 @@ def check_whole(family: str, /, *, least: int = 1, **parameters: object) -> None
     for name, value in parameters.items():
         if not isinstance(value, int) or value < least:
             raise GameNameError(
-                f"{family}: {name} is {value!r}; it must be a whole number from {least}"
+                f"{family}: {name} is {value!r}; it must be a whole number of at least {least}"
             )
 
 

@@ -228,8 +228,8 @@ def connect(w: int, h: int, k: int = 4) -> Connect:
     check_whole("connect", w=w, h=h, k=k)
     if w * (h + 1) > MAX_BITS:
         raise GameNameError(
-            f"connect: {w} columns by {h} rows are too many; a position needs a bit for each cell "
-            f"and each column, {w * (h + 1)} in all, and has {MAX_BITS}"
+            f"connect: {w} columns by {h} rows are too many: w * (h + 1), the bits of a position, "
+            f"is {w * (h + 1)}; at most {MAX_BITS} are possible"
         )
     name = f"connect({w},{h})" if k == 4 else f"connect({w},{h},{k})"
     return Connect(name, columns=w, rows=h, in_a_row=k)

@@ -224,6 +224,8 @@ class Watch:
             return self.raised
         if isinstance(error, MemoryError):
             return QueryError(NO_MEMORY)
+        if "one statement" in str(error):
+            return QueryError(SEVERAL)
         if "too big" in str(error) and self.raised is None:
             return QueryError(f"SQL: {error}: a text, blob or row has {LONGEST:,} bytes at most")
         if self.raised is None and "user-defined function raised" in str(error):

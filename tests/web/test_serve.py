@@ -281,7 +281,7 @@ def test_no_method_writes(site, path):
         ("SELECT canonical('XO')", "'XO' has 2 cells; tictactoe has 9 cells"),
         ("SELECT board(5)", "no state has the id '5'"),
         ("SELECT unheard FROM state", "no such column: unheard"),
-        ("SELECT 1; SELECT 2", "one statement at a time"),
+        ("SELECT 1; SELECT 2", "write one SELECT"),
         ("SELECT zeroblob(1000000000)", "too big"),
         ("SELECT load_extension('x')", "this statement would do more than read"),
         ("WITH x AS (SELECT 1) DELETE FROM state", "this statement would do more than read"),
