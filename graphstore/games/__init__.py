@@ -75,7 +75,8 @@ FAMILIES = (
     ),
     Family(
         "subtraction(n,take,...[,misere])",
-        "take one of the given numbers from a heap of n; a player who cannot loses; misere: wins",
+        "take one of the given numbers from a heap of n; a player who cannot move loses; "
+        "misere: wins",
         ("subtraction(21,1,2,3)", "subtraction(30,2,5,6,misere)"),
         subtraction.subtraction,
     ),
