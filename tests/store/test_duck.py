@@ -480,9 +480,9 @@ def spoil_game(folder):
         (remove_all, "its files have 0 moves, not 2,270"),
         (swap, "is damaged: its columns are not those of state"),
         (spoil_game, "game.json is damaged"),
-        (instead(Path.mkdir), "parquet is damaged: it is not a file; rebuild the folder"),
-        (instead(os.mkfifo), "it is not a file"),
-        (instead(lambda file: file.symlink_to("nowhere")), "it is not a file"),
+        (instead(Path.mkdir), "parquet is damaged: it is not a regular file; rebuild the folder"),
+        (instead(os.mkfifo), "it is not a regular file"),
+        (instead(lambda file: file.symlink_to("nowhere")), "it is not a regular file"),
     ],
 )
 def test_a_damaged_folder_is_one_line(spoilt, spoil, message):

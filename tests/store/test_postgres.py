@@ -147,7 +147,7 @@ def test_each_game_has_a_schema_of_its_own_name(database, run):
     build("mnk(1,1,1)", database)
     assert schemas(database) == ["mnk(1,1,1)", "nim(1,2)"]
     said = error_line(run("show", database))
-    assert re.search(r"has 2 games; say which: .*schema=mnk\(1,1,1\) or .*schema=nim\(1,2\)", said)
+    assert re.search(r"has 2 games; choose one: .*schema=mnk\(1,1,1\) or .*schema=nim\(1,2\)", said)
     assert run("show", f"{database}&schema=nim(1,2)").returncode == 0
     assert run("show", f"{database}&schema=mnk%281%2C1%2C1%29").returncode == 0
     assert "there is no schema" in error_line(run("show", f"{database}&schema=x"))

@@ -592,7 +592,7 @@ def test_alembic_reports_a_missing_or_wrong_address_in_one_line(tmp_path):
     for named in ((), ("-x", "db="), ("-x", "file=x.db")):
         done = alembic(*named, "current")
         assert (done.returncode, done.stderr) == (255, "")
-        assert done.stdout.startswith("FAILED: which database? alembic -x db=FILE ..., or ")
+        assert done.stdout.startswith("FAILED: name the database: alembic -x db=FILE ..., or ")
     none, other = tmp_path / "none.db", tmp_path / "other.db"
     sqlite_file(other, "CREATE TABLE t (a)")
     for address, why in {

@@ -281,7 +281,7 @@ def test_no_method_writes(site, path):
         ("SELECT canonical('XO')", "'XO' has 2 cells; tictactoe has 9 cells"),
         ("SELECT board(5)", "no state has the id '5'"),
         ("SELECT unheard FROM state", "no such column: unheard"),
-        ("SELECT 1; SELECT 2", "one statement at a time"),
+        ("SELECT 1; SELECT 2", "write one SELECT"),
         ("SELECT zeroblob(1000000000)", "too big"),
         ("SELECT load_extension('x')", "this statement would do more than read"),
         ("WITH x AS (SELECT 1) DELETE FROM state", "this statement would do more than read"),
@@ -478,7 +478,7 @@ def test_a_position_is_looked_up_in_any_orientation(site, file_store):
     assert site.rows("/tictactoe/position") == []
     assert len(site.rows("/tictactoe/moves")) == 9
     answer = site.page("/tictactoe/position?position=XXX/XXX/...", 400)
-    assert shown_error(answer).startswith("6 X and 0 O cannot be")
+    assert shown_error(answer).startswith("6 X and 0 O are impossible")
 
 
 def test_the_question_about_endless_draws_is_there_if_there_are_any(site, files):

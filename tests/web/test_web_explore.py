@@ -226,7 +226,7 @@ def test_any_spelling_leads_to_the_one_address_of_the_position(get, file_store, 
 @pytest.mark.parametrize(
     ("path", "status", "said"),
     [
-        ("/-/explore/tictactoe/XXX/XXX/XXX", 400, "9 X and 0 O cannot be"),
+        ("/-/explore/tictactoe/XXX/XXX/XXX", 400, "9 X and 0 O are impossible"),
         ("/-/explore/tictactoe/hello", 400, "'h' is not a cell"),
         ("/-/explore/tictactoe/%3Cscript%3Ealert(1)%3C/script%3E", 400, "'<' is not a cell"),
         ("/-/explore/tictactoe/%00X", 400, "is not a cell"),

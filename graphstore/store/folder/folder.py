@@ -55,7 +55,7 @@ class Folder:
             if int(found["format"]) > FORMAT:
                 raise NewerStoreError(f"a newer graphstore wrote {folder}; upgrade graphstore")
             if found.pop("check") != of_json(found):
-                raise ValueError("its check differs")
+                raise ValueError("its digest differs")
             contents = Contents(
                 {column.name: found["game"][column.name] for column in schema.game.c},
                 dict(found["digests"]),

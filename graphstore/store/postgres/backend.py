@@ -108,7 +108,7 @@ class PostgresSchema(GameSchema):
         if len(found) > 1:
             known = [str(self._at._replace(schema=name)) for name in found]
             raise StoreMissingError(
-                f"{self.address} has {len(found)} games; say which: {' or '.join(known)}"
+                f"{self.address} has {len(found)} games; choose one: {' or '.join(known)}"
             )
         return PostgresSchema(self._at._replace(schema=found[0]))
 
