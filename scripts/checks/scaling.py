@@ -44,7 +44,7 @@ MOVES_A_STATE = 2.7  # of these games, on average; an assumption
 
 
 MARKS = "<!-- measured -->", "<!-- end of measured -->"
-"""What a document has around the tables."""
+"""The marks around the tables in a document."""
 
 Rows = list[dict[str, str]]
 
