@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import for_all
 
 import graphstore
 from graphstore import (
@@ -97,7 +98,7 @@ POSITIONS = {
 OPTIONAL = {"Store.line", "Store.q_table", "Store.graph", "draw", "export", "Match"}
 
 
-@pytest.mark.parametrize("name", POSITIONS)
+@for_all("name", POSITIONS)
 def test_a_wrong_position_is_refused(store, new, name):
     call, argument = POSITIONS[name]
     refused(lambda value: call(store, value), NO_POSITIONS, argument)
@@ -128,7 +129,7 @@ COUNTS = {
 }
 
 
-@pytest.mark.parametrize("name", COUNTS)
+@for_all("name", COUNTS)
 def test_a_wrong_count_is_refused(store, new, name):
     call, argument, least = COUNTS[name]
     refused(lambda value: call(store, value), NO_COUNTS, argument)

@@ -15,7 +15,7 @@ from graphstore.rules.plain import PlainGame
 NAMES = [name for family in FAMILIES for name in (*family.examples, *family.large)]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_all("name", NAMES)
 def test_a_game_is_its_name(name):
     assert find_game(name).name == name
     assert find_game(name).rules == find_game(name).rules

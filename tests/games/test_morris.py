@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from conftest import for_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import answers, as_documented, documented, expected, played, reached, rows
@@ -107,7 +108,7 @@ def test_counts_and_values_are_the_oracles(variant):
         assert answers(morris(variant), positions=row["sym"] == 0) == expected(row)
 
 
-@pytest.mark.parametrize("game", GAMES.values(), ids=repr)
+@for_all("game", GAMES.values())
 def test_boards_that_can_be_read_are_those_that_play_reaches(game):
     x, o = np.meshgrid(*2 * [np.arange(2**9, dtype=np.int64)])
     x, o = x[(x & o) == 0], o[(x & o) == 0]

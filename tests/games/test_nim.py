@@ -7,6 +7,7 @@ from operator import xor
 
 import numpy as np
 import pytest
+from conftest import for_all
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import answers, expected, played, reached, rows
@@ -39,7 +40,7 @@ def bouton(heaps, *, misere):
 
 
 @pytest.mark.parametrize("misere", [False, True])
-@pytest.mark.parametrize("heaps", [(1,), (9,), (1, 1, 1, 1), (3, 4, 5), (2, 7, 12), (4, 4, 4, 4)])
+@for_all("heaps", [(1,), (9,), (1, 1, 1, 1), (3, 4, 5), (2, 7, 12), (4, 4, 4, 4)])
 def test_values_are_boutons(heaps, misere):
     graph = explore(nim(*heaps, *["misere"] * misere))
     values = solve(graph).value.tolist()

@@ -4,6 +4,7 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
+from conftest import for_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ultimateplay import RULES, Raw, games, result
@@ -140,7 +141,7 @@ CONTRADICTIONS = [
 ]
 
 
-@pytest.mark.parametrize(("wrong", "message"), CONTRADICTIONS)
+@for_all(("wrong", "message"), CONTRADICTIONS)
 def test_a_record_that_contradicts_itself_is_refused(wrong, message):
     with pytest.raises(EncodingError) as caught:
         wrong.pack()

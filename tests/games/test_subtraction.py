@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from conftest import for_all
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import answers, expected, played, reached, rows
@@ -28,7 +29,7 @@ def test_counts_and_values_are_the_oracles():
 
 
 @pytest.mark.parametrize("most", range(1, 7))
-@pytest.mark.parametrize("misere", [False, True])
+@for_all("misere", [False, True])
 def test_one_up_to_k_is_lost_once_in_every_k_plus_1_heaps(most, misere):
     # Berlekamp, Conway, Guy: Winning Ways, chapter 4; in misère one has to be left over
     game = subtraction(40, *range(1, most + 1), *["misere"] * misere)

@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from conftest import for_all
 
 from graphstore.rules.symmetry import BoardSymmetry, board_permutations
 
@@ -43,7 +44,7 @@ def test_a_square_has_eight_symmetries_other_boards_four_lines_two(shape, order)
     assert len(set(board_permutations(rows=shape[0], columns=shape[1]))) == order
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@for_all("shape", SHAPES)
 def test_permutations_are_a_group_with_the_identity_first(shape):
     group = board_permutations(rows=shape[0], columns=shape[1])
     assert group[0] == tuple(range(shape[0] * shape[1]))
@@ -51,7 +52,7 @@ def test_permutations_are_a_group_with_the_identity_first(shape):
         assert tuple(a[cell] for cell in b) in group
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@for_all("shape", SHAPES)
 def test_neighbours_stay_neighbours(shape):
     rows, columns = shape
     for permutation in board_permutations(rows=rows, columns=columns):
@@ -64,7 +65,7 @@ def test_neighbours_stay_neighbours(shape):
                     assert steps.sum() == 1
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@for_all("shape", SHAPES)
 def test_images_agree_with_moving_cell_by_cell(shape):
     symmetry = board(shape)
     masks = random_positions(shape, count=30) >> symmetry.cells
@@ -72,7 +73,7 @@ def test_images_agree_with_moving_cell_by_cell(shape):
     assert symmetry.images(masks).tolist() == slow
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@for_all("shape", SHAPES)
 def test_canonical_is_the_smallest_image(shape):
     symmetry, positions = board(shape), random_positions(shape)
     images = symmetry.positions(positions)
@@ -80,7 +81,7 @@ def test_canonical_is_the_smallest_image(shape):
     assert np.array_equal(symmetry.canonical(positions), images.min(axis=0))
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@for_all("shape", SHAPES)
 def test_canonical_is_idempotent_and_one_for_all_images(shape):
     symmetry, positions = board(shape), random_positions(shape)
     canonical = symmetry.canonical(positions)
@@ -89,14 +90,14 @@ def test_canonical_is_idempotent_and_one_for_all_images(shape):
         assert np.array_equal(symmetry.canonical(image), canonical)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@for_all("shape", SHAPES)
 def test_an_orbit_is_the_number_of_different_images(shape):
     symmetry, positions = board(shape), random_positions(shape)
     images = symmetry.positions(positions).T.tolist()
     assert symmetry.orbits(positions).tolist() == [len(set(each)) for each in images]
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@for_all("shape", SHAPES)
 def test_splitting_is_undone_by_packing(shape):
     symmetry, positions = board(shape), random_positions(shape)
     first, second = symmetry.split(positions)

@@ -57,7 +57,7 @@ def files_of(folder):
     return {path: path.read_bytes() for path in folder.path.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize(
+@for_all(
     "statement",
     [
         "SELECT * FROM state ORDER BY id",
@@ -119,7 +119,7 @@ READS = {
 }
 
 
-@pytest.mark.parametrize("statement", READS)
+@for_all("statement", READS)
 def test_what_reads_is_answered(folder, statement):
     assert list(folder.sql(statement)) == READS[statement]
 
@@ -224,7 +224,7 @@ SELECT * FROM folder
 """.strip().split("\n")  # noqa: E501
 
 
-@pytest.mark.parametrize("statement", WRITES)
+@for_all("statement", WRITES)
 def test_nothing_that_is_typed_writes_or_opens_a_file(spoilt, tmp_path, monkeypatch, statement):
     monkeypatch.chdir(tmp_path)
     before = files_of(spoilt)
@@ -245,7 +245,7 @@ def test_no_variable_of_python_is_a_table(folder):
     assert secret.num_rows == 1
 
 
-@pytest.mark.parametrize(
+@for_all(
     ("statement", "parameters", "error", "message"),
     [
         ("", (), QueryError, "there is nothing to run; write a SELECT"),

@@ -14,7 +14,7 @@ import numpy as np
 import postgresql
 import psycopg
 import pytest
-from conftest import DATA, GRAPHSTORE, NASTY_TEXTS, TableGame, error_line, table_games
+from conftest import DATA, GRAPHSTORE, NASTY_TEXTS, TableGame, error_line, for_all, table_games
 from hypothesis import HealthCheck, given, settings
 
 from graphstore import Store, build, export, find_game, train
@@ -396,7 +396,7 @@ WRITES = [
 ]
 
 
-@pytest.mark.parametrize("statement", WRITES)
+@for_all("statement", WRITES)
 def test_nothing_that_is_typed_writes(server, statement):
     place = f"{server}&schema=kept"
     if "kept" not in schemas(server):

@@ -7,7 +7,7 @@ import sys
 import time
 
 import pytest
-from conftest import error_line
+from conftest import error_line, for_all
 from sqlwrites import WRITES
 
 from graphstore import Store
@@ -66,7 +66,7 @@ def apart(copy, monkeypatch):
         yield store
 
 
-@pytest.mark.parametrize("statement", WRITES)
+@for_all("statement", WRITES)
 def test_nothing_that_is_typed_can_write(apart, statement):
     before = apart.path.read_bytes(), apart.path.stat().st_mtime_ns
     with pytest.raises(QueryError) as caught:
@@ -81,7 +81,7 @@ def test_the_list_of_attempts_is_a_long_one():
     assert len(set(WRITES)) == len(WRITES) > 90
 
 
-@pytest.mark.parametrize("statement", READS)
+@for_all("statement", READS)
 def test_what_reads_is_answered(file_store, statement):
     assert list(file_store.sql(statement)) == READS[statement]
 
@@ -107,7 +107,7 @@ def test_parameters_are_bound_by_order_or_by_name(store):
     assert list(by_name) == [("x", 15)]
 
 
-@pytest.mark.parametrize(
+@for_all(
     ("statement", "parameters", "error", "message"),
     [
         ("", (), QueryError, "there is nothing to run; write a SELECT"),
