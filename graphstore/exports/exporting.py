@@ -126,11 +126,11 @@ def check(file_format: str, table: str | None) -> None:
     """Raise a FormatError if there is no such format or table, as in `export`."""
     if file_format not in (*TABULAR, *GRAPHS):
         known = ", ".join((*TABULAR, *GRAPHS))
-        raise FormatError(f"there is no format {file_format!r}; there are {known}")
+        raise FormatError(f"there is no format {file_format!r}; the formats are {known}")
     if table is not None and file_format in GRAPHS:
         raise FormatError(f"{file_format} writes the graph; for a table use {', '.join(TABULAR)}")
     if table is not None and table not in TABLES:
-        raise FormatError(f"there is no table {table!r}; there are {', '.join(TABLES)}")
+        raise FormatError(f"there is no table {table!r}; the tables are {', '.join(TABLES)}")
 
 
 def _write(

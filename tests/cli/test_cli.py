@@ -303,7 +303,7 @@ def test_a_game_without_end_says_so(run, inside):
     ).splitlines()[1:]
     assert "drawn, play need never end" in printed(run("show", "v.db", position))
     last = printed(run("line", "v.db", position)).splitlines()[-1]
-    assert last == "and so on: the line repeats this position, play need never end"
+    assert last == "the line repeats from here; play need never end"
 
 
 # Errors

@@ -142,7 +142,7 @@ def test_a_match_that_cannot_be_played_is_one_line(run, tictactoe_db, words, mes
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--you", "random", "--moves", "4"], "machines play both sides"),
+        (["--you", "random", "--moves", "4"], "--you gives your side to a machine"),
         (["--first", "me"], "'me' is not one of"),
         (["--seed", "-1"], "-1 is not in the range"),
         (["--seed", "x"], "'x' is not a valid integer"),
@@ -427,13 +427,13 @@ def test_a_game_too_large_for_agents_is_refused_before_it_is_played_to_learn(cop
         connection.execute("UPDATE game SET moves = 20000001")
     words = ("play", copy, "--against", "menace", "--you", "menace")
     for refused in (run(*words, "--learn"), run("train", copy)):
-        wanted = f"{copy} has 20,000,001 moves; agents can learn at most 20,000,000"
+        wanted = f"{copy} has 20,000,001 moves; agents can be trained on at most 20,000,000"
         assert error_line(refused) == wanted
     assert run(*words).returncode == 0
     with Store.open(copy) as store:
         match = Match(store, "menace", "menace")
         match.resign()
-        with pytest.raises(TooLargeError, match="agents can learn at most 20,000,000"):
+        with pytest.raises(TooLargeError, match="agents can be trained on at most 20,000,000"):
             training.learn_from(match)
         match = Match(store, "perfect", "random")
         match.resign()
@@ -455,7 +455,7 @@ def test_an_agent_does_not_learn_from_a_game_that_train_finds_too_large(copy, ru
     words = ("play", copy, "--moves", "4", "--learn", "--record", copy.with_name("record"))
     for command in ((*words, "--against", "menace"), ("train", copy, "--games", 5)):
         done = run(*command)
-        assert "agents can learn at most 20,000,000" in error_line(done)
+        assert "agents can be trained on at most 20,000,000" in error_line(done)
         assert done.stdout == ""
     with Store.open(copy) as store:
         match = Match(store, "menace", "person", seed=1)

@@ -80,7 +80,7 @@ def test_where_is_a_condition_over_the_columns_of_state(store, condition, right)
     if both:
         assert part_of(store, **options) == induced(graph, both)
     else:
-        with pytest.raises(SelectionError, match=r"none below 'XO.*' fulfils"):
+        with pytest.raises(SelectionError, match=r"no state of .* below 'XO.*' fulfils"):
             part_of(store, **options)
 
 
@@ -244,7 +244,7 @@ def test_a_target_that_appears_meanwhile_stays_as_it_is(
     [
         (["--output", "none/x"], "none/x: No such file or directory"),
         (["--output", "x" * 300], "File name too long"),
-        (["--output", "x", "--where", "ply = 99"], "none fulfils 'ply = 99'"),
+        (["--output", "x", "--where", "ply = 99"], " fulfils 'ply = 99'; change the condition"),
         (["--output", "x", "--where", "ply ="], "syntax error"),
         (["--output", "x", "--below", "XO"], "has 2 cells"),
         (["--output", "x", "--below", "77"], "no state has the id"),

@@ -20,7 +20,7 @@ NO_TEXTS: Final = np.zeros(0, dtype="U1")
 
 
 def spelled(game: Game, ids: Ints) -> Texts:
-    """Return the texts that other processes need to know these ids."""
+    """Return the texts of those ids that are hashes, for processes that do not know them yet."""
     if not isinstance(game, PlainGame):
         return NO_TEXTS
     hashed = np.flatnonzero(game.hashed(ids))
@@ -71,7 +71,7 @@ def merged(game: Game, ids: Sequence[Ints], texts: Sequence[Texts]) -> tuple[Int
 
 
 def _filled(ids: Ints, texts: Texts) -> Texts:
-    """Return a text for each id, also if no id is a hash."""
+    """Return the texts; if there are none, an empty text for each id."""
     return texts if len(texts) else np.zeros(len(ids), dtype="U1")
 
 
