@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TextIO
 
-from graphstore.errors import FormatError, StoreExistsError
+from graphstore.errors import FormatError, StoreError, StoreExistsError
 from graphstore.exports.graphs import FORMATS, write_graph
 from graphstore.exports.selection import TABLES, Part, selected
 from graphstore.exports.tables import write_csv, write_jsonl, write_parquet
@@ -152,6 +152,8 @@ def _draft(target: Path) -> Iterator[Path]:
     with explained(target):
         if os.path.lexists(target):
             raise StoreExistsError(f"{target} exists; remove it, or name another")
+        if not target.parent.is_dir():
+            raise StoreError(f"there is no folder {target.parent}; create it first")
         folder = target.with_name(f".{target.name}.exporting")
         busy = f"another export is writing {folder}; wait for it, or name another file"
         with files.locked_folder(folder, busy):

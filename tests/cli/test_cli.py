@@ -397,8 +397,11 @@ ERRORS = [
     (["build", "tictactoe", "--db", "x" * 300], "File name too long"),
     (["build", "tictactoe", "--db", "new.db", "--max-states", "700"], "more than 700 states"),
     (["export", "small.db", "--format", "gmap"], "tictactoe only"),
-    (["export", "t.db", "--format", "gmap", "--output", "t.db"], "File exists"),
-    (["export", "t.db", "--format", "gmap", "--output", "none/map"], "none/map: No such file"),
+    (["export", "t.db", "--format", "gmap", "--output", "t.db"], "t.db exists; remove it"),
+    (
+        ["export", "t.db", "--format", "gmap", "--output", "none/map"],
+        "there is no folder none; create it first",
+    ),
 ]
 
 

@@ -186,7 +186,7 @@ def test_the_record_goes_to_standard_output_or_to_a_file(run, tictactoe_db, tmp_
             match.reply()
         assert data == match.as_dict()
     before = record.read_bytes()
-    assert "File exists" in error_line(run("play", tictactoe_db, *words))
+    assert "exists; remove it, or name another" in error_line(run("play", tictactoe_db, *words))
     assert record.read_bytes() == before
 
 
@@ -198,10 +198,10 @@ def test_after_an_error_there_is_no_record(run, tictactoe_db, tmp_path, words):
 
 def test_where_no_record_can_be_written_the_game_does_not_begin(run, tictactoe_db, tmp_path):
     done = run("play", tictactoe_db, "--record", tmp_path / "none" / "game.json", stdin=b"4\n")
-    assert "No such file" in error_line(done)
-    assert "File exists" in error_line(run("play", tictactoe_db, "--record", tictactoe_db))
+    assert "there is no folder" in error_line(done)
+    assert "exists; remove it" in error_line(run("play", tictactoe_db, "--record", tictactoe_db))
     done = run("play", tictactoe_db, "--record", "/dev/full", stdin=b"4\n")
-    assert "File exists" in error_line(done)
+    assert "exists; remove it, or name another" in error_line(done)
 
 
 # A pipe
