@@ -37,10 +37,10 @@ def migrate(connection: Connection) -> None:
 
 
 def by_hand(address: str | None) -> None:
-    """Migrate the database at an address from alembic's command line."""
+    """Migrate the database at an address, for alembic's command line."""
     if not address:
         raise CommandError(
-            "which database? alembic -x db=FILE ..., or "
+            "name the database: alembic -x db=FILE ..., or "
             "alembic -x db=postgresql://USER@HOST/DATABASE?schema=NAME ..."
         )
     try:
@@ -52,8 +52,8 @@ def by_hand(address: str | None) -> None:
         raise CommandError(str(error)) from error
 
 
-handed_over: Connection | None = context.config.attributes.get("connection")
-if handed_over is not None:
-    migrate(handed_over)
+passed: Connection | None = context.config.attributes.get("connection")
+if passed is not None:
+    migrate(passed)
 else:
     by_hand(context.get_x_argument(as_dictionary=True).get("db"))

@@ -190,6 +190,15 @@ def tictactoe_db(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def connect_db(tmp_path_factory) -> Path:
+    """The database of connect(4,4); no test may change it."""
+    path = tmp_path_factory.mktemp("built") / "connect-4-4.db"
+    build("connect(4,4)", path)
+    path.chmod(0o444)
+    return path
+
+
+@pytest.fixture(scope="session")
 def server() -> Iterator[str]:
     """The address of an empty database on a throw-away PostgreSQL server."""
     with postgresql.server() as address:
@@ -215,10 +224,22 @@ def place(request, tmp_path) -> str:
     return postgresql.place(request.getfixturevalue("server"))
 
 
+@pytest.fixture(scope="session")
+def template(server) -> str:
+    """The name of a PostgreSQL database with tic-tac-toe, to be copied."""
+    address = postgresql.database(server)
+    build("tictactoe", f"{address}&schema=game")
+    return postgresql.name(address)
+
+
 @pytest.fixture
-def spoilt(place) -> str:
+def spoilt(place, request) -> str:
     """The address of tic-tac-toe in a database of either kind; a test may change it."""
-    return build("tictactoe", place).file
+    if place.startswith("postgresql"):
+        server, template = map(request.getfixturevalue, ("server", "template"))
+        return f"{postgresql.database(server, template)}&schema=game"
+    shutil.copyfile(request.getfixturevalue("tictactoe_db"), place)
+    return place
 
 
 @pytest.fixture(scope="session")
@@ -258,6 +279,18 @@ def oracle() -> list[dict[str, str]]:
     """The rows of tictactoe_765.csv."""
     with (DATA / "tictactoe_765.csv").open(newline="") as lines:
         return list(csv.DictReader(lines))
+
+
+@pytest.fixture
+def without(monkeypatch):
+    """Return a function that makes the import of a library and of its modules fail."""
+
+    def without(library):
+        loaded = [name for name in sys.modules if name.startswith(f"{library}.")]
+        for name in (library, *loaded):
+            monkeypatch.setitem(sys.modules, name, None)
+
+    return without
 
 
 @pytest.fixture

@@ -27,16 +27,17 @@ def answer(number, known=TICTACTOE):
 def _(board):
     position = board.canonical("XO..X....")
     row = board.row[position]
-    values = (row[name] for name in ("ply", "to_move", "value", "remoteness"))
-    return [(position, *values, board.winner(position), row["orbit"])]
+    values = (row[name] for name in ("to_move", "value", "remoteness"))
+    return [(position, *values, board.winner(position))]
 
 
 @answer(2)
 def _(board):
-    rows = [(move, child, board.row[child]) for _, move, child in board.ranked("..X/.O./X..")]
+    ranked = board.ranked(board.canonical("XO..X...."))
+    rows = [(move, board.row[child]) for _, move, child in ranked[:2]]
     return [
-        (move, child, -row["value"], row["score"], row["win_depth"], row["lose_depth"])
-        for move, child, row in rows
+        (move, -row["value"], row["score"], row["win_depth"], row["lose_depth"])
+        for move, row in rows
     ]
 
 
@@ -57,7 +58,6 @@ def _(board):
     return [
         (
             ply,
-            row["canon"],
             row["states"],
             row["canon"] - row["c_nonterm"],
             row["c_nt_win"],
@@ -65,6 +65,7 @@ def _(board):
             row["c_nt_loss"] + row["c_xwin"] + row["c_owin"],
         )
         for ply, row in enumerate(board.plies[:-1])
+        if ply > 7
     ]
 
 
@@ -72,7 +73,10 @@ def _(board):
 def _(board):
     rows = [(row["nt_win"], row["nt_draw"], row["nt_loss"]) for row in board.plies[:9]]
     rows = [row if ply % 2 == 0 else row[::-1] for ply, row in enumerate(rows)]
-    return [(ply, *(count or None for count in row)) for ply, row in enumerate(rows)]
+    counts = [
+        (ply, w, n) for ply, row in enumerate(rows) for w, n in zip((1, 0, 2), row, strict=True)
+    ]
+    return sorted((ply, winner, count) for ply, winner, count in counts if ply > 6 and count)
 
 
 @answer(7)
@@ -83,32 +87,32 @@ def _(board):
             ends[board.winner(position)] += paths * board.row[position]["ended"]
     # Wikipedia, "Game complexity" and "Tic-tac-toe"
     assert (ends.total(), ends[1], ends[2], ends[0]) == (255_168, 131_184, 77_904, 46_080)
-    return [(ends.total(), ends[1], ends[2], ends[0])]
+    return sorted(ends.items())
 
 
 @answer(8)
 def _(board):
-    rows = []
-    for ply, wave in enumerate(board.paths()):
-        ended = sum(paths for at, (paths, _) in wave.items() if board.row[at]["ended"])
-        rows.append((ply, sum(paths for paths, _ in wave.values()), ended))
-    assert [nodes for _, nodes, _ in rows[:6]] == [perm(9, ply) for ply in range(6)]
-    assert sum(nodes for _, nodes, _ in rows) == 549_946
-    return rows
+    nodes, ended = [], []
+    for wave in board.paths():
+        nodes.append(sum(paths for paths, _ in wave.values()))
+        ended.append(sum(paths for at, (paths, _) in wave.items() if board.row[at]["ended"]))
+    assert nodes[:6] == [perm(9, ply) for ply in range(6)]
+    assert sum(nodes) == 549_946
+    return [(ply, games) for ply, games in enumerate(ended) if games]
 
 
 @answer(9)
 def _(board):
-    return [(ply, 9 - ply) for ply in range(9)]
+    orbits = [(board.row[at]["orbit"], 9 - board.row[at]["ply"]) for at in board.in_play()]
+    return [(sum(n * moves for n, moves in orbits) / sum(n for n, _ in orbits),)]
 
 
 @answer(10)
 def _(board):
-    rows, here = [(0, None, board.start, 0)], board.start
-    while board.moves(here):
-        cell, here = board.best(here)[0]
-        rows.append((len(rows), cell, here, board.value(here)))
-    return rows
+    line = [board.start]
+    while len(line) < 4:
+        line.append(min((child for _, child in board.best(line[-1])), key=board.id))
+    return [*enumerate(line)]
 
 
 @answer(11)
@@ -120,8 +124,8 @@ def _(board):
         Fraction(95, 96),
     ]  # docs/explanation/q-tables.md
     return [
-        (cell, moves, -board.value(child), -board.random(child), board.response(child))
-        for (cell, child), moves in zip(children.items(), (4, 4, 1), strict=True)
+        (cell, -board.value(child), -board.random(child), board.response(child))
+        for cell, child in children.items()
     ]
 
 
@@ -131,21 +135,20 @@ def _(board):
     for opening in board.by_ply()[1]:
         replies = board.replies(opening)
         lose = sum(board.value(reply) == 1 for reply in replies)
-        rows.append((opening, len(replies), lose, Fraction(lose, len(replies))))
-    return sorted(rows, key=lambda row: -row[3])
+        rows.append((opening, len(replies), lose))
+    return sorted(rows)
 
 
 @answer(13)
 def _(board):
-    return [(at, cell) for at in board.by_ply()[1] for cell, _ in sorted(board.best(at))]
+    best = {at: [cell for cell, _ in board.best(at)] for at in board.by_ply()[1]}
+    return sorted((at, min(cells), len(cells)) for at, cells in best.items())
 
 
 @answer(14)
 def _(board):
     choices = [*board.choices()]
-    return [
-        (value, sum(v == value for v, _ in choices), choices.count((value, 1))) for value in (0, 1)
-    ]
+    return [(value, choices.count((value, 1))) for value in (0, 1)]
 
 
 @answer(15)
@@ -155,14 +158,14 @@ def _(board):
         if board.value(at) == 0 and (replies := board.replies(at)):
             share = Fraction(sum(board.value(reply) == 1 for reply in replies), len(replies))
             drawn.append((-share, int(board.row[at]["ply"]), at))
-    return [(at, ply, 2 - (ply + 1) % 2, -share) for share, ply, at in sorted(drawn)[:4]]
+    return [(at, 2 - (ply + 1) % 2, -share) for share, ply, at in sorted(drawn)[:2]]
 
 
 @answer(16)
 def _(board):
     drawn = [at for at in board.in_play() if board.value(at) == 0]
     worst = sorted(drawn, key=board.random)[:2]  # which keeps the order of ids
-    return [(at.replace("/", "\n"), board.row[at]["to_move"], board.random(at)) for at in worst]
+    return [(at, board.random(at)) for at in worst]
 
 
 @answer(17)
@@ -170,11 +173,12 @@ def _(board):
     rows = []
     for at in board.in_play():
         worth = {cell: -board.random(child) for cell, child in board.moves(at)}
-        liked = [cell for cell in worth if worth[cell] == max(worth.values())]
-        gets = max(-board.value(child) for cell, child in board.moves(at) if cell in liked)
-        if gets < board.value(at):
-            rows.append((at, min(liked), max(worth.values()), gets, board.value(at)))
-    return sorted(rows, key=lambda row: -row[2])[:4]
+        most = max(worth.values())
+        liked = [(board.value(to), cell) for cell, to in board.moves(at) if worth[cell] == most]
+        lost, cell = min(liked)
+        if -lost < board.value(at):
+            rows.append((most, (at, cell, -lost, board.value(at))))
+    return [row for _, row in sorted(rows, key=lambda row: -row[0])[:2]]
 
 
 @answer(18)
@@ -190,12 +194,12 @@ def _(board):
 @answer(19)
 def _(board):
     rows = []
-    for ply, wave in enumerate(board.by_ply()[:9]):
-        moves = Counter()
+    for ply in (1, 2, 3):
+        moves, wave = Counter(), board.by_ply()[ply]
         for at in wave:
             for _, child in board.moves(at) if board.value(at) >= 0 else ():
                 moves[board.keeps(at, child)] += int(board.row[at]["orbit"])
-        rows.append((ply, moves.total(), Fraction(100 * moves[False], moves.total())))
+        rows.append((ply, Fraction(100 * moves[False], moves.total())))
     return rows
 
 
@@ -222,28 +226,21 @@ def _(board):
 @answer(21)
 def _(board):
     count = Counter((board.remoteness(at), board.value(at)) for at in board.order)
-    return [(plies, *(count[plies, value] for value in (1, 0, -1))) for plies in range(10)]
+    return [(plies, *(count[plies, value] for value in (1, 0, -1))) for plies in range(3)]
 
 
 @answer(22)
 def _(board):
     won = [at for at in board.order if board.value(at) == 1]
-    most = max(board.remoteness(at) for at in won)
-    longest = [
-        [at for at in wave if at in won and board.remoteness(at) == most] for wave in board.by_ply()
-    ]
-    return [
-        (ply, 2 - (ply + 1) % 2, most, len(wave), min(wave))
-        for ply, wave in enumerate(longest)
-        if wave
-    ]
+    longest = sorted(won, key=board.remoteness, reverse=True)[:2]  # which keeps the order of ids
+    return [(at, board.remoteness(at)) for at in longest]
 
 
 @answer(23)
 def _(board):
     parents = Counter(child for at in board.order for child in board.replies(at))
-    most = sorted(parents, key=lambda at: (-parents[at], board.id(at)))[:3]
-    return [(at, board.row[at]["ply"], parents[at]) for at in most]
+    most = sorted(parents, key=lambda at: (-parents[at], board.id(at)))[:2]
+    return [(at, parents[at]) for at in most]
 
 
 @answer(24)
@@ -251,18 +248,15 @@ def _(board):
     orbits = Counter(
         len({tuple(at.replace("/", "")[c] for c in i) for i in IMAGES}) for at in board.order
     )
-    return [(images, count, images * count) for images, count in sorted(orbits.items())]
+    return sorted(orbits.items())
 
 
 @answer(25)
 def _(board):
-    rows = []
-    for at in [board.start, *board.by_ply()[1]]:
-        cells = defaultdict(list)
-        for cell, child in board.moves(at):
-            cells[child].append(cell)
-        rows += sorted((at, min(same), len(same)) for same in cells.values() if len(same) > 1)
-    return rows
+    cells = defaultdict(list)
+    for cell, child in board.moves(board.start):
+        cells[child].append(cell)
+    return sorted((min(same), len(same)) for same in cells.values())
 
 
 @answer(26)
@@ -275,7 +269,7 @@ def _(board):
             if any(map(board.moves, wave))
             else ()
         )
-    return rows
+    return rows[:-3:-1]
 
 
 @answer(27)
@@ -309,12 +303,8 @@ def _(board, store, known, reports):
         if any(count for _, count in beads):
             most = max(count for _, count in beads)
             kept = [board.keeps(at, board.of_id(child)) for child, count in beads if count == most]
-            row = rows.setdefault(int(board.row[at]["ply"]), [0, 0, 0])
-            rows[int(board.row[at]["ply"])] = [
-                row[0] + 1,
-                row[1] + all(kept),
-                row[2] + (not any(kept)),
-            ]
+            boxes, right = rows.get(int(board.row[at]["ply"]), (0, 0))
+            rows[int(board.row[at]["ply"])] = boxes + 1, right + all(kept)
     return [(ply, *row) for ply, row in sorted(rows.items())]
 
 
@@ -324,13 +314,13 @@ def _(board, store, known, reports):
     return [
         (games, round(share * reports[-1].boxes), reports[-1].boxes)
         for games, share in zip(points.games.tolist(), points.kept.tolist(), strict=True)
-        if games in (0, 10, 100, 1000, 3000)
+        if games in (0, 100, 3000)
     ]
 
 
 @answer(31, AGENT)
 def _(board, store, known, reports):
-    return [(n, each.won_by_1, each.drawn, each.won_by_2) for n, each in enumerate(reports)]
+    return [(n, each.drawn, each.won_by_2) for n, each in enumerate(reports)]
 
 
 CONNECT = {}
@@ -348,8 +338,8 @@ def drawn_board(graph, state):
 def _(graph, known):
     whole, mirrored = known[0], known[1]
     plies = len(whole["per_ply"]) - 1
-    row = ("connect(4,4)", whole["root"], plies, mirrored["states"], whole["states"])
-    return [(*row, mirrored["edges"], plies)]
+    states = (mirrored["states"], whole["states"])
+    return [(whole["root"], plies, *states, mirrored["edges"])]
 
 
 @answer(33, CONNECT)
@@ -358,13 +348,13 @@ def _(graph, known):
     by_ply = np.bincount(graph.states.ply, ended).astype(int)
     assert by_ply.sum() == known[0]["terminal_win"] + known[0]["terminal_draw"]
     final = np.bincount(graph.states.ply[graph.edges_by_move.counts == 0], minlength=17)
-    return [(ply, known[0]["per_ply"][ply], final[ply]) for ply in range(0, 17, 4)]
+    return [(ply, known[0]["per_ply"][ply], final[ply]) for ply in (0, 8, 16)]
 
 
 @answer(34, CONNECT)
 def _(graph, known):
     decided = (graph.edges_by_move.counts > 0) & (graph.solution.value != 0)
-    plies = np.unique(graph.states.ply[decided])[:3]
+    plies = np.unique(graph.states.ply[decided & (graph.states.ply < 5)])
     counts = [
         [
             int((decided & (graph.states.ply == ply) & (graph.solution.value == v)).sum())
@@ -372,7 +362,7 @@ def _(graph, known):
         ]
         for ply in plies
     ]
-    return [(ply, 1 + ply % 2, *count) for ply, count in zip(plies, counts, strict=True)]
+    return [(ply, *count) for ply, count in zip(plies, counts, strict=True)]
 
 
 @answer(35, CONNECT)
@@ -382,8 +372,8 @@ def _(graph, known):
         if graph.nodes[state]["value"] == 0:
             for child, edge in graph[state].items():
                 if graph.nodes[child]["value"] == 1:
-                    rows += [(state, move, child) for move in edge["moves"]]
-    return [(drawn_board(graph, s), move, drawn_board(graph, c)) for s, move, c in sorted(rows)[:2]]
+                    rows += [(state, move) for move in edge["moves"]]
+    return [(drawn_board(graph, state), move) for state, move in sorted(rows)[:1]]
 
 
 def longest(graph, known):
@@ -395,25 +385,22 @@ def longest(graph, known):
 @answer(36, CONNECT)
 def _(graph, known):
     state = longest(graph, known)
-    return [(drawn_board(graph, state), *shown(graph, state, "ply", "to_move", "remoteness"))]
+    return [(drawn_board(graph, state), *shown(graph, state, "to_move", "remoteness"))]
 
 
 @answer(37, CONNECT)
 def _(graph, known):
-    rows, state = [(0, None, longest(graph, known))], longest(graph, known)
-    while graph[state]:
+    line = [longest(graph, known)]
+    while graph[line[-1]]:
         ranked = []
-        for child, edge in graph[state].items():
+        for child in graph[line[-1]]:
             score, win, lose = shown(graph, child, "score", "win_depth", "lose_depth")
-            rank = (-score, -1 if win is None else win, inf if lose is None else -lose)
-            ranked += [(rank, move, child) for move in edge["moves"]]
-        _, move, state = min(ranked)
-        rows.append((len(rows), move, state))
-    return [
-        (number, move, *shown(graph, state, "position", "value", "remoteness"))
-        for number, move, state in rows
-        if number in (0, 1, 2, 11, 12, 13)
-    ]
+            ranked.append(
+                (-score, -1 if win is None else win, inf if lose is None else -lose, child)
+            )
+        line.append(min(ranked)[-1])
+    rows = [tuple(shown(graph, state, "ply", "position")) for state in line]
+    return [row for row in rows if row[0] in (4, 5, 15, 16)]
 
 
 @answer(38, CONNECT)
@@ -427,7 +414,7 @@ def _(graph, known):
         rows.append((winner, graph.states.orbit[here].sum(), graph.states.ply[here].min()))
     assert rows[0][1] == known[0]["terminal_draw"]
     assert rows[1][1] + rows[2][1] == known[0]["terminal_win"]
-    return rows
+    return [(winner, ply) for winner, _, ply in rows]
 
 
 @answer(39, CONNECT)
@@ -437,9 +424,10 @@ def _(graph, known):
 
 @answer(40, CONNECT)
 def _(graph, known):
-    keep = Counter()
-    value = dict(zip(graph.states.id.tolist(), graph.solution.value.tolist(), strict=True))
-    for state in graph:
-        if value[state] == 0 and len(graph[state]) > 1:
-            keep[sum(value[child] == 0 for child in graph[state])] += 1
-    return sorted(keep.items())
+    """By the numbers of a child's row among those of its parent: each child counts once."""
+    edges, value = graph.edges_by_move, graph.solution.value
+    pairs = np.unique(np.stack([edges.parent, edges.child]), axis=1)
+    parent, child = pairs[:, value[pairs[0]] == 0]
+    choices = np.bincount(parent, minlength=len(graph))
+    holding = np.bincount(parent, value[child] == 0, minlength=len(graph)).astype(int)
+    return sorted(Counter(holding[choices > 1].tolist()).items())

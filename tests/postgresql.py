@@ -109,11 +109,16 @@ def place(address: str) -> str:
     return f"{address}&schema=place{next(numbers)}"
 
 
-def database(address: str) -> str:
+def database(address: str, template: str = "template1") -> str:
     """Create a new database on the same server; return its address."""
     name = f"d{next(numbers)}"
-    ask(address, f"CREATE DATABASE {name}")
+    ask(address, f"CREATE DATABASE {name} TEMPLATE {template}")
     return address.replace("/games", f"/{name}", 1)
+
+
+def name(address: str) -> str:
+    """Return the name of the database of an address."""
+    return address.partition("?")[0].rpartition("/")[2]
 
 
 def ask(address: str, statement: str) -> list:

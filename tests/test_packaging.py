@@ -11,7 +11,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, SLOW
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +40,7 @@ def test_the_sdist_holds_what_the_tests_need(built: Path) -> None:
     assert {"README.md", "LICENSE", "migrations/env.py", "tests/conftest.py"} <= names
 
 
+@SLOW
 def test_the_wheel_alone_builds_and_shows_tictactoe(built: Path, tmp_path: Path) -> None:
     (wheel,) = built.glob("*.whl")
     venv.create(tmp_path / "venv", with_pip=False, symlinks=True)

@@ -27,7 +27,7 @@ def test_a_page_that_is_out_of_date_is_named(monkeypatch):
 
 def test_a_column_without_a_meaning_is_refused(monkeypatch):
     monkeypatch.delitem(meanings.COLUMNS, "orbit")
-    with pytest.raises(reference.UndescribedError, match=r"column state\.orbit"):
+    with pytest.raises(KeyError, match="orbit"):
         reference.columns_page()
 
 
@@ -43,7 +43,7 @@ def test_a_column_without_a_meaning_is_refused(monkeypatch):
 )
 def test_a_command_or_an_option_without_help_is_refused(monkeypatch, command, named):
     monkeypatch.setitem(cli.commands, "mute", command)
-    with pytest.raises(reference.UndescribedError, match=named):
+    with pytest.raises(ValueError, match=named):
         reference.commands_page()
 
 
@@ -54,7 +54,7 @@ def mute():
 def test_a_public_name_without_a_docstring_is_refused(monkeypatch):
     monkeypatch.setattr(graphstore, "mute", mute, raising=False)
     monkeypatch.setattr(graphstore, "__all__", [*graphstore.__all__, "mute"])
-    with pytest.raises(reference.UndescribedError, match="Python name mute"):
+    with pytest.raises(ValueError, match="Python name mute"):
         reference.python_page()
 
 

@@ -75,7 +75,8 @@ FAMILIES = (
     ),
     Family(
         "subtraction(n,take,...[,misere])",
-        "take one of the given numbers from a heap of n; a player who cannot loses; misere: wins",
+        "take one of the given numbers from a heap of n; a player who cannot move loses; "
+        "misere: wins",
         ("subtraction(21,1,2,3)", "subtraction(30,2,5,6,misere)"),
         subtraction.subtraction,
     ),
@@ -166,8 +167,8 @@ def warn_of_other_rules(rules: Game, where: str, name: str, version: str, hint: 
     """Warn if a game of this name and version was built by other rules."""
     if not are_those_of(rules, name, version):
         warnings.warn(
-            f"{where} was built by other rules, or another version of them: "
-            f"{name} {version}, now {rules.name} {rules.rules}{hint}",
+            f"{where} was built by other rules: {name}, version {version}; "
+            f"these rules are {rules.name}, version {rules.rules}{hint}",
             RulesDifferWarning,
             stacklevel=4,
         )

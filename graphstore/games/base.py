@@ -54,7 +54,10 @@ class ArrayGame(Game):
         return positions
 
     def _plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]]:
-        """Return the positions of texts, and bool[n]: True where one is in standard form."""
+        """Return the positions of texts in standard form, and bool[n]: True for these texts.
+
+        The positions of other texts mean nothing. By default, all texts are other texts.
+        """
         return np.zeros(len(texts), dtype=np.int64), np.zeros(len(texts), dtype=np.bool_)
 
     def board(self, position: int) -> str:
@@ -78,7 +81,7 @@ def check_whole(family: str, /, *, least: int = 1, **parameters: object) -> None
     for name, value in parameters.items():
         if not isinstance(value, int) or value < least:
             raise GameNameError(
-                f"{family}: {name} is {value!r}; it must be a whole number from {least}"
+                f"{family}: {name} is {value!r}; it must be a whole number of at least {least}"
             )
 
 
@@ -87,7 +90,7 @@ def check_counts(x: int, o: int) -> None:
     n_x, n_o = x.bit_count(), o.bit_count()
     if n_x - n_o not in (0, 1):
         raise ImpossibleCountsError(
-            f"{n_x} X and {n_o} O cannot be: X begins and turns alternate, "
+            f"{n_x} X and {n_o} O are impossible: X begins and turns alternate, "
             "so X has as many as O or one more"
         )
 

@@ -101,9 +101,10 @@ def write_cells(
 def plain_cells(
     texts: Sequence[str], *, rows: int, columns: int, marks: str, tails: Sequence[str] = ("",)
 ) -> tuple[Codes, Codes, NDArray[np.bool_]]:
-    """Return the `cells` and `which` of `write_cells` for texts, and bool[n].
+    """Return the cells and tails of texts in standard form, and bool[n]: True for these texts.
 
-    True is a text in standard form: one that `write_cells` can write.
+    A text is in standard form if `write_cells` can write it. The arrays are the arguments `cells`
+    and `which` of `write_cells`; those of other texts mean nothing.
     """
     width = rows * (columns + 1) - 1
     joined = "".join(texts)
@@ -153,7 +154,7 @@ class TwoMasks:
         return first, second
 
     def write(self, first: Ints, second: Ints, which: Codes | None = None) -> list[str]:
-        """Return the texts of boards, from arrays of masks and of indices of tails."""
+        """Return the texts of boards, from both masks; `which` as in `write_cells`."""
         has_first, has_second = (
             ((mask[:, np.newaxis] & self._bits) != 0).view(np.int8) for mask in (first, second)
         )
@@ -161,14 +162,14 @@ class TwoMasks:
         return write_cells(cells, **self._form, which=which)
 
     def plain(self, texts: Sequence[str]) -> tuple[Ints, Ints, Codes, NDArray[np.bool_]]:
-        """Return arrays of masks, of tails, and True where a text is in standard form."""
+        """Return both masks of texts, and the tails and bool[n] of `plain_cells`."""
         cells, which, right = plain_cells(texts, **self._form)
         first, second = ((cells == number) @ self._bits for number in (1, 2))
         return first, second, which, right
 
 
 def _letters(texts: Sequence[str]) -> NDArray[np.uint8]:
-    """Return uint8[texts, characters]."""
+    """Return the ASCII codes of texts of equal length, uint8[texts, characters]."""
     return np.array([[*text.encode()] for text in texts], dtype=np.uint8)
 
 
@@ -273,7 +274,7 @@ def _fit(lines: Sequence[str], rows: int, columns: int) -> bool:
 
 
 def _misfit(lines: Sequence[str], rows: int, columns: int) -> str:
-    """Return the fault in the size of a board, for a message."""
+    """Return a description of the wrong size of a board, for a message."""
     text = "".join(lines)
     if "|" in text:
         widths = [

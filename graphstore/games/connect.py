@@ -28,7 +28,7 @@ class FloatingStoneError(PositionError):
 
 
 def in_blocks(verb: Callable[[Any, Ints], ArrayT]) -> Callable[[Any, Ints], ArrayT]:
-    """Return a verb that processes its positions in blocks of `BLOCK`."""
+    """Return a method of `Game`, changed to process its positions in blocks of `BLOCK`."""
 
     @wraps(verb)
     def blockwise(game: Any, positions: Ints) -> ArrayT:
@@ -133,7 +133,7 @@ class Connect(ArrayGame):
 
     @cached_property
     def _swaps(self) -> list[tuple[int, int, int]]:
-        """The steps that reverse the columns: swap the halves of the board, then halves of halves.
+        """Steps that reverse the columns: swap the halves of the board, then halves of halves.
 
         A step is (mask of the right halves, shift, mask of the bits that stay).
         """
@@ -160,7 +160,7 @@ class Connect(ArrayGame):
         return filled
 
     def _runs(self, masks: MaskT) -> MaskT:
-        """Return a number for each mask that is not 0 if the mask has k in a row."""
+        """Return one number for each mask: not 0 if the mask has k in a row, else 0."""
         runs = masks & 0
         for step in self.steps:
             run, length = masks, 1
@@ -172,7 +172,10 @@ class Connect(ArrayGame):
         return runs
 
     def _has_last(self, stones: MaskT, filled: MaskT) -> Any:
-        """Return True where one of the stones is on top of a column and in all of their lines."""
+        """Return True where the last move can have completed all lines of `stones`.
+
+        Then a stone on top of a column is in all of these lines.
+        """
         tops = ((filled + self.bottom) >> 1) & stones
         found: Any = False
         for field in self._fields:
@@ -181,7 +184,7 @@ class Connect(ArrayGame):
         return found
 
     def read(self, text: str) -> int:
-        """Return the position of a text; the board must look like one from a game.
+        """Return the position of a text, or raise a PositionError if it is clearly unreachable.
 
         The order of the stones is not checked, so some unreachable boards are accepted: 724 boards
         of connect(3,3,3) are read, and 694 can be reached.
@@ -205,8 +208,8 @@ class Connect(ArrayGame):
                     "lines, so play continued after the first line"
                 )
             raise ImpossibleCountsError(
-                f"{n_x} X and {n_o} O say that {mover} moved last, "
-                f"yet no {mover} is on top of a column"
+                f"with {n_x} X and {n_o} O, {mover} moved last, "
+                f"but no {mover} is on top of a column"
             )
         return x | (filled + self.bottom)
 
@@ -225,8 +228,8 @@ def connect(w: int, h: int, k: int = 4) -> Connect:
     check_whole("connect", w=w, h=h, k=k)
     if w * (h + 1) > MAX_BITS:
         raise GameNameError(
-            f"connect: {w} columns by {h} rows are too many; a position needs a bit for each cell "
-            f"and each column, {w * (h + 1)} in all, and has {MAX_BITS}"
+            f"connect: {w} columns by {h} rows are too many: w * (h + 1), the bits of a position, "
+            f"is {w * (h + 1)}; at most {MAX_BITS} are possible"
         )
     name = f"connect({w},{h})" if k == 4 else f"connect({w},{h},{k})"
     return Connect(name, columns=w, rows=h, in_a_row=k)

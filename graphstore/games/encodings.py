@@ -104,7 +104,7 @@ def _fields(state: BitT) -> tuple[BitT, BitT, BitT]:
 
 
 def _contradiction(state: int) -> str:
-    """Return the first contradiction in a state."""
+    """Return a message about the first contradiction in a state."""
     x, o, vacancy = _fields(state)
     fields = ("X (bits 26..18)", x), ("O (bits 17..9)", o), ("vacancy (bits 8..0)", vacancy)
     for (name, mask), (other_name, other) in combinations(fields, 2):
@@ -120,17 +120,17 @@ def _contradiction(state: int) -> str:
     turn = state >> 27 & 1
     if turn != right >> 27 & 1:
         return (
-            f"turn (bit 27) is {turn}, but with {x.bit_count()} X and {o.bit_count()} O "
-            f"{'OX'[turn]} is to move, {1 - turn}"
+            f"turn (bit 27) is {turn}; it must be {1 - turn}, because with {x.bit_count()} X and "
+            f"{o.bit_count()} O, {'OX'[turn]} is to move"
         )
     return (
-        f"C T W L (bits 31..28) are {state >> 28:04b}, "
-        f"but those of {_text(position)} are {right >> 28:04b}"
+        f"C T W L (bits 31..28) are {state >> 28:04b}; "
+        f"for {_text(position)} they must be {right >> 28:04b}"
     )
 
 
 def _fault(position: int) -> str:
-    """Return the reason why a position cannot be reached."""
+    """Return the reason why play cannot reach a position."""
     x, o = position >> _GAME.cells, position & _GAME.full
     if x & o:
         return f"X and O both hold cell {_first_cell(x & o)}"
@@ -150,7 +150,7 @@ def _first_cell(mask: int) -> int:
 
 
 def _integers(values: ArrayLike, what: str, *, bits: int) -> Ints:
-    wrong = f"is not a {what}, an integer of {bits} bits"
+    wrong = f"is not a {what}; it must be an integer of {bits} bits"
     try:
         array = np.asarray(values)
     except (ValueError, TypeError, OverflowError) as error:  # lists of several lengths

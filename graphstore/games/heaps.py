@@ -23,7 +23,7 @@ def read_heaps(text: str, *, starts: Sequence[int], game: str) -> list[int]:
     strange = re.search(r"[^0-9,\s]", inside)
     if strange is not None:
         raise UnknownCharacterError(
-            f"{strange[0]!r} cannot be in a position of {game}; write numbers, like {example}"
+            f"{strange[0]!r} is not allowed in a position of {game}; write numbers, like {example}"
         )
     fields = re.split(r"\s*,\s*|\s+", inside.removesuffix(",").rstrip())
     if len(fields) != len(starts) or not all(fields):

@@ -92,7 +92,7 @@ class Hexapawn(SidedGame):
         mover, last = self.players[turn - 1], self.players[2 - turn]
         if fault == _COUNTS:
             raise ImpossibleCountsError(
-                f"{white.bit_count()} white and {black.bit_count()} black pawns cannot be: "
+                f"{white.bit_count()} white and {black.bit_count()} black pawns are impossible: "
                 f"each side begins with {self.columns}"
             )
         if fault == _BOTH:
@@ -104,7 +104,7 @@ class Hexapawn(SidedGame):
             )
         if fault == _MOVES:
             raise UnreachableError(
-                f"{mover} cannot be to move: alternating turns do not lead to these pawns"
+                f"{mover} cannot be to move: no sequence of moves leads to these pawns"
             )
         return int(position[0])
 
@@ -171,7 +171,7 @@ class Hexapawn(SidedGame):
 
 
 def _tally(pawns: Ints, rows: Sequence[int]) -> tuple[Ints, Ints, Ints]:
-    """Return the numbers of pawns, of pawns on the last row, and of rows that they advanced."""
+    """Return three counts: pawns, pawns on the last row, rows by which all pawns advanced."""
     by_row = [np.bitwise_count(pawns & row).astype(np.int64) for row in rows]
     ahead = [gone * count for gone, count in enumerate(by_row)]
     return np.sum(by_row, axis=0), by_row[-1], np.sum(ahead, axis=0)

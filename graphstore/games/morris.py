@@ -83,14 +83,14 @@ class Morris(SidedGame):
         if fault == _COUNTS:
             to_move = f" with {mover} to move" if turn else ""
             raise ImpossibleCountsError(
-                f"{n_x} X and {n_o} O cannot be{to_move}: X begins and turns alternate, "
+                f"{n_x} X and {n_o} O are impossible{to_move}: X begins and turns alternate, "
                 f"and each side has {MEN} men"
             )
         if fault in (_BOTH, _AFTER):
             raise line_fault(mover, lasts=fault == _BOTH)
         if fault == _ORIGIN:
             raise UnreachableError(
-                f"{last} cannot have moved last: no man of {last} has a cell that it came from"
+                f"{last} cannot have moved last: no man of {last} has a free cell to come from"
             )
         return int(position[0])
 
@@ -109,7 +109,7 @@ class Morris(SidedGame):
         return CELLS + CELLS * begin + end
 
     def _legal(self, own: Ints, other: Ints) -> NDArray[np.bool_]:
-        """Return bool[n, actions]: True where a move is legal; the pass never is here."""
+        """Return bool[n, actions]: True where a move is legal; always False for the pass."""
         own, other = own[:, np.newaxis], other[:, np.newaxis]
         legal: NDArray[np.bool_] = (own & self._from) == self._from
         legal &= ((own | other) & self._to) == 0
@@ -154,14 +154,16 @@ def morris(variant: str, *options: str) -> Morris:
             raise GameNameError(f"morris: {option!r} is not an option; choose among {known}")
     ends = set(options) & set(STUCK)
     if len(ends) > 1:
-        raise GameNameError(f"morris: stuck is {' and '.join(sorted(ends))}; choose one of them")
+        raise GameNameError(
+            f"morris: {' and '.join(sorted(ends))} exclude each other; choose one of them"
+        )
     stuck, straight = (*ends, "loss")[0], STRAIGHT in options
     said = [variant, *[stuck] * (stuck != "loss"), *[STRAIGHT] * straight]
     return Morris(f"morris({','.join(said)})", variant=variant, stuck=stuck, straight=straight)
 
 
 def _near(a: int, b: int, variant: str) -> bool:
-    """Return True if a man may move between two cells."""
+    """Return True if a man may move between cells `a` and `b` in one step."""
     (down, across) = sorted((abs(a // 3 - b // 3), abs(a % 3 - b % 3)))
     if variant == "flying":
         return a != b

@@ -25,7 +25,7 @@ class TurnMissingError(PositionError):
 
 
 class UnreachableError(PositionError):
-    """A board that cannot be reached."""
+    """A board that play cannot reach."""
 
 
 class SidedBoard(BoardSymmetry):
@@ -64,7 +64,7 @@ class SidedBoard(BoardSymmetry):
         return ((positions >> 2 * self.cells) + 1).astype(np.int8)
 
     def sides(self, positions: Ints) -> tuple[Ints, Ints]:
-        """Return the masks of the player to move, and those of the other player."""
+        """Return the masks of the player to move, and the masks of the other player."""
         first, second = self.split(positions)
         begins = self.turns(positions) == 1
         return np.where(begins, first, second), np.where(begins, second, first)
@@ -75,7 +75,10 @@ class SidedBoard(BoardSymmetry):
         return ((above | first) << self.cells) | second
 
     def after(self, own: Ints, other: Ints, turns: Codes) -> Ints:
-        """Return the positions after a move by the player `turns` to the mask `own`."""
+        """Return the positions after a move; `turns` are the players who moved, 1 or 2.
+
+        `own` are the new masks of these players, `other` those of their opponents.
+        """
         begins = turns == 1
         first, second = np.where(begins, own, other), np.where(begins, other, own)
         return self.join(first, second, (3 - turns).astype(np.int8))
@@ -115,7 +118,7 @@ class SidedBoard(BoardSymmetry):
         return *board, 1 + self.marks.index(said["side"][0].upper())
 
     def plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]]:
-        """Return the positions of texts, and bool[n]: True where one is in standard form."""
+        """Return the positions of texts in standard form, and bool[n]: True for these texts."""
         first, second, side, right = self._text.plain(texts)
         return self.join(first, second, side + np.int8(1)), right
 

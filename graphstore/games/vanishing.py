@@ -28,7 +28,7 @@ BOARD = tictactoe()
 
 
 class MarkOrderError(PositionError):
-    """Marks whose letters are not an order."""
+    """Marks whose letters do not give their order."""
 
 
 class Vanishing(ArrayGame):
@@ -39,7 +39,7 @@ class Vanishing(ArrayGame):
 
     def expand(self, positions: Ints) -> Moves:
         """Move m marks cell m."""
-        taken = np.bitwise_or.reduce(1 << _moves(positions), axis=1)  # bit 0 is no cell
+        taken = np.bitwise_or.reduce(1 << _moves(positions), axis=1)  # bit 0: no move
         parent, cell = np.nonzero((taken[:, np.newaxis] >> np.arange(1, CELLS + 1)) & 1 == 0)
         child = ((positions[parent] << 4) & (2 ** (4 * KEPT) - 1)) | (cell + 1)
         return Moves(parent, cell.astype(np.int32), child)
@@ -82,8 +82,8 @@ class Vanishing(ArrayGame):
         marks = "".join(sorted(cells.replace(".", "")))
         if marks != LETTERS[: len(marks)]:
             raise MarkOrderError(
-                f"the marks {' '.join(marks)} are not an order: use each letter once, from A (the "
-                f"oldest) without a gap, at most to {LETTERS[-1]}"
+                f"the marks {' '.join(marks)} do not give an order: use each letter once, from A "
+                f"(the oldest) without a gap, at most to {LETTERS[-1]}"
             )
         moves = [cells.index(mark) + 1 for mark in reversed(marks)]
         slots = np.array(moves + [0] * (KEPT - len(moves)))

@@ -88,7 +88,7 @@ def choices(
     before = board_of(text, game)
     found = []
     for move in moves:
-        cell, source = _concerned(game, before, move)
+        cell, source = _cells_of(game, before, move)
         depth = {LOSS: move.win_depth, DRAW: None, WIN: move.lose_depth}[move.value]
         found.append(
             Choice(move.move, name(move.move), cell, source, -move.value, depth, move.position)
@@ -115,7 +115,7 @@ def images(game: Game, text: str) -> dict[str, str]:
 
 
 def text_plain(text: str, *, shown: Sequence[Choice] = ()) -> str:
-    """Return the content of `text_svg` as lines of text."""
+    """Return a position without cells as lines of text, with one line for each move."""
     return "\n".join([text, *(f"{choice.label:3}  {choice.name}" for choice in shown)])
 
 
@@ -190,8 +190,8 @@ def _drawn(picture: str) -> Board | None:
     return Board(tuple(rows), " ".join(beside), (height, width))
 
 
-def _concerned(game: Game | None, before: Board | None, move: Any) -> tuple[int | None, int | None]:
-    """Return the `cell` and `source` of a `Choice`."""
+def _cells_of(game: Game | None, before: Board | None, move: Any) -> tuple[int | None, int | None]:
+    """Return the cells that a move fills and empties, the `cell` and `source` of a `Choice`."""
     if game is not None and game.shape is not None:
         return move.move, None
     after = None if before is None else board_of(move.position, game)
@@ -210,7 +210,7 @@ def _concerned(game: Game | None, before: Board | None, move: Any) -> tuple[int 
 
 
 def _cell_by_fields(board: Board, move: int) -> int:
-    """Return the cell of a number that counts the cells field by field."""
+    """Return the cell with this number, if cells are numbered field by field."""
     down, across = board.block
     field, spot = divmod(move, down * across)
     band, stack = divmod(field, board.columns // across)

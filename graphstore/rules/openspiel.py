@@ -18,7 +18,10 @@ PASS = -1
 
 @dataclass(frozen=True)
 class _Place:
-    """A state of OpenSpiel: `player` moves there, `mover` here; if they differ, `mover` passes."""
+    """A position: `mover` is to move, and `player` in the `state` of OpenSpiel.
+
+    If they differ, the only move is that `mover` passes.
+    """
 
     mover: int
     player: int
@@ -99,9 +102,9 @@ class OpenSpielGame(PlainGame):
     def _refuse_others(self, pyspiel: Any) -> None:
         kind, types = self._game.get_type(), pyspiel.GameType
         faults = {
-            f"it is for {self._game.num_players()} players": self._game.num_players() != 2,
+            f"it has {self._game.num_players()} players, not two": self._game.num_players() != 2,
             "moves are simultaneous": kind.dynamics != types.Dynamics.SEQUENTIAL,
-            "it has chance": kind.chance_mode != types.ChanceMode.DETERMINISTIC,
+            "it has chance moves": kind.chance_mode != types.ChanceMode.DETERMINISTIC,
             "information is imperfect": (kind.information != types.Information.PERFECT_INFORMATION),
             "it is not zero-sum": kind.utility != types.Utility.ZERO_SUM,
         }

@@ -135,7 +135,9 @@ class PlainGame:
         except Exception as error:
             raise self._fault("starts()", error) from error
         if not starts:
-            raise RulesError(f"{self.name}: starts() is empty; give at least one position")
+            raise RulesError(
+                f"{self.name}: starts() is empty; it must return at least one position"
+            )
         return np.array([self._id(position) for position in starts], dtype=np.int64)
 
     def expand(self, positions: Ints) -> Moves:
@@ -219,7 +221,7 @@ class PlainGame:
         return np.array([not _is_id(self._position(key)) for key in positions.tolist()], np.bool_)
 
     def spelled(self, positions: Ints) -> list[str]:
-        """Return `texts`, checked: `parse` must return the position of each.
+        """Return `texts`, after a check that `parse` returns the position of each text.
 
         Raises:
             RulesError: `parse` fails, or returns another position.
@@ -234,9 +236,9 @@ class PlainGame:
                 raise self._fault(f"parse() of {shown(text)}", error) from error
             if same != position:
                 raise RulesError(
-                    f"{self.name}: parse() of {shown(text)} is {_brief(repr(same))}, and that is "
-                    f"the text() of {_brief(repr(position))}; a build out of core needs parse() to "
-                    "return the same position"
+                    f"{self.name}: parse() of {shown(text)} is {_brief(repr(same))}, but the text "
+                    f"is the text() of {_brief(repr(position))}; a build out of core needs parse() "
+                    "to return the same position"
                 )
             texts.append(text)
         return texts
@@ -264,13 +266,13 @@ class PlainGame:
             if other != position:
                 raise RulesError(
                     f"{self.name}: {_brief(repr(position))} and {_brief(repr(other))} share the id "
-                    f"{key}; text() must tell every two positions apart, the side to move included"
+                    f"{key}; text() must differ for any two positions, also for the side to move"
                 )
             self._ids[position] = key
         return key
 
     def _position(self, key: int) -> Position:
-        """Return the position of an id: one that was seen, or the id itself."""
+        """Return the position with this id: one that was seen, or the id itself."""
         if key not in self._met:
             self.start_states()  # adds them
             if key not in self._met:
@@ -327,7 +329,7 @@ class PlainGame:
         return min(images, key=self._rank), len(images)
 
     def _class(self, key: int) -> tuple[int, int]:
-        """Return (canonical id, orbit) of the position under an id."""
+        """Return (canonical id, orbit) of the position with this id."""
         known = self._classes.get(key)
         if known is None:
             position = self._position(key)
@@ -348,12 +350,12 @@ class PlainGame:
     def _codes(
         self, verb: str, allowed: tuple[int | None, ...], none: int, positions: Ints
     ) -> Codes:
-        """Return the checked results of a rule as codes; `none` is the code of None."""
+        """Return the results of a user's method as codes; `none` is the code of None."""
         answers = (self._answer(verb, allowed, self._position(key)) for key in positions.tolist())
         return np.array([none if code is None else code for code in answers], dtype=np.int8)
 
     def _answer(self, verb: str, allowed: tuple[int | None, ...], position: Position) -> int | None:
-        """Return the checked result of a rule."""
+        """Return the result of a user's method for a position, or raise a RulesError."""
         try:
             code: int | None = getattr(self, verb)(position)
             right = code in allowed and not isinstance(code, bool)
@@ -368,7 +370,7 @@ class PlainGame:
         return code
 
     def _fault(self, verb: str, error: Exception, *where: Position) -> GraphstoreError:
-        """Return an error of a user's rules as a RulesError of one line that names the position."""
+        """Return the RulesError for an error in a user's method; it names the position."""
         if isinstance(error, GraphstoreError):
             return error
         at = f" at {_brief(repr(where[0]))}" if where else ""
@@ -411,7 +413,7 @@ def plain_value(text: str, *, like: Hashable) -> Position:
         if isinstance(like, tuple) and isinstance(value, tuple):
             return getattr(type(like), "_make", type(like))(value)  # a NamedTuple again
         if isinstance(value, str | bool | float | complex) and type(value) is not type(like):
-            raise ValueError(f"{value!r} would have the text, or be equal to, another value")
+            raise ValueError(f"{value!r} may be confused with a value of another type")
         return value
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
         raise ValueError(

@@ -10,7 +10,7 @@ from typing import Final
 OURS: Final = "graphstore"
 """The only name that a module in the folder of a file of rules cannot have."""
 SHARED: Final = ("site-packages", "dist-packages")
-"""Folders of installed packages, which are not parts of each other."""
+"""Folders of installed packages; the files in such a folder are independent of each other."""
 
 
 def digest(file: Path) -> str:

@@ -153,7 +153,7 @@ STYLE: Final = (
 
 
 def _shown(choice: Choice, *, marked: bool) -> str:
-    """Return a move in its cell: it fills an empty cell, and is a badge next to a mark."""
+    """Return the drawing of a move in its cell: a full cell if it is empty, else a badge."""
     x, y, width, height = (28, 2, 30, 22) if marked else (4, 4, CELL - 8, CELL - 8)
     small = " gs-small" if marked else ""
     return (

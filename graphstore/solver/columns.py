@@ -20,7 +20,7 @@ class States(NamedTuple):
     ply: NDArray[np.int32]  # the fewest moves from a start
     to_move: Codes  # 1 or 2; 0 where the rules do not say
     outcome: Codes  # WIN, DRAW, LOSS for the player to move, or IN_PLAY
-    orbit: Ints  # the number of positions that the state stands for
+    orbit: Ints  # the number of positions in the symmetry class
 
     def of(self, rows: Any) -> "States":
         """Return the columns of some states."""
@@ -54,7 +54,10 @@ class Backward(NamedTuple):
 
     @classmethod
     def of(cls, edges: Edges, children: int | None = None) -> "Backward":
-        """Sort the edges by child; `children` is their number, by default that of the parents."""
+        """Return the edges sorted by child; `children` is the number of children.
+
+        By default, the children are the same states as the parents.
+        """
         key = edges.child.astype(np.int64)
         key <<= 32
         key |= edges.parent
@@ -65,7 +68,7 @@ class Backward(NamedTuple):
         return cls(offset, key.astype(np.int32), ~first_of_runs(key))  # the low half is the parent
 
     def above(self, rows: NDArray[Any]) -> Ints:
-        """Return the parents of states, one for each move; int64 is the fastest index for numpy."""
+        """Return the parents of some states, one for each move, as int64, numpy's fastest index."""
         return self.parent[ragged(self.offset, rows)].astype(np.int64)
 
     @property
@@ -113,7 +116,7 @@ class Solution(NamedTuple):
 
 
 class Worth(NamedTuple):
-    """The values of n states that their parents need, for the player to move."""
+    """The values of n states from which those of their parents follow, for the player to move."""
 
     value: Codes
     remoteness: NDArray[np.int32]
@@ -123,7 +126,7 @@ class Worth(NamedTuple):
 
     @classmethod
     def of_ended(cls, outcome: Codes) -> "Worth":
-        """Return the worth of ended states; states in play are drawn, with missing numbers."""
+        """Return the worth of ended states; states in play are drawn until `put` sets them."""
         ended = outcome != IN_PLAY
         value = np.where(ended, outcome, DRAW).astype(np.int8)
         result = np.where(ended, outcome, np.nan)

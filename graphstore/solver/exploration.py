@@ -131,7 +131,7 @@ def waves(game: Game, limit: int, starts: Ints | None = None) -> Iterator[Wave]:
 
 
 def unseen(states: Ints, known: Iterable[Run]) -> Ints:
-    """Return the states that no run has; `states` ascend, and so does the result."""
+    """Return those of `states` that are in no run; `states` and the result ascend."""
     ones = Run.of(states).ones
     for run in known:
         if (run.ones & ones).any():
@@ -140,7 +140,10 @@ def unseen(states: Ints, known: Iterable[Run]) -> Ints:
 
 
 def _add_run(runs: list[Run], run: Run) -> None:
-    """Add a run, and merge short runs so that lengths fall; each state is copied few times."""
+    """Add a run; merge short runs into long ones, so that few runs have to be searched.
+
+    Each run is more than twice as long as the next, so each state is copied few times.
+    """
     while runs and len(runs[-1].ids) <= 2 * len(run.ids):
         last = runs.pop()
         ids = np.concatenate((last.ids, run.ids))
@@ -150,7 +153,7 @@ def _add_run(runs: list[Run], run: Run) -> None:
 
 
 def _ahead(game: Game, found: list[Wave], *, whole: bool, complete: bool = False) -> Estimate:
-    """Return the estimate from the first waves; `whole` is False below some positions."""
+    """Return the estimate from the first waves; `whole`: they begin at the starts of the game."""
     return project(
         [len(wave.states) for wave in found],
         [int(game.orbits(wave.states).sum()) for wave in found],
@@ -168,7 +171,7 @@ def _look_ahead(game: Game, found: list[Wave], limit: int, *, whole: bool) -> No
     )
     if ahead.low > limit:
         raise TooLargeError(
-            f"{judged}; {limit:,} are allowed, more with --max-states (max_states=)"
+            f"{judged}; the limit is {limit:,}: allow more with --max-states (max_states=)"
         )
     memory = machine_memory()
     if ahead.memory_bytes > memory:
@@ -181,7 +184,7 @@ def _look_ahead(game: Game, found: list[Wave], limit: int, *, whole: bool) -> No
 
 
 def expand(game: Game, states: Ints) -> Wave:
-    """Return the wave of new states, which ascend, with their moves."""
+    """Return the wave of new states, which must ascend, with their moves."""
     outcome = game.outcomes(states)
     counts = np.zeros(len(states), dtype=np.int32)
     moves, children = [], []

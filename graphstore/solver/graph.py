@@ -31,7 +31,7 @@ class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        """Return a plain DiGraph without arguments: networkx creates views and copies so."""
+        """Return a plain DiGraph if there are no arguments: so networkx begins views and copies."""
         return super().__new__(cls) if args or kwargs else nx.DiGraph()
 
     def __init__(
@@ -112,7 +112,7 @@ class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
 
 
 def _whole(key: Any) -> int:
-    """Return the int that may equal a key of another type."""
+    """Return a key of another type as an int, or raise a KeyError if it is not a number."""
     hash(key)
     try:
         return int(key)

@@ -28,7 +28,7 @@ def solve(graph: GameGraph, *, progress: Progress = quiet) -> Solution:
     """
     arguments.instance("graph", graph, GameGraph, "a graph, as explore(game) returns it")
     edges, again = graph.edges_by_move, np.flatnonzero(graph.backward.again)
-    worth = _upward(graph, progress) or _around(graph, progress)
+    worth = _by_induction(graph, progress) or _by_retrograde(graph, progress)
     progress("solve", len(worth.value), len(worth.value))
     child = np.searchsorted(graph.backward.offset, again, side="right") - 1
     twice = graph.backward.parent[again]  # parents with another move to the same child
@@ -97,8 +97,8 @@ def backed_up(counts: NDArray[Any], children: Worth) -> Worth:
     )
 
 
-def _upward(graph: GameGraph, progress: Progress) -> Worth | None:
-    """Return the worth of every state, children before parents; None if play can cycle."""
+def _by_induction(graph: GameGraph, progress: Progress) -> Worth | None:
+    """Return the worth of every state by backward induction; None if play can cycle."""
     edges = graph.edges_by_move
     worth = Worth.of_ended(graph.states.outcome)
     done = int(np.count_nonzero(graph.states.outcome != IN_PLAY))
@@ -163,7 +163,7 @@ class Retrograde:
     def settle(
         self, lost: NDArray[Any], won: NDArray[Any], depth: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Value the parents of the last wave, `lost` and `won`; return the new lost and won."""
+        """Set the values that follow from the last wave, `lost` and `won`; return the next wave."""
         above = self._backward.above(lost)
         wins = distinct(above[self.unsettled[above]])
         self._note(wins, WIN, depth)
@@ -173,7 +173,7 @@ class Retrograde:
         return losses, wins
 
     def tie(self, drawn: NDArray[Any], depth: int) -> NDArray[np.int64]:
-        """Set the remoteness of draws that lead to `drawn`, the last wave; return these draws."""
+        """Set the remoteness of draws that lead to `drawn`, the last wave; return the next wave."""
         above = self._backward.above(drawn)
         draws = distinct(above[self.unsettled[above]])
         self._note(draws, DRAW, depth)
@@ -184,8 +184,8 @@ class Retrograde:
         self.unsettled[rows] = False
 
 
-def _around(graph: GameGraph, progress: Progress) -> Worth:
-    """Return the worth of every state, by retrograde waves."""
+def _by_retrograde(graph: GameGraph, progress: Progress) -> Worth:
+    """Return the worth of every state by retrograde analysis."""
     outcome = graph.states.outcome
     steps = Retrograde(outcome, graph.edges_by_move.counts, graph.backward)
     lost, won = np.flatnonzero(outcome == LOSS), np.flatnonzero(outcome == WIN)

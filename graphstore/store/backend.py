@@ -52,7 +52,7 @@ class RowReader(Protocol):
         """Yield the driver's cursor, which streams rows and which Ctrl-C can interrupt."""
 
     def edges(self, rows: int) -> Generator[list[Sequence[int]], None, None]:
-        """Yield the columns of all edges in key order, `rows` rows at a time."""
+        """Yield the columns of `rows` edges at a time, all edges in key order."""
 
 
 class Backend(Protocol):

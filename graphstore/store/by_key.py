@@ -42,7 +42,7 @@ class Keyed:
         return rows
 
     def text(self, dialect: Dialect, marks: int) -> str:
-        """Return the SQL for `marks` keys, bound by position."""
+        """Return the SQL text for a number of keys, `marks`, which are bound by position."""
         kind: Any = type(dialect)
         return _text(self._query, kind, dialect.paramstyle, marks)
 

@@ -45,7 +45,7 @@ def state_columns(states: States, solution: Solution, texts: list[str]) -> dict[
 
 
 def null_of(column: Any) -> int:
-    """Return the integer that stands for NULL of this column in the arrays of a graph."""
+    """Return the integer that represents NULL in this column of the arrays of a graph."""
     return 0 if column.name == "to_move" else NONE
 
 

@@ -10,7 +10,7 @@ from graphstore.rules.game import Game
 
 
 def functions(read: Callable[..., tuple[Game, int]]) -> dict[str, Callable[..., Any]]:
-    """Return the functions by name; each returns NULL for NULL.
+    """Return `board` and `canonical` by name; each returns NULL for NULL.
 
     `read` turns their arguments into the rules and a packed position.
     """

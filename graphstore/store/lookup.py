@@ -86,7 +86,7 @@ def ids_or_texts(positions: Many) -> Ints | list[str]:
         return np.array(listed, dtype=np.int64)
     except OverflowError:
         wrong = next(each for each in listed if not -(2**63) <= each < 2**63)
-        raise NotInStoreError(f"no state has the id {shown(wrong)}: all are below 2**63") from None
+        raise NotInStoreError(f"no state has the id {shown(wrong)}: ids are below 2**63") from None
 
 
 def _masked(cells: NDArray[np.float64], mask: NDArray[np.bool_], dtype: np.dtype[Any]) -> Any:

@@ -243,7 +243,7 @@ def _is_number(position: str | int) -> bool:
 
 
 def _by_id(connection: Connection, state: str | int) -> Probe | None:
-    """Return the row of a state by its id, of any size; None if there is no such state."""
+    """Return the row of a state by its id, an integer of any size; None without such a state."""
     number = int(state)
     return states_by_id(connection, [number]).get(number) if 0 <= number < 2**63 else None
 

@@ -174,7 +174,7 @@ class Watch:
         self._since: float | None = monotonic()
 
     def resume(self) -> None:
-        """Start the clock, unless it runs."""
+        """Start the clock if it does not run."""
         if self._since is None:
             self._since = monotonic()
 
@@ -224,6 +224,8 @@ class Watch:
             return self.raised
         if isinstance(error, MemoryError):
             return QueryError(NO_MEMORY)
+        if "one statement" in str(error):
+            return QueryError(SEVERAL)
         if "too big" in str(error) and self.raised is None:
             return QueryError(f"SQL: {error}: a text, blob or row has {LONGEST:,} bytes at most")
         if self.raised is None and "user-defined function raised" in str(error):
@@ -231,7 +233,7 @@ class Watch:
             main = threading.current_thread() is threading.main_thread()  # only it gets signals
             if main and signals.came() is not False:
                 return KeyboardInterrupt()
-            return QueryError("SQL: a function was given a text that is not UTF-8")
+            return QueryError("SQL: a text passed to a function is not UTF-8")
         denied = str(error).startswith("not authorized") or str(error).endswith(" is prohibited")
         # Ctrl-C, or Ctrl-C just before the first line of the authorizer.
         if str(error) == "interrupted" or (denied and not self.denied):
@@ -309,7 +311,7 @@ _TRIMS: Final = {"trim": str.strip, "ltrim": str.lstrip, "rtrim": str.rstrip}
 
 
 def _trimming(strip: Callable[[str, str], str]) -> Callable[[Any, Any], str | None]:
-    """Return a function as SQLite's trim(text, characters), but without comparing each pair."""
+    """Return a faster function in place of SQLite's trim(text, characters), ltrim or rtrim."""
 
     def trimmed(text: Any, characters: Any) -> str | None:
         if text is None or characters is None:
@@ -334,7 +336,7 @@ def _printed(*arguments: Any) -> str | None:
     texts = [_as_text(each) for each in arguments if each is not None]
     many = "*" in "".join(texts[:1])  # the width is one of the arguments
     if any(_WIDE.search(each) for each in (texts if many else texts[:1])):
-        raise QueryError("SQL: printf writes numbers and texts no wider than 99,999 characters")
+        raise QueryError("SQL: printf: a width is at most 99,999 characters")
     marks = ",".join("?" * len(arguments))
     (text,) = _empty_database().execute(f"SELECT printf({marks})", arguments).fetchone()
     return None if text is None else str(text)

@@ -17,7 +17,7 @@ from graphstore.errors import ArgumentError, GraphstoreError, PositionTypeError,
 
 
 def position(name: str, value: object) -> str | int:
-    """Return a position as text, or as an integer: the id of a state."""
+    """Return `value`, a position: a text, or the id of a state as an int."""
     if isinstance(value, str):
         return value
     number = integer(value)
@@ -27,7 +27,7 @@ def position(name: str, value: object) -> str | int:
 
 
 def position_texts(name: str, value: Any) -> list[str]:
-    """Return one or more positions as texts."""
+    """Return `value`, one or more positions as texts, as a list."""
     texts = _listed(value)
     if not texts or not all(isinstance(each, str) for each in texts):
         raise _wrong(name, value, "a list of positions as texts, at least one", PositionTypeError)
@@ -35,7 +35,7 @@ def position_texts(name: str, value: Any) -> list[str]:
 
 
 def position_ids(name: str, value: Any) -> NDArray[np.int64]:
-    """Return one or more positions as integers, int64[k]."""
+    """Return `value`, one or more positions as integers, as int64[k]."""
     if isinstance(value, np.ndarray) and value.dtype == np.int64 and value.shape > (0,):
         return value.ravel()
     ids = [integer(each) for each in _listed(value)]
@@ -46,7 +46,7 @@ def position_ids(name: str, value: Any) -> NDArray[np.int64]:
 
 
 def count(name: str, value: object, *, least: int = 0) -> int:
-    """Return a whole number of at least `least`."""
+    """Return `value` as an int; it must be a whole number of at least `least`."""
     number = integer(value)
     if number is None or number < least:
         raise _wrong(name, value, f"a whole number, {least} or more")
@@ -54,12 +54,12 @@ def count(name: str, value: object, *, least: int = 0) -> int:
 
 
 def limit(name: str, value: object, *, least: int = 0) -> int | None:
-    """Return a whole number of at least `least`, or None for no limit."""
+    """Return `value` as `count` does, or None for no limit."""
     return None if value is None else count(name, value, least=least)
 
 
 def seed(value: object) -> int | None:
-    """Return the seed of a random number generator, or None."""
+    """Return `value`, the seed of a random number generator, as an int or None."""
     number = integer(value)
     if number is None and value is not None:
         raise _wrong("seed", value, "a whole number")
@@ -67,7 +67,7 @@ def seed(value: object) -> int | None:
 
 
 def seconds(name: str, value: object) -> float | None:
-    """Return a time in seconds, or None for no limit."""
+    """Return `value`, a time in seconds, as a float; None for no limit."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, Real) or not float(value) >= 0:  # or NaN
@@ -76,7 +76,7 @@ def seconds(name: str, value: object) -> float | None:
 
 
 def share(name: str, value: object) -> float:
-    """Return a number between 0 and 1, both excluded."""
+    """Return `value` as a float; it must be between 0 and 1, both excluded."""
     if not isinstance(value, Real) or not 0 < float(value) < 1:
         raise _wrong(name, value, "a number between 0 and 1")
     return float(value)

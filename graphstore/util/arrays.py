@@ -39,7 +39,7 @@ def first_of_runs(ordered: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def offsets(counts: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the begins of consecutive runs of these lengths, and the end of the last run.
+    """Return the offsets of consecutive runs of these lengths, and the end of the last run.
 
     >>> offsets(np.array([2, 0, 3])).tolist()
     [0, 2, 2, 5]

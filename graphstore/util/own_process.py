@@ -41,7 +41,7 @@ def own_process(say: Callable[[str], None]) -> Iterator[None]:
 
 
 def bound_memory(memory: int) -> None:
-    """Limit the process of a command to `memory` + `MARGIN` more bytes, if the system can."""
+    """Let the process of a command take at most `memory` + `MARGIN` more bytes, on Linux."""
     status = Path("/proc/self/status")
     if _say and resource and status.exists():
         (taken,) = re.findall(r"VmData:\s*(\d+) kB", status.read_text())

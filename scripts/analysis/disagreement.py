@@ -52,7 +52,7 @@ def main() -> None:
 def disagreements(
     graph: GameGraph, *, wrong: bool = False, limit: int
 ) -> tuple[list[Row], int, int]:
-    """Return the largest disagreements, the number of misleading states, and of those in play.
+    """Return the largest disagreements, and the numbers of misleading states and states in play.
 
     >>> from graphstore import explore, find_game, solve
     >>> graph = explore(find_game("tictactoe"))

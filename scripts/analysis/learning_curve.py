@@ -1,4 +1,4 @@
-"""Print how a MENACE learns, game by game: how often it wins, and how many of its moves are right.
+"""Print how a MENACE agent learns, game by game: its results, and how many of its moves are right.
 
 With a database and --agent NAME, it prints the curve of the stored games. With --games N, the agent
 or a new one plays N more games in a temporary copy, and the file does not change. A game given by

@@ -68,7 +68,7 @@ class Answered(NamedTuple):
 
 
 def main() -> None:
-    """Print how many answers many readers got, and how fast."""
+    """Run many readers at once; print the number of their answers, the times and the errors."""
     arguments = _arguments()
     seconds = 1.5 if arguments.quick else arguments.seconds
     with ExitStack() as held:
@@ -184,7 +184,7 @@ def pages_of(known: Known) -> Iterator[Request]:
 
 
 def slow_sql(game: str, *, endless: bool) -> Request:
-    """Return a request for SQL that takes long, or with `endless` too long."""
+    """Return a request for slow SQL, or with `endless` for SQL that a limit must stop."""
     counted = says([{"most": 1_000_000}])
 
     def right(status: int, body: str) -> bool:
@@ -229,7 +229,7 @@ def ask_at_once(
     seconds: float,
     seed: int,
 ) -> list[Answered]:
-    """Return the answers that many clients get, which send requests at once and without a pause."""
+    """Return the answers to many clients that send requests at the same time, without a pause."""
     host = urlsplit(address).netloc
     begun = threading.Barrier(clients)
 

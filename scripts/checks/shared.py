@@ -45,7 +45,9 @@ def in_own_process(
     command = [sys.executable, __file__, script, function, json.dumps(arguments)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
     if done.returncode:
-        raise GraphstoreError(done.stderr.strip() or f"{function} ended by {done.returncode}")
+        raise GraphstoreError(
+            done.stderr.strip() or f"{function} ended with exit code {done.returncode}"
+        )
     sys.stderr.write(done.stderr)
     return json.loads(done.stdout)
 
@@ -55,7 +57,7 @@ def best_runs(
     measure: Callable[[Figures], Figures],
     seconds: Callable[[Figures], Any],
 ) -> dict[str, Figures]:
-    """Return the fastest run of each task, by the words of the task; tasks may be repeated."""
+    """Return the fastest run of each task, by the text of the task; tasks may be repeated."""
     best: dict[str, Figures] = {}
     for number, task in enumerate(tasks, 1):
         words = " ".join(str(each) for each in task.values() if each is not None)

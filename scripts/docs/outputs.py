@@ -1,7 +1,8 @@
-"""Runs the commands in the console blocks of README.md and docs, and writes what they print there.
+"""Run the commands in the console blocks of README.md and docs, and write their output there.
 
-Output that differs in nothing but times stays as it is. The variable GAMES is the address of an
-empty PostgreSQL database; without it a page that uses $GAMES is left out.
+Output that differs only in times stays as it is; a line ``[...]`` stands for any lines. The
+variable GAMES is the address of an empty PostgreSQL database; without it, pages that use $GAMES
+are left out.
 """
 
 import argparse
@@ -18,7 +19,7 @@ from typing import Final
 ROOT: Final = Path(__file__).resolve().parents[2]
 PAGES: Final = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md")])
 SHOWN: Final = "postgresql://me@host/games"
-"""What a page shows in place of $GAMES."""
+"""The address that a page shows in place of $GAMES."""
 
 _BLOCK: Final = re.compile(r"(?<=```console\n).*?(?=```)", re.S)
 _SESSION: Final = re.compile(r"^\$ (.*?)\n(.*?)(?=^\$ |\Z)", re.S | re.M)
@@ -34,6 +35,16 @@ def timeless(output: str) -> str:
     output = re.sub(r"(nodes?), [\d.e-]+ s$", r"\1", output, flags=re.M)
     times = r"^(seconds: [a-z ]*[a-z]|games_per_second) +[\d.e-]+$"
     return re.sub(times, r"\1", output, flags=re.M).rstrip()
+
+
+def same(new: str, old: str) -> bool:
+    r"""Return whether an output is the shown one, but for times and lines left out.
+
+    >>> same("a  1\nseconds: total  0.1\nb  2\n", "a  1\nseconds: total  0.3\n[...]\n")
+    True
+    """
+    parts = [re.escape(part) for part in f"{timeless(old)}\n".split("[...]\n")]
+    return re.fullmatch(r"(?:.*\n)*".join(parts), f"{timeless(new)}\n") is not None
 
 
 def write_files(text: str, folder: Path) -> None:
@@ -62,7 +73,7 @@ def refreshed(text: str, run: Callable[[list[str]], str], games: str = "") -> st
         new = run(words)
         if games:
             new = new.replace(f"{games}&", f"{SHOWN}?").replace(games, SHOWN)
-        if timeless(new) == timeless(old):
+        if same(new, old):
             return found[0]
         return f"$ {command}\n{new.rstrip()}\n"
 

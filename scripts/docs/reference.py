@@ -10,9 +10,7 @@ import inspect
 import re
 import sys
 import textwrap
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,384 +25,236 @@ from graphstore.errors import GraphstoreError
 from graphstore.store import meanings, schema
 from graphstore.store.folder.sql import VIEWS as FOLDER_VIEWS
 
-ROOT: Final = Path(__file__).resolve().parents[2]
-PAGES: Final = ROOT / "docs" / "reference"
-COMMON: Final = 3  # an option that so many commands share is described once
+PAGES: Final = Path(__file__).resolve().parents[2] / "docs" / "reference"
 NOTE: Final = "<!-- Written by scripts/docs/reference.py: change the code, then run it again. -->"
-
-Function = ast.FunctionDef
-
-
-class UndescribedError(Exception):
-    """A table, column, command, option or public name that has no description."""
-
-
-# Columns
 
 
 def columns_page() -> str:
     """Return the page of the tables, views and columns."""
-    lines = [
+    parts = [
         "# Tables, views and columns",
         NOTE,
         "This page answers: what does each column hold, and for which player?",
         "A game is one SQLite file, or one schema of a PostgreSQL database. Both have these tables "
-        "and views. Types are those of SQLite; [the types elsewhere](#types-in-postgresql-and-"
-        "parquet) come last.",
+        "and views. The types are those of Parquet files; [below](#types) are those of databases.",
         f"Two perspectives: `value` and `random_value` are **{meanings.MOVER}**; `score`, "
         f"`win_depth`, `lose_depth` and `best_response` are **{meanings.MOVED}**, because they "
         "describe the state as a move.",
     ]
     for kind, names in (("Table", schema.metadata.tables), ("View", schema.VIEWS)):
         for name in (each for each in meanings.TABLES if each in names):
-            lines += [f"## {kind} `{name}`", meanings.TABLES[name], _columns_of(name)]
-    return _page([*lines, *_other_types(), *_revisions()])
+            parts += [f"## {kind} `{name}`", meanings.TABLES[name], _columns(name)]
+    columns = [column for table in schema.metadata.tables.values() for column in table.c]
+    dialects = (sqlite.dialect(), postgresql.dialect())  # type: ignore[no-untyped-call]
+    types = {}
+    for column in columns:
+        kinds = (str(column.type.compile(dialect=each)).split(" COLL")[0] for each in dialects)
+        types[schema.cell_type(column)] = tuple(kinds)
+    parts += [
+        "## Types",
+        _table(("Parquet", "SQLite", "PostgreSQL"), [(key, *types[key]) for key in sorted(types)]),
+        "SQLite stores a bool as 0 or 1. Both databases compare texts byte by byte.",
+        f"A game in parts is a folder: {_names(schema.STORED)} as Parquet files without "
+        f"{_names(column.name for column in columns if column.computed)}, and the row of `game` "
+        "and the digests in `game.json`. `graphstore sql FOLDER` has them as tables with all "
+        f"columns, and the views {_names(FOLDER_VIEWS)}.",
+    ]
+    return _page(parts)
 
 
-def _columns_of(table: str) -> str:
-    """Return the columns of a table or view as a Markdown table.
-
-    A column of a view that means what a column of a table means refers to that.
-    """
+def _columns(table: str) -> str:
+    """Return the columns of a table or view; those of a view refer to the same ones of tables."""
     view = schema.VIEWS.get(table)
     rows = []
     for column in schema.metadata.tables[table].c if view is None else view.selected_columns:
-        kind = {"float64": "REAL", "string": "TEXT"}.get(schema.cell_type(column), "INTEGER")
-        meaning = _meaning(table, column.name)
+        kind, meaning = schema.cell_type(column), meanings.meaning(table, column.name)
         (base, *_) = column.base_columns
         if isinstance(base, sa.Column):
             kind += " or NULL" if base.nullable else ""
-            if view is not None and _meaning(base.table.name, base.name) == meaning:
-                meaning = f"as `{base.table.name}.{base.name}`"
-            elif view is None:
+            if view is None:
                 kind += ", key" if base.primary_key else ""
+            elif meaning == meanings.meaning(base.table.name, base.name):
+                meaning = f"as `{base.table.name}.{base.name}`"
         meaning = re.sub(r"(player (?:to move|who \w+ \w+))", r"**\1**", meaning)
         rows.append((f"`{column.name}`", kind, meaning))
     return _table(("column", "type", "meaning"), rows)
 
 
-def _meaning(table: str, column: str) -> str:
-    try:
-        return meanings.meaning(table, column)
-    except KeyError:
-        raise UndescribedError(f"column {table}.{column}") from None
-
-
-def _other_types() -> list[str]:
-    kinds: dict[tuple[str, str, str], dict[str, list[str]]] = {}
-    for name, of in schema.metadata.tables.items():
-        for column in of.c:
-            dialects = (sqlite.dialect(), postgresql.dialect())  # type: ignore[no-untyped-call]
-            here, there = (str(column.type.compile(dialect=each)) for each in dialects)
-            kind = (here, there.split(" COLLATE")[0].lower(), schema.cell_type(column))
-            kinds.setdefault(kind, {}).setdefault(name, []).append(column.name)
-    rows = [
-        (*kind, "; ".join(f"{name}: {_names(names)}" for name, names in tables.items()))
-        for kind, tables in sorted(kinds.items())
-    ]
-    computed = [
-        each.name for of in schema.metadata.tables.values() for each in of.c if each.computed
-    ]
-    return [
-        "## Types in PostgreSQL and Parquet",
-        "PostgreSQL compares texts byte by byte, as SQLite does. SQLite stores a truth as 0 or 1.",
-        f"A folder has {_names([*schema.STORED])} as Parquet files without {_names(computed)}, and "
-        "the row of `game` and the digests in `game.json`. `graphstore sql FOLDER` has them as "
-        f"tables, with all columns, and the views {_names([*FOLDER_VIEWS])}.",
-        _table(("SQLite", "PostgreSQL", "Parquet", "columns"), rows),
-    ]
-
-
-def _revisions() -> list[str]:
-    rows = []
-    for file in sorted((ROOT / "migrations" / "versions").glob("*.py")):
-        rows.append(
-            (file.stem[:4], (ast.get_docstring(ast.parse(file.read_text())) or "").splitlines()[0])
-        )
-    return [
-        "## Revisions of the schema",
-        "The table `alembic_version` holds the revision. `graphstore upgrade` applies those that a "
-        "database lacks.",
-        _table(("revision", "what it adds"), rows),
-    ]
-
-
-# Commands
-
-
 def commands_page() -> str:
     """Return the page of the commands, their arguments and options."""
-    commands = {name: click.Context(each, info_name=name) for name, each in cli.commands.items()}
-    records = Counter(record for context in commands.values() for record in _records(context))
-    common = {record for record, count in records.items() if count >= COMMON}
-    lines = [
+    parts = [
         "# Commands",
         NOTE,
         "This page answers: which commands are there, and what are their arguments and options?",
         "Rows go to standard output, messages and progress to standard error. The exit code is 0 "
         "after success, 1 after an error, 2 after wrong usage, 130 after Ctrl-C. "
         "`graphstore COMMAND -h` prints the help of a command, `graphstore --version` the version.",
-        "## Common options",
-        _list(
-            f"`{option}`: {_marked(text)}" for option, text in records if (option, text) in common
-        ),
     ]
-    for name, context in commands.items():
-        own = [record for record in _records(context) if record not in common]
-        shared = [f"`{record[0].split()[0]}`" for record in _records(context) if record in common]
-        options = [f"`{option}`: {_marked(text)}" for option, text in own]
-        if shared:
-            options.append(f"[Common](#common-options): {', '.join(shared)}")
-        usage = " ".join(context.command.collect_usage_pieces(context))
-        lines += [f"## {name}", f"`graphstore {name} {usage}`"]
-        lines += [_marked(text) for text in _help(context.command).split("\n\n")]
-        lines.append(_list(options))
-    return _page(lines)
-
-
-def _help(command: click.Command) -> str:
-    if not command.help:
-        raise UndescribedError(f"command {command.name}")
-    return inspect.cleandoc(command.help)
-
-
-def _records(context: click.Context) -> Iterator[tuple[str, str]]:
-    """Yield the options of a command but --help, and their descriptions."""
-    for parameter in context.command.params:
-        if isinstance(parameter, click.Option):
-            option, text = parameter.get_help_record(context) or ("", "")
-            if not parameter.help:
-                raise UndescribedError(f"option {option} of {context.info_name}")
-            yield option, " ".join(text.split())
-
-
-def _marked(text: str) -> str:
-    """Return a paragraph of a help in Markdown: options as code, ranges in words.
-
-    The lines of a paragraph that begins with a backspace are to stay as they are.
-    """
-    if text.startswith("\b\n"):
-        return f"```text\n{text[2:]}\n```"
-    text = re.sub(r"default: \((.*?)\)(?=[;\]])", r"default: \1", " ".join(text.split()))
-    text = re.sub(r"x>=(\d+)", r"at least \1", text)
-    text = re.sub(r"(\d+)<=x<=(\d+)", r"\1 to \2", text)
-    text = re.sub(r"(\d+)<x<(\d+)", r"between \1 and \2", text)
-    return _text(text, code=r"(?<![\w-])--[a-z-]*[a-z]")
-
-
-# Python
+    for name, command in cli.commands.items():
+        if not command.help:
+            raise ValueError(f"no description: command {name}")
+        context, options = click.Context(command, info_name=name), []
+        for option in (each for each in command.params if isinstance(each, click.Option)):
+            words, text = option.get_help_record(context) or ("", "")
+            if not option.help:
+                raise ValueError(f"no description: option {words} of {name}")
+            options.append(f"`{words}`: {_joined(text)}")
+        usage = " ".join(command.collect_usage_pieces(context))
+        parts += [f"## {name}", f"`graphstore {name} {usage}`"]
+        parts += [*map(_joined, command.help.split("\n\n")), _list(options)]
+    return _page(parts)
 
 
 def python_page() -> str:
-    """Return the page of the public names, what they return and what they raise."""
-    named = {name: getattr(graphstore, name) for name in sorted(graphstore.__all__)}
-    own_errors = [name for name, thing in named.items() if _is_error(thing)]
-    classes = [of for of in named.values() if isinstance(of, type) and not _is_error(of)]
-    functions = [each for each in named.values() if not isinstance(each, type)]
-    lines = [
+    """Return the page of the public names: signatures, descriptions and errors."""
+    named = [getattr(graphstore, name) for name in sorted(graphstore.__all__)]
+    classes = [each for each in named if isinstance(each, type) and not _is_error(each)]
+    parts = [
         "# Python",
         NOTE,
         "This page answers: what can I call, what does it return, and what does it raise?",
-        "`import graphstore` gives the functions and classes below. `Ints`, `Rows` and `Codes` are "
-        "arrays of int64, int32 and int8. `progress` is called with the phase and how far it is. "
-        "`help(graphstore.draw)` prints the whole docstring, with an example and what is raised.",
+        "`import graphstore` gives the functions and classes below. `help(graphstore.draw)` prints "
+        "the whole docstring of a name: every argument, an example, and when each error is raised.",
+        "`Ints`, `Rows` and `Codes` are arrays of int64, int32 and int8. `progress` is called with "
+        "the phase, how much is done, and the total or None.",
         "## Functions",
     ]
-    for function in functions:
-        node = _node(function)
-        lines += [f"### {node.name}", _code(_signature(node, function)), *_described(node)]
-    lines.append("## Classes")
-    for of in classes:
-        lines += [f"### {of.__name__}", *_class(of)]
-    lines += [
+    for each in (each for each in named if not isinstance(each, type)):
+        (about, *others), call = _described(_node(each)), _signature(_node(each), each)
+        parts += [f"### {each.__name__}", _block(call), about]
+        parts += [other for other in others if other.startswith("Raises")]
+    parts.append("## Classes")
+    for each in classes:
+        parts += [f"### {each.__name__}", *_class(each)]
+    public = [each.__name__ for each in named if _is_error(each)]
+    raised = [each for each in vars(errors).values() if _is_error(each)]
+    parts += [
         "## Results and options",
-        "The classes that the functions and methods above return or take, and their fields.",
-        _list(_result(of) for of in _results([*functions, *classes])),
+        "Other classes that functions and methods return or take, and their fields or methods.",
+        _list(_results("\n".join(parts), classes)),
         "## Errors",
-        f"They are in `graphstore.errors`, and {_names(own_errors)} also in `graphstore`. All "
-        "extend `GraphstoreError`, directly or through the class in brackets; a builtin there is "
-        "extended too.",
+        f"They are in `graphstore.errors`, {_names(public)} also in `graphstore`. All extend "
+        "`GraphstoreError`; in brackets are the other classes that an error extends.",
+        _list(f"`{each.__name__}`{_bases(each)}: {_described(_node(each))[0]}" for each in raised),
     ]
-    entries = []
-    for name, error in vars(errors).items():
-        if _is_error(error):
-            bases = [each.__name__ for each in error.__bases__ if each is not GraphstoreError]
-            entries.append(f"`{name}` ({', '.join(bases)}): {_summary(_node(error))}")
-    return _page([*lines, _list(entries).replace(" ()", "")])
+    return _page(parts)
 
 
 def _is_error(thing: Any) -> bool:
     return isinstance(thing, type) and issubclass(thing, Exception)
 
 
-@cache
-def _tree(file: str) -> ast.Module:
-    return ast.parse(Path(file).read_text(encoding="utf-8"))
+def _bases(error: type) -> str:
+    names = [base.__name__ for base in error.__bases__ if base is not GraphstoreError]
+    return f" ({', '.join(names)})" if names else ""
+
+
+def _results(page: str, known: list[type]) -> Iterator[str]:
+    """Yield an item for each further class of this package that signatures name."""
+    modules = [each for each in sorted(sys.modules) if re.match(r"graphstore\.(?!games)", each)]
+    found = {name: thing for each in modules for name, thing in vars(sys.modules[each]).items()}
+    annotations = " ".join(re.findall(r"(?:-> |Unpack\[)([^`\n]*)", page))
+    for name in dict.fromkeys(re.findall(r"[A-Z]\w+", annotations)):
+        of = found.get(name)
+        if inspect.isclass(of) and of.__module__.startswith("graphstore") and of not in known:
+            yield f"`{name}`: {_described(_node(of))[0]} {_names(_fields(of) or _methods(of))}"
 
 
 def _node(thing: Any) -> Any:
     """Return the definition of a class or a function in its source."""
-    for node in _tree(inspect.getsourcefile(thing) or "").body:
-        if getattr(node, "name", None) == thing.__name__:
-            return node
-    raise UndescribedError(f"{thing.__name__}: its definition was not found")
+    body = ast.parse(Path(inspect.getsourcefile(thing) or "").read_text(encoding="utf-8")).body
+    return next(node for node in body if getattr(node, "name", "") == thing.__name__)
 
 
-def _doc(node: Any) -> str:
-    """Return a docstring in Markdown, without its examples."""
+def _described(node: Any) -> list[str]:
+    """Return the paragraphs of a docstring without examples, its attributes and errors."""
     text = ast.get_docstring(node)
     if not text:
-        raise UndescribedError(f"Python name {node.name}, line {node.lineno} of its file")
-    text = re.sub(r"^ *>>>.*\n(?:.+\n?)*", "", text + "\n", flags=re.M).strip()
-    text = text.replace("``", "`")
-    text = re.sub(r"`(?:[a-z_]+\.)+(?=[A-Z])", "`", text)  # a class without its module
-    return _text(text)
+        raise ValueError(f"no description: Python name {node.name}, line {node.lineno}")
+    text, *sections = re.split(r"\n\n(?=[A-Z]\w+:\n)", text.replace("``", "`"))
+    parts = [_joined(part) for part in text.split("\n\n") if not part.startswith(">>>")]
+    for section in sections:
+        items = re.findall(r"^    (\w.*?): (.*)", section, re.M)
+        if section.startswith("Attributes:"):
+            parts.append(_list(f"`{name}`: {meaning}" for name, meaning in items))
+        if section.startswith("Raises:"):
+            parts.append(f"Raises {_names(', '.join(name for name, _ in items).split(', '))}.")
+    return parts
 
 
-def _summary(node: Any) -> str:
-    return " ".join(_doc(node).split("\n\n")[0].split())
-
-
-def _described(node: Any) -> Iterator[str]:
-    """Yield the paragraphs of a docstring: arguments as a list, of what is raised the names."""
-    for part in _doc(node).split("\n\n"):
-        title, _, body = part.partition("\n")
-        if not re.fullmatch(r"[A-Z][a-z]+:", title):
-            yield " ".join(part.split())
-            continue
-        section = textwrap.dedent(body)
-        entries = dict(re.findall(r"^(\S.*?):\s((?:.*)(?:\n .*)*)", section, re.M))
-        if title == "Raises:":
-            yield f"Raises {_names([each for names in entries for each in names.split(', ')])}."
-        else:
-            entries.pop("progress", None)
-            yield _list(f"`{name}`: {' '.join(text.split())}" for name, text in entries.items())
-
-
-def _signature(node: Function, of: Any, name: str = "") -> str:
-    """Return how a function is called, with the types that its source has.
-
-    `of` is the function, or the class of a method; a default that is a constant is its value.
-    """
-    arguments = ast.parse(ast.unparse(node)).body[0].args  # type: ignore[attr-defined]  # a copy
+def _signature(node: Any, of: Any, *, types: bool = True) -> str:
+    """Return how a function, or a method of the class `of`, is called, with values for names."""
     module = vars(sys.modules[of.__module__])
-    for defaults in (arguments.defaults, arguments.kw_defaults):
-        for at, default in enumerate(defaults):
-            value = module.get(getattr(default, "id", ""))
-            if isinstance(value, (str, int, float)):
-                defaults[at] = ast.Constant(value)
-    words = re.sub(r"^(self|cls)(, )?", "", ast.unparse(arguments))
-    words = re.sub(r"(?<=[\w\]])=(?=\S)", " = ", words)
-    words = f"{name or node.name}({words})"
-    if node.returns is not None and not name:
-        words += " -> " + ast.unparse(node.returns).strip("'")
-    return re.sub(r"\b[a-z_]+\.(?=[A-Z])", "", words)
+    for each in ast.walk(node.args):
+        if isinstance(each, ast.arg) and not types:
+            each.annotation = None
+    words = re.sub(r"^(self|cls)(, )?", "", ast.unparse(node.args))
+    words = re.sub(r"(?<==)[A-Z_]{2,}\b", lambda name: repr(module[name[0]]), words)
+    words = re.sub(r"(: [^=]*?)=", r"\1 = ", words)
+    name, result = node.name, f" -> {ast.unparse(node.returns)}".replace("'", "")
+    whole = f"{of.__name__}({words})" if name == "__init__" else f"{name}({words}){result}"
+    return re.sub(r"\b[a-z_]+\.(?=[A-Z])", "", whole)
 
 
 def _class(of: type) -> Iterator[str]:
     """Yield the parts of a class: how it is called, its docstring, fields and methods."""
-    members = _members(of)
-    begin = members.get("__init__")
-    if begin is not None and ast.get_docstring(begin):
-        yield _code(_signature(begin, of, of.__name__))
-    yield from _described(_node(of))
-    if begin is not None and ast.get_docstring(begin):
-        yield from list(_described(begin))[1:]
+    begin = _members(of).get("__init__")
+    if begin and ast.get_docstring(begin):
+        yield _block(_signature(begin, of))
+        yield from _described(_node(of)) + _described(begin)[1:]
+    else:
+        yield from _described(_node(of))
     if fields := _fields(of):
-        yield f"Fields: {', '.join(fields)}."
-    methods, as_in_game = [], []
-    for name, node in members.items():
-        if not isinstance(node, Function) or name.startswith("_"):
-            continue
-        if _summary(node).startswith(f"See `Game.{name}`"):
-            as_in_game.append(name)
-        else:
-            use = name if _is_property(node) else _signature(node, of)
-            about = re.sub(r"^Return (\w)(?=\w* )", lambda found: found[1].upper(), _summary(node))
-            methods.append(f"`{use}`: {about}")
-    yield _list(methods)
-    if as_in_game:
-        yield f"As in `Game`: {_names(as_in_game)}."
+        yield f"Fields: {_names(fields)}."
+    items = []
+    for name, node in _methods(of).items():
+        is_property = any("property" in ast.unparse(each) for each in node.decorator_list)
+        use = name if is_property else _signature(node, of, types=False)
+        items.append(f"`{use}`: {_described(node)[0].removeprefix('Return ')}")
+    yield _list(items)
 
 
 def _members(of: type) -> dict[str, Any]:
     """Return the definitions in a class and its bases of this package, by name."""
-    bases = [each for each in of.__mro__ if each.__module__.startswith("graphstore")]
-    return {
-        getattr(node, "name", ""): node for base in reversed(bases) for node in _node(base).body
-    }
+    bases = [_node(each).body for each in of.__mro__ if each.__module__.startswith("graphstore")]
+    return {getattr(node, "name", ""): node for body in reversed(bases) for node in body}
 
 
-def _is_property(node: Function) -> bool:
-    return any("property" in ast.unparse(each) for each in node.decorator_list)
+def _methods(of: type) -> dict[str, Any]:
+    """Return the public methods and properties, but those that only refer to another class."""
+    public = {name: node for name, node in _members(of).items() if name[:1] not in ("", "_")}
+    methods = {name: node for name, node in public.items() if isinstance(node, ast.FunctionDef)}
+    return {n: node for n, node in methods.items() if not _described(node)[0].startswith("See ")}
 
 
 def _fields(of: type) -> list[str]:
-    """Return the annotated fields of a class, with the comment that a line has."""
-    lines = Path(inspect.getsourcefile(of) or "").read_text(encoding="utf-8").splitlines()
-    found = []
-    for node in _node(of).body:
-        if isinstance(node, ast.AnnAssign) and not ast.unparse(node.target).startswith("_"):
-            comment = lines[node.lineno - 1].partition("  # ")[2].replace("`" * 2, "`")
-            found.append(f"`{ast.unparse(node.target)}`" + (f" ({comment})" if comment else ""))
-    return found
-
-
-def _results(public: list[Any]) -> list[type]:
-    """Return the other classes of this package that functions and methods return or take."""
-    found: dict[str, type] = {}
-    for thing in public:
-        for node in _node(thing).body if isinstance(thing, type) else [_node(thing)]:
-            if isinstance(node, Function) and not node.name.startswith("_"):
-                of = node.returns, node.args.kwarg and node.args.kwarg.annotation
-                for name in re.findall(
-                    r"\w+(?:\.\w+)?", " ".join(ast.unparse(each) for each in of if each)
-                ):
-                    first, _, second = name.partition(".")
-                    result = vars(sys.modules[thing.__module__]).get(first)
-                    result = getattr(result, second, None) if second else result
-                    if isinstance(result, type) and result.__module__.startswith("graphstore."):
-                        found[result.__name__] = result
-    return [of for of in found.values() if of not in public]
-
-
-def _result(of: type) -> str:
-    methods = [
-        each.name
-        for each in _node(of).body
-        if isinstance(each, Function) and not each.name.startswith("_") and not _is_property(each)
-    ]
-    return f"`{of.__name__}`: {_summary(_node(of))} {', '.join(_fields(of)) or _names(methods)}"
+    fields = [ast.unparse(n.target) for n in _node(of).body if isinstance(n, ast.AnnAssign)]
+    return [field for field in fields if not field.startswith("_")]
 
 
 # Markdown
 
 
-def _text(text: str, code: str = "(?!)") -> str:
-    """Escape what would be an HTML tag; mark what matches a pattern as code."""
-    parts = text.split("`")
-    for at in range(0, len(parts), 2):
-        parts[at] = re.sub(r"<(?=[a-zA-Z/!])", r"\\<", parts[at])
-        parts[at] = re.sub(code, r"`\g<0>`", parts[at])
-    return "`".join(parts)
+def _joined(text: str) -> str:
+    return " ".join(text.split())
 
 
-def _code(text: str) -> str:
+def _block(signature: str) -> str:
     """Return a signature as a block, broken between arguments."""
-    whole = re.sub(r"(?<=[:=|>]) | (?=[=|-])", "\0", text)
+    whole = re.sub(r"(?<=[:=|>]) | (?=[=|-])", "\0", signature)
     lines = textwrap.wrap(whole, 88, subsequent_indent="    ", break_on_hyphens=False)
     return "```python\n" + "\n".join(lines).replace("\0", " ") + "\n```"
 
 
-def _names(names: list[str]) -> str:
+def _names(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-def _list(items: Iterator[str] | list[str]) -> str:
+def _list(items: Iterable[str]) -> str:
     return "\n".join(f"- {item}" for item in items)
 
 
-def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     lines = [head, ("---",) * len(head), *rows]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 
@@ -418,19 +268,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if old")
     check = parser.parse_args().check
-    try:
-        pages = {"columns": columns_page(), "commands": commands_page(), "python": python_page()}
-    except UndescribedError as error:
-        sys.exit(f"no description: {error}")
-    for name, text in pages.items():
-        file = PAGES / f"{name}.md"
-        if check and (not file.exists() or file.read_text(encoding="utf-8") != text):
-            sys.exit(
-                f"{file.relative_to(ROOT)} is out of date; run: python scripts/docs/reference.py"
-            )
+    for page in (columns_page, commands_page, python_page):
+        file, text = PAGES / page.__name__.replace("_page", ".md"), page()
         if not check:
-            file.parent.mkdir(exist_ok=True)
             file.write_text(text, encoding="utf-8")
+        elif file.read_text(encoding="utf-8") != text:
+            sys.exit(f"{file.name} is out of date; run: python scripts/docs/reference.py")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from conftest import DATA, TESTS, TableGame, for_all, small_disk
+from conftest import DATA, SLOW, TESTS, TableGame, for_all, small_disk
 
 from graphstore import Store, errors, find_game
 from graphstore import build as build_file
@@ -121,10 +121,10 @@ def line_of(error):
     ("name", "parts"),
     [
         ("connect(4,4)", 2),
-        ("vanishing", 2),
-        ("morris(king,pass,straight)", 2),
-        ("mnk(4,4,4)", None),
-        ("connect(5,4)", None),
+        pytest.param("vanishing", 2, marks=SLOW),
+        pytest.param("morris(king,pass,straight)", 2, marks=SLOW),
+        pytest.param("mnk(4,4,4)", None, marks=SLOW),
+        pytest.param("connect(5,4)", None, marks=SLOW),
     ],
 )
 def test_two_processes_build_what_one_builds_in_memory(workers, tmp_path, name, parts):
@@ -234,6 +234,7 @@ def started(bits, **how):
         building.communicate()
 
 
+@SLOW
 def test_killed_at_any_moment_a_build_goes_on_where_it_was_and_leaves_no_process(bits):
     chance = random.Random(1)
     draft = draft_of(bits / "parts")
@@ -309,6 +310,7 @@ def scheduler(port):
         yield process
 
 
+@SLOW
 def test_a_scheduler_without_workers_is_one_line_at_the_start_and_later(tmp_path, monkeypatch):
     port = free_port()
     address = f"tcp://127.0.0.1:{port}"
@@ -328,6 +330,7 @@ def test_a_scheduler_without_workers_is_one_line_at_the_start_and_later(tmp_path
         line_of(raised)
 
 
+@SLOW
 def test_a_scheduler_killed_in_the_middle_of_a_wave_is_one_line_and_a_new_one_goes_on(
     bits, tmp_path
 ):
@@ -380,8 +383,8 @@ def test_a_scheduler_that_does_not_answer_is_one_line(scheme, monkeypatch):
     line_of(raised)
 
 
-def test_without_dask_a_line_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "distributed", None)
+def test_without_dask_a_line_says_what_to_install(without):
+    without("distributed")
     expected = pytest.raises(MissingExtraError, match="pip install distributed pyarrow")
     with expected, cluster("local:1"):
         pass

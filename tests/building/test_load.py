@@ -2,13 +2,12 @@
 
 import shutil
 import signal
-import sys
 import time
 
 import numpy as np
 import postgresql
 import pytest
-from conftest import DATABASES, error_line, table_games
+from conftest import DATABASES, SLOW, error_line, table_games
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from stored import scatter
@@ -218,8 +217,8 @@ def test_the_command_writes_to_the_name_of_the_game(folder, tmp_path, run, monke
     assert '"states": 765' in run("load", folder, "--force", "--json").stdout
 
 
-def test_without_pyarrow_one_line_says_what_to_install(folder, tmp_path, run, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
+def test_without_pyarrow_one_line_says_what_to_install(folder, tmp_path, run, without):
+    without("pyarrow")
     line = error_line(run("load", folder, "--db", tmp_path / "t.db"))
     assert "pip install pyarrow" in line
 
@@ -238,8 +237,18 @@ def at_once(folder, address):
     return ("load", folder, "--db", f"{address}&schema=game", "--jobs", "3", "--force")
 
 
-@pytest.mark.parametrize("phase", ["load states", "load edges", "index"])
-@pytest.mark.parametrize("old", [False, True])
+@pytest.mark.parametrize(
+    ("phase", "old"),
+    [
+        ("load edges", True),
+        *(
+            pytest.param(phase, old, marks=SLOW)
+            for phase in ("load states", "load edges", "index")
+            for old in (False, True)
+            if (phase, old) != ("load edges", True)
+        ),
+    ],
+)
 def test_a_load_that_is_killed_leaves_the_old_game_or_none_and_the_next_one_its_draft(
     warm, folder, database, phase, old
 ):

@@ -5,7 +5,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from contextlib import suppress
 from functools import wraps
@@ -93,7 +92,7 @@ def test_a_folder_is_all_or_nothing_and_replaced_only_by_force(run, tmp_path):
 def test_an_unfinished_folder_is_refused_and_resumed_only_with_the_same_options(run, tmp_path):
     folder = tmp_path / "game"
     error_line(run("build", "tictactoe", "--folder", folder, "--max-states", 5))
-    with pytest.raises(StoreError, match="not finished; give the command"):
+    with pytest.raises(StoreError, match="not finished; run the same command again to resume"):
         Folder.open(folder)
     assert "begun with other options (name tictactoe, not nim(1,2)" in error_line(
         run("build", "nim(1,2)", "--folder", folder)
@@ -400,8 +399,8 @@ def test_commands_that_need_a_database_say_what_a_folder_is_for(run, tmp_path, c
     assert "is a game in parts" in error_line(run(command, tmp_path / "game"))
 
 
-def test_extra_packages_that_are_missing_are_named(run, monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
+def test_extra_packages_that_are_missing_are_named(run, without, tmp_path):
+    without("pyarrow")
     done = run("build", "tictactoe", "--folder", tmp_path / "x")
     assert "pip install pyarrow" in error_line(done)
     assert list(tmp_path.iterdir()) == []

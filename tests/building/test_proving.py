@@ -384,7 +384,7 @@ def test_any_orientation_is_answered_with_the_same_state(strategy):
 
 def test_positions_that_the_strategy_avoids_are_not_stored(strategy):
     match = Match(strategy, "person", "perfect")
-    with pytest.raises(MoveError, match=r"0\.0 is legal, but .* X can only play 4\.4 here"):
+    with pytest.raises(MoveError, match=r"0\.0 is legal, but .* X can only play 4\.4"):
         match.play("0.0")
     match.play("4.4")
     with pytest.raises(NotInStoreError, match="this strategy: its moves for X never lead there"):

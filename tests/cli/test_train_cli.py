@@ -5,7 +5,7 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from conftest import error_line, graphstore
+from conftest import error_line
 
 from graphstore import Store
 from graphstore.errors import StoreExistsError
@@ -160,17 +160,15 @@ def test_a_rebuild_reports_the_agents_it_kept(copy, run):
     printed(run("build", "nim(1,2)", "--db", copy, "--force", "--drop-agents"))
 
 
-def test_without_matplotlib_one_line_says_what_to_install(copy, tmp_path):
-    blocker = tmp_path / "matplotlib"
-    blocker.mkdir()
-    (blocker / "__init__.py").write_text("raise ImportError('not here')\n")
-    graphstore("train", copy, "--games", 5)
+def test_without_matplotlib_one_line_says_what_to_install(copy, tmp_path, run, without):
+    without("matplotlib")
+    run("train", copy, "--games", 5)
     picture = tmp_path / "c.png"
-    done = graphstore("agents", copy, "menace", "--curve", picture, PYTHONPATH=str(tmp_path))
+    done = run("agents", copy, "menace", "--curve", picture)
     assert "pip install matplotlib" in error_line(done)
     assert not picture.exists()
     before = copy.read_bytes()
-    done = graphstore("train", copy, "--games", 5, "--curve", picture, PYTHONPATH=str(tmp_path))
+    done = run("train", copy, "--games", 5, "--curve", picture)
     assert "pip install matplotlib" in error_line(done)
     assert copy.read_bytes() == before
 

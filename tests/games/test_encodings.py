@@ -115,9 +115,9 @@ def test_arguments_do_not_change():
 
 OVERLAP = int("10000" + "100000000" + "100000000" + "011111111", base=2)
 REFUSED = {
-    -1: "-1 is not a state, an integer of 32 bits",
-    2**32: "4294967296 is not a state, an integer of 32 bits",
-    2**70: "'1180591620717411303424' is not a state, an integer of 32 bits",
+    -1: "-1 is not a state; it must be an integer of 32 bits",
+    2**32: "4294967296 is not a state; it must be an integer of 32 bits",
+    2**70: "'1180591620717411303424' is not a state; it must be an integer of 32 bits",
     OVERLAP: "X (bits 26..18) and O (bits 17..9) both hold cell 0",
     state_of("X../.../...", flags="1000", turn="1", vacancy="111111111"): (
         "X (bits 26..18) and vacancy (bits 8..0) both hold cell 0"
@@ -130,8 +130,8 @@ REFUSED = {
     ),
     0: "neither X, O nor vacancy (bits 26..0) holds cell 0",
     state_of("XX./.../...", flags="1000", turn="0"): (
-        "X (bits 26..18) and O (bits 17..9): 2 X and 0 O cannot be: X begins and turns alternate, "
-        "so X has as many as O or one more"
+        "X (bits 26..18) and O (bits 17..9): 2 X and 0 O are impossible: "
+        "X begins and turns alternate, so X has as many as O or one more"
     ),
     state_of("XXX/OOO/...", flags="0001", turn="0"): (
         "X (bits 26..18) and O (bits 17..9): X and O both have a line; the first one ends the game"
@@ -139,17 +139,18 @@ REFUSED = {
     state_of("XXX/OO./O..", flags="0001", turn="0"): (
         "X (bits 26..18) and O (bits 17..9): X has a line, yet O played on after it"
     ),
-    EMPTY_BOARD ^ 1 << 27: "turn (bit 27) is 1, but with 0 X and 0 O X is to move, 0",
+    EMPTY_BOARD
+    ^ 1 << 27: "turn (bit 27) is 1; it must be 0, because with 0 X and 0 O, X is to move",
     state_of("XXX/OO./...", flags="0001", turn="0"): (
-        "turn (bit 27) is 0, but with 3 X and 2 O O is to move, 1"
+        "turn (bit 27) is 0; it must be 1, because with 3 X and 2 O, O is to move"
     ),
     state_of("XXX/OO./...", flags="0010", turn="1"): (
-        "C T W L (bits 31..28) are 0010, but those of XXX/OO./... are 0001"
+        "C T W L (bits 31..28) are 0010; for XXX/OO./... they must be 0001"
     ),
     state_of("XXX/OO./...", flags="1001", turn="1"): (
-        "C T W L (bits 31..28) are 1001, but those of XXX/OO./... are 0001"
+        "C T W L (bits 31..28) are 1001; for XXX/OO./... they must be 0001"
     ),
-    EMPTY_BOARD ^ 0b11 << 30: "C T W L (bits 31..28) are 0100, but those of .../.../... are 1000",
+    EMPTY_BOARD ^ 0b11 << 30: "C T W L (bits 31..28) are 0100; for .../.../... they must be 1000",
 }
 
 
@@ -201,11 +202,11 @@ def test_masks_that_the_rules_refuse_have_no_state(position):
 @pytest.mark.parametrize(
     ("position", "message"),
     [
-        (2**18, "262144 is not a position, an integer of 18 bits"),
-        (-1, "-1 is not a position, an integer of 18 bits"),
-        (0.5, "'0.5' is not a position, an integer of 18 bits"),
-        ("XO.", "'XO.' is not a position, an integer of 18 bits"),
-        (True, "'True' is not a position, an integer of 18 bits"),
+        (2**18, "262144 is not a position; it must be an integer of 18 bits"),
+        (-1, "-1 is not a position; it must be an integer of 18 bits"),
+        (0.5, "'0.5' is not a position; it must be an integer of 18 bits"),
+        ("XO.", "'XO.' is not a position; it must be an integer of 18 bits"),
+        (True, "'True' is not a position; it must be an integer of 18 bits"),
         (1 << 9 | 1, "513 is not a position of tic-tac-toe: X and O both hold cell 8"),
     ],
     ids=str,
@@ -220,8 +221,8 @@ def test_an_impossible_position_has_no_state(position, message):
     [
         (1, 1, "the masks of X and O both hold cell 8"),
         ([0, 256], [1, 256], "the masks of X and O both hold cell 0"),
-        (512, 0, "512 is not a mask of X, an integer of 9 bits"),
-        (0, -1, "-1 is not a mask of O, an integer of 9 bits"),
+        (512, 0, "512 is not a mask of X; it must be an integer of 9 bits"),
+        (0, -1, "-1 is not a mask of O; it must be an integer of 9 bits"),
     ],
     ids=str,
 )

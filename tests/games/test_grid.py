@@ -119,7 +119,7 @@ def test_all_boards_are_read_or_refused_alike_in_a_batch(classified):
 def test_an_invalid_board_comes_with_its_reason(classified):
     assert classified["XX......."] == Kind(
         "invalid",
-        reason="2 X and 0 O cannot be: X begins and turns alternate, "
+        reason="2 X and 0 O are impossible: X begins and turns alternate, "
         "so X has as many as O or one more",
     )
     assert all((each.reason is None) != (each.kind == "invalid") for each in classified.values())

@@ -119,7 +119,10 @@ DRAWN = Raw((*FULL, *[0] * 72), (3, *[0] * 8), 1, 2)
 O_SIX = (2, 2, 0, 2, 0, 2, 0, 2, 2)
 X_WINS = Raw((*X_LINE * 3, *O_ONE * 2, *O_SIX, *[0] * 27), (1, 1, 1, *[0] * 6), 3, 2)
 CONTRADICTIONS = [
-    (record(ONE, to_move=1), "1 X and 0 O cannot be with X to move: X begins and turns alternate"),
+    (
+        record(ONE, to_move=1),
+        "1 X and 0 O are impossible with X to move: X begins and turns alternate",
+    ),
     (record(ONE, to_move=3), "a number of the record is out of range"),
     (record(ONE, active=10), "a number of the record is out of range"),
     (record(ONE, spots=(0,) * 80), "a number of the record is out of range"),
@@ -164,7 +167,7 @@ BAD_BYTES = {
     flipped(START, 16): "field 0, spot 0 has the code 01; it must be 00 empty, 11 X or 10 O",
     flipped(START, 176): "field 8, spot 8 has the code 01; it must be 00 empty, 11 X or 10 O",
     flipped(START, 178): "field 0: it is drawn, but not full",
-    flipped(START, 0): "0 X and 0 O cannot be with O to move: X begins and turns alternate",
+    flipped(START, 0): "0 X and 0 O are impossible with O to move: X begins and turns alternate",
 }
 
 

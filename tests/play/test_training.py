@@ -274,7 +274,8 @@ def test_a_rebuild_with_other_moves_refuses_the_agents(copy):
     assert copy.read_bytes() == before
 
 
-def test_training_goes_on_while_its_file_is_rebuilt(copy, tmp_path, monkeypatch):
+def test_training_goes_on_while_its_file_is_rebuilt(copy, tmp_path, monkeypatch, moments):
+    games = moments(1000, 5000)
     monkeypatch.setattr(training, "SAVE_EVERY", 0.0)
     monkeypatch.setattr(training, "BATCH", 20)
     done = threading.Event()
@@ -287,13 +288,13 @@ def test_training_goes_on_while_its_file_is_rebuilt(copy, tmp_path, monkeypatch)
     builder = threading.Thread(target=rebuild)
     builder.start()
     try:
-        train(copy, games=4990)
+        train(copy, games=games - 10)
     finally:
         done.set()
         builder.join()
     again = tmp_path / "again.db"
     build("tictactoe", again)
-    train(again, games=5000, seed=1)
+    train(again, games=games, seed=1)
     assert all_rows(again) == all_rows(copy)
 
 

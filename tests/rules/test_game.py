@@ -267,13 +267,13 @@ BROKEN = {
     ),
     "no starts": (
         {"starts": returning(())},
-        "Changed: starts() is empty; give at least one position",
+        "Changed: starts() is empty; it must return at least one position",
     ),
     "start raises": (
         {"start": failing(KeyError("heap"))},
         "Changed: starts() failed: KeyError: 'heap'",
     ),
-    "starts is no list": (
+    "starts is not a list": (
         {"starts": returning(7)},
         "Changed: starts() failed: TypeError: 'int' object is not iterable",
     ),
@@ -433,7 +433,7 @@ def test_the_error_for_a_collision_says_what_to_do():
         game.start_states()
     assert re.fullmatch(
         r"Changed: \('XO\.', 2\) and \('XO\.', 1\) share the id \d+; "
-        r"text\(\) must tell every two positions apart, the side to move included",
+        r"text\(\) must differ for any two positions, also for the side to move",
         str(caught.value),
     )
 

@@ -43,7 +43,7 @@ def test_the_side_to_move_is_added_where_the_text_does_not_show_it() -> None:
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("kuhn_poker", "it has chance"),
+        ("kuhn_poker", "it has chance moves"),
         ("goofspiel", "moves are simultaneous"),
         ("no_such_game", "OpenSpiel has no game 'no_such_game'"),
         ("hex(nonsense=1)", "OpenSpiel cannot load"),

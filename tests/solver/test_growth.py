@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from conftest import SLOW
 
 from graphstore import find_game
 from graphstore.errors import TooLargeError
@@ -48,6 +49,7 @@ def test_endless_growth_is_reported() -> None:
     assert sized(ahead.file_bytes) == "unlimited bytes"
 
 
+@SLOW
 def test_a_game_that_goes_far_beyond_the_limit_is_refused_early_with_its_size() -> None:
     with pytest.raises(TooLargeError, match=r"mnk\(5,5,5\) has about .* states, judged by"):
         explore(find_game("mnk(5,5,5)"))

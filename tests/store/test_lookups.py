@@ -102,7 +102,7 @@ def test_a_batch_of_any_size_is_in_the_order_of_the_request(store, size):
 @for_all(
     ("batch", "error", "message"),
     [
-        ([2**63], NotInStoreError, "id '9223372036854775808': all are below 2"),
+        ([2**63], NotInStoreError, "id '9223372036854775808': ids are below 2"),
         ([-1, 2**64], NotInStoreError, "18446744073709551616"),
         ([10**5000], NotInStoreError, "0x"),  # which Python does not write in decimal
         (np.array([0, 2**64 - 1], dtype=np.uint64), NotInStoreError, "18446744073709551615"),

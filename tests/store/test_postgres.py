@@ -6,8 +6,8 @@ import random
 import re
 import signal
 import subprocess
-import sys
 import threading
+import time
 from contextlib import closing
 
 import numpy as np
@@ -147,7 +147,7 @@ def test_each_game_has_a_schema_of_its_own_name(database, run):
     build("mnk(1,1,1)", database)
     assert schemas(database) == ["mnk(1,1,1)", "nim(1,2)"]
     said = error_line(run("show", database))
-    assert re.search(r"has 2 games; say which: .*schema=mnk\(1,1,1\) or .*schema=nim\(1,2\)", said)
+    assert re.search(r"has 2 games; choose one: .*schema=mnk\(1,1,1\) or .*schema=nim\(1,2\)", said)
     assert run("show", f"{database}&schema=nim(1,2)").returncode == 0
     assert run("show", f"{database}&schema=mnk%281%2C1%2C1%29").returncode == 0
     assert "there is no schema" in error_line(run("show", f"{database}&schema=x"))
@@ -239,18 +239,18 @@ def test_readers_meet_no_error_while_a_game_is_rebuilt(server):
 
 
 @pytest.mark.parametrize("old", [False, True])
-def test_a_build_that_is_killed_at_any_moment_leaves_the_old_game_or_none(database, old):
+def test_a_build_that_is_killed_at_any_moment_leaves_the_old_game_or_none(
+    warm, database, moments, old
+):
     if old:
         build("nim(1,2)", f"{database}&schema=game")
     chance = random.Random(7)
-    command = [*GRAPHSTORE, "build", "mnk(3,3,3)", "--force", "--db", f"{database}&schema=game"]
-    for _ in range(4):
-        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        try:
-            child.wait(0.5 + chance.random() * 1.2)
-        except subprocess.TimeoutExpired:
-            child.send_signal(signal.SIGKILL)
-        ended = child.wait()
+    command = ["build", "mnk(3,3,3)", "--force", "--db", f"{database}&schema=game"]
+    for _ in range(moments(3, 12)):
+        child = warm.start(*command)
+        time.sleep(chance.random() * 0.4)
+        child.send(signal.SIGKILL)
+        ended = child.end().returncode
         seen = schemas(database)
         assert seen in ([], ["game"])
         if seen:
@@ -258,7 +258,7 @@ def test_a_build_that_is_killed_at_any_moment_leaves_the_old_game_or_none(databa
                 assert store.info["name"] in ({"nim(1,2)"} if old else set()) | {"mnk(3,3,3)"}
                 assert len(store.graph()) == store.info["states"]
         assert ended in (0, -signal.SIGKILL)
-    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+    assert warm.run(*command).returncode == 0
 
 
 TRAPS = {
@@ -677,8 +677,8 @@ def test_the_explorer_refuses_a_schema(run, asked):
     assert "only SQLite files can be served" in error_line(run("serve", asked.address))
 
 
-def test_without_psycopg_one_line_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "psycopg", None)
+def test_without_psycopg_one_line_says_what_to_install(without):
+    without("psycopg")
     with pytest.raises(MissingExtraError, match=r"pip install 'psycopg\[binary\]'"):
         Store.open("postgresql://host/games")
 

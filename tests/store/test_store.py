@@ -107,9 +107,10 @@ def moves_of(expected, cells):
     return sorted(moves, key=lambda move: (rank(move), move["move"]))
 
 
-def test_every_position_is_found_in_its_own_orientation(store, expected):
+def test_every_position_is_found_in_its_own_orientation(store, expected, moments):
     assert len(expected) == 5478
-    for cells, row in expected.items():
+    step = moments(10, 1) if store.backend.product.startswith("PostgreSQL") else 1
+    for cells, row in list(expected.items())[::step]:
         probe = store.probe(slashed(cells))
         assert probe.position == slashed(cells)
         assert {name: getattr(probe, name) for name in row} == row, cells
@@ -591,7 +592,7 @@ def test_alembic_reports_a_missing_or_wrong_address_in_one_line(tmp_path):
     for named in ((), ("-x", "db="), ("-x", "file=x.db")):
         done = alembic(*named, "current")
         assert (done.returncode, done.stderr) == (255, "")
-        assert done.stdout.startswith("FAILED: which database? alembic -x db=FILE ..., or ")
+        assert done.stdout.startswith("FAILED: name the database: alembic -x db=FILE ..., or ")
     none, other = tmp_path / "none.db", tmp_path / "other.db"
     sqlite_file(other, "CREATE TABLE t (a)")
     for address, why in {

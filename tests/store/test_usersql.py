@@ -114,7 +114,7 @@ def test_parameters_are_bound_by_order_or_by_name(store):
         ("-- only a comment", (), QueryError, "there is nothing to run"),
         ("/* only a comment", (), QueryError, "there is nothing to run"),
         (";", (), QueryError, "there is nothing to run"),
-        ("SELECT 1; SELECT 2", (), QueryError, "one statement at a time"),
+        ("SELECT 1; SELECT 2", (), QueryError, "write one SELECT"),
         ("SELCT 1", (), QueryError, 'near "SELCT": syntax error'),
         ("SELECT", (), QueryError, "incomplete input"),
         ("SELECT x FROM state", (), QueryError, "no such column: x"),

@@ -261,7 +261,7 @@ def test_wrong_input_gets_a_reason_and_the_field_again(visitor):
     field = visitor.driver.find_element(By.ID, "gs-typed")
     field.send_keys("XXX......")
     visitor.leaves(lambda: field.send_keys(Keys.ENTER))
-    assert "cannot be: X begins" in visitor.text("why")
+    assert "are impossible: X begins" in visitor.text("why")
     field = visitor.driver.find_element(By.ID, "gs-typed")
     assert field.get_attribute("value") == "XXX......"
     field.clear()

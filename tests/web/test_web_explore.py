@@ -173,8 +173,8 @@ def test_what_an_address_asks_is_written_so_that_it_is_read_again(query):
     assert read == (asked if asked.against else asked._replace(side=0, turn=1))
 
 
-def test_every_twentieth_state_has_its_moves_on_its_cells_and_its_marks_labelled(read, file_store):
-    rows = list(file_store.sql("SELECT position FROM state ORDER BY id"))[::20]
+def test_states_have_their_moves_on_their_cells_and_their_marks_labelled(read, file_store, moments):
+    rows = list(file_store.sql("SELECT position FROM state ORDER BY id"))[:: moments(100, 20)]
     words = {-1: "win", 0: "draw", 1: "loss"}
     for (text,) in rows:
         page, probe = read(at("tictactoe", text)), file_store.probe(text)
@@ -226,7 +226,7 @@ def test_any_spelling_leads_to_the_one_address_of_the_position(get, file_store, 
 @pytest.mark.parametrize(
     ("path", "status", "said"),
     [
-        ("/-/explore/tictactoe/XXX/XXX/XXX", 400, "9 X and 0 O cannot be"),
+        ("/-/explore/tictactoe/XXX/XXX/XXX", 400, "9 X and 0 O are impossible"),
         ("/-/explore/tictactoe/hello", 400, "'h' is not a cell"),
         ("/-/explore/tictactoe/%3Cscript%3Ealert(1)%3C/script%3E", 400, "'<' is not a cell"),
         ("/-/explore/tictactoe/%00X", 400, "is not a cell"),

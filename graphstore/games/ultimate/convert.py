@@ -50,10 +50,7 @@ def position_of(game: Ultimate, data: bytes) -> int:
 
 
 def _completed(board: Board, *, dead: bool) -> list[tuple[int, ...]]:
-    """Return the cells of every field, with numbers of marks that fit the side to move.
-
-    There are as many X as O, or one more X if O is to move.
-    """
+    """Return possible cells of every field: with as many X as O, or one more X if O is to move."""
     options = [fillings(field, dead=dead) for field in board.fields]
     sums = [{0}]  # the sums that the last fields can have
     for option in reversed(options):

@@ -33,7 +33,7 @@ SHIFTS = 2 * np.arange(SPOTS - 1, -1, -1, dtype=np.int64)  # of the spots in a c
 
 
 class Board(NamedTuple):
-    """A position, reduced to what matters for play."""
+    """A position without the marks that no longer matter for play."""
 
     fields: tuple[int, ...]  # the numbers of the nine fields
     active: int  # the field to play in, or `ANY`; kept when the game is over
@@ -48,10 +48,10 @@ class Field(NamedTuple):
 
 
 class Contents(NamedTuple):
-    """The number of a field, and the possible numbers of its marks."""
+    """The number of a field, and its possible leads: the numbers of X minus the numbers of O."""
 
     field: int  # its number
-    leads: tuple[int, ...]  # possible values of X's marks minus O's marks
+    leads: tuple[int, ...]  # several if the field does not show its marks
 
     @classmethod
     def full(cls, result: int, *, dead: bool) -> Self:
@@ -124,7 +124,7 @@ def contents(field: Field, *, dead: bool) -> Contents:
 
 
 def number(code: int) -> int:
-    """Return the number of a code."""
+    """Return the number of the field with this code."""
     return int(np.searchsorted(tables().codes, code))
 
 
@@ -164,7 +164,9 @@ def tables() -> Tables:
 
 @cache
 def fillings(field: int, *, dead: bool) -> dict[int, tuple[int, ...]]:
-    """Return possible cells of a field, {X's marks minus O's marks: the first such cells}.
+    """Return the possible leads of a field, each with an example: {lead: cells}.
+
+    A lead is the number of X minus the number of O.
 
     The last mark in a dead field decided it. A won field that stays playable gets later marks, so
     the other player may have a line there, too.
@@ -190,13 +192,13 @@ def fillings(field: int, *, dead: bool) -> dict[int, tuple[int, ...]]:
 
 @lru_cache(1 << 16)
 def lines_of(cells: tuple[int, ...], mark: int) -> tuple[list[int], ...]:
-    """Return the lines of a mark."""
+    """Return the lines that consist of one mark."""
     return tuple(line for line in LINES if all(cells[spot] == mark for spot in line))
 
 
 @cache
 def _just_won(winner: int) -> dict[tuple[int, ...], None]:
-    """Return the cells of all fields that the last mark in them has won, in order."""
+    """Return the cells of all fields that the last mark can have won for `winner`, in order."""
     return {
         cells: None
         for cells in product((EMPTY, CROSS, NOUGHT), repeat=SPOTS)

@@ -41,7 +41,7 @@ class Record(NamedTuple):
     results: tuple[int, ...]  # of the nine fields: 0 none, 1 X, 2 O, 3 drawn
 
     def pack(self) -> bytes:
-        """Return the 25 bytes."""
+        """Return the record as 25 bytes."""
         self.check()
         best = NO_MOVE if self.best_move is None else self.best_move // 9 << 4 | self.best_move % 9
         values = [
@@ -58,7 +58,7 @@ class Record(NamedTuple):
 
     @classmethod
     def unpack(cls, data: bytes) -> Self:
-        """Return the record of 25 bytes."""
+        """Return the record that 25 bytes hold."""
         if len(data) != LENGTH:
             raise EncodingError(f"a record has {LENGTH} bytes, not {len(data)}")
         bits = int.from_bytes(data)
@@ -107,7 +107,7 @@ class Record(NamedTuple):
         n_x, n_o = self.spots.count(CROSS), self.spots.count(NOUGHT)
         if n_x - n_o != self.to_move - 1:
             raise EncodingError(
-                f"{n_x} X and {n_o} O cannot be with {'.XO'[self.to_move]} to move: X "
+                f"{n_x} X and {n_o} O are impossible with {'.XO'[self.to_move]} to move: X "
                 "begins and turns alternate"
             )
         won = [bool(lines_of(self.results, side)) for side in (CROSS, NOUGHT)]
@@ -156,7 +156,7 @@ class Record(NamedTuple):
 
 
 def _split(bits: int) -> Iterator[int]:
-    """Yield the numbers of a record, the first one first."""
+    """Yield the numbers packed in the bits of a record, in their order."""
     left = sum(WIDTHS)
     for width in WIDTHS:
         left -= width

@@ -141,7 +141,7 @@ class Ultimate(ArrayGame):
         return int(at[0])
 
     def write_move(self, move: int) -> str:
-        """Return a move as field and spot.
+        """Return the name of a move, its field and spot.
 
         >>> ultimate("open").write_move(40)
         '4.4'
@@ -188,7 +188,7 @@ class Ultimate(ArrayGame):
         return ids
 
     def _end(self, rows: Rows, which: Ints) -> None:
-        """Write the result of ended games into the rows of `which`."""
+        """Set the results of ended games in `rows`; only the rows `which` can have ended."""
         known = tables()
         fields = rows[which, :STATE]
         result = known.result[fields]

@@ -176,10 +176,10 @@ class UltimateSearch:
 
 
 def _counted(low: int, mine: int, theirs: int, goal: int) -> bool | None:
-    """Return whether the player who just moved gets at least `goal` if fields are counted.
+    """Return whether counting fields gives the player who just moved at least `goal`.
 
-    None if that is not yet certain. Without a line most fields win: a player gets at least his won
-    fields, and at most the fields that he can still win.
+    Return None if that is still open. Without a line most fields win: a player gets at least his
+    won fields, and at most the fields that he can still win.
     """
     able, their_able = low >> ABLE + mine & NINE, low >> ABLE + theirs & NINE
     won, their_won = low >> WON + mine & NINE, low >> WON + theirs & NINE
@@ -192,7 +192,7 @@ def _counted(low: int, mine: int, theirs: int, goal: int) -> bool | None:
 
 @cache
 def _parts(*, dead: bool) -> list[list[int]]:
-    """Return the number that a class adds to a node, [field][class]."""
+    """Return the numbers that classes of fields add to a node, [field][class]."""
     known = classes(dead=dead)
     meanings = (
         (CLOSED, ~known.free.any(axis=1)),

@@ -139,7 +139,8 @@ def check(board: Board, fields: list[Contents]) -> None:
         leads = [field for field in range(SPOTS) if not playable[field]]
         if not leads:
             raise ActiveFieldError(
-                "every field can be played in, so the last move led to one of them: name it"
+                "every field can be played in, so the last move led to one of them; "
+                "write its number"
             )
     codes = known.codes[list(board.fields)].tolist()
     shifts = [2 * (SPOTS - 1 - spot) for spot in leads]
@@ -166,7 +167,7 @@ def _check_counts(board: Board, fields: list[Contents]) -> None:
         few = " or ".join(map(str, leads))
         said = few if len(leads) <= 3 else f"{leads[0]} to {leads[-1]}"
         raise ImpossibleCountsError(
-            f"X has {said} more marks than O, which with {MARKS[board.turn]} to move must be "
+            f"X has {said} more marks than O; with {MARKS[board.turn]} to move it must have "
             f"{wanted}: X begins and turns alternate"
         )
 
@@ -174,7 +175,9 @@ def _check_counts(board: Board, fields: list[Contents]) -> None:
 def _words(board: str, text: str) -> list[str]:
     """Return the texts of the nine fields of a board in upper case."""
     if "/" in board:
-        raise WrongSizeError(f"in {shown(text)} a / may separate rows or fields; {_FORM}")
+        raise WrongSizeError(
+            f"{shown(text)} is ambiguous: a / may separate rows or fields; {_FORM}"
+        )
     filled = [line for line in board.splitlines() if line.strip()]
     lines = [line for line in filled if line.strip("-+|= \t") or "-" not in line]  # no rulers
     if len(lines) == 1:
@@ -231,7 +234,7 @@ def _field(word: str, at: int, *, dead: bool, game: str) -> Contents:
 
 
 def _spots(field: int) -> str:
-    """Return the nine spots of a field; the marks of a decided field are its result."""
+    """Return the nine spots of a field as text; the marks of a decided field are its result."""
     code = int(tables().codes[field])
     result = MARKS[code >> 18]
     return "".join(

@@ -38,9 +38,7 @@ class Folder:
         folder = Path(arguments.path("path", path))
         if not folder.is_dir():
             if draft_of(folder).is_dir():
-                raise StoreError(
-                    f"{folder} is not finished; to continue, repeat the command that began it"
-                )
+                raise StoreError(f"{folder} is not finished; run the same command again to resume")
             raise StoreMissingError(f"there is no folder {folder}")
         file = folder / MANIFEST
         try:
@@ -57,7 +55,7 @@ class Folder:
             if int(found["format"]) > FORMAT:
                 raise NewerStoreError(f"a newer graphstore wrote {folder}; upgrade graphstore")
             if found.pop("check") != of_json(found):
-                raise ValueError("its check differs")
+                raise ValueError("its digest differs")
             contents = Contents(
                 {column.name: found["game"][column.name] for column in schema.game.c},
                 dict(found["digests"]),

@@ -93,7 +93,7 @@ def digests_of(
 
 
 class _Run:
-    """A file with the rows of it that are held in memory, and their `keys`."""
+    """A file of sorted rows; some of its rows are held in memory, with their `keys`."""
 
     def __init__(self, file: Path, table: str) -> None:
         self._file = file
@@ -102,7 +102,7 @@ class _Run:
         types = types_of(TABLES[table])
         with self._blamed():
             if not file.is_file():  # a pipe would block
-                raise ValueError("it is not a file")
+                raise ValueError("it is not a regular file")
             self._metadata = pyarrow().parquet.read_metadata(file)
             if not self._metadata.schema.to_arrow_schema().equals(types):
                 raise ValueError(f"its columns are not those of {table}")
@@ -114,7 +114,7 @@ class _Run:
         self.keys: Ints = np.empty(0, dtype=np.int64)
 
     def width(self) -> int:
-        """Return the bytes that a held row takes."""
+        """Return the bytes of memory that a held row takes."""
         rows = self._decoded(0)
         return max(int(rows.nbytes) // max(len(rows), 1), 1)
 
@@ -168,7 +168,7 @@ class _Run:
 
 
 def _cut(runs: Sequence[_Run], bound: int, most: int) -> int:
-    """Return the bound, or a lower one with about `most` held rows below it."""
+    """Return `bound`, or a lower bound if far more than `most` held rows are below it."""
     up_to = [int(np.searchsorted(run.keys, bound, side="right")) for run in runs]
     if sum(up_to) <= most * 5 // 4:
         return bound
@@ -181,7 +181,7 @@ def _cut(runs: Sequence[_Run], bound: int, most: int) -> int:
 
 
 def _in_order(pieces: Sequence[Any], key: str) -> Any:
-    """Return rows sorted by the first column of the key; the sort keeps the order of moves."""
+    """Return rows sorted by the first column of the key; moves of a state keep their order."""
     if len(pieces) == 1:
         return pieces[0]
     rows = pyarrow().concat_tables(pieces).combine_chunks()

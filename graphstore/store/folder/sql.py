@@ -116,7 +116,7 @@ def _create_tables(connection: duckdb.DuckDBPyConnection, path: Path, contents: 
 
 
 def _rows(folder: Path, table: str, wanted: int) -> Any:
-    """Return the rows of a table, still to be read, after a check of its files."""
+    """Check the files of a table; return its rows as a dataset, which is not read yet."""
     types = arrow.types_of(TABLES[table])
     from pyarrow import dataset
 
@@ -134,7 +134,7 @@ def _type(column: Column[Any]) -> str:
 
 
 def _restrict(connection: duckdb.DuckDBPyConnection, memory: int | None) -> int:
-    """Make the connection read-only until it is closed; return the limit of its memory."""
+    """Make the connection read-only until it is closed; return its memory limit in bytes."""
     if memory is None:
         half = _half(connection.execute("SELECT current_setting('memory_limit')").fetchall())
         memory = min(half, MEMORY)
@@ -208,7 +208,7 @@ def _add_functions(
     added: Mapping[str, Callable[..., Any]],
     watch: Watch,
 ) -> None:
-    """Add functions as macros, which use names that a user's SQL does not contain."""
+    """Add functions as macros; their arguments have names that a user's SQL does not contain."""
     connection.execute("CREATE SCHEMA rules")
     connection.execute(
         'CREATE VIEW rules.texts AS SELECT id AS "the id", position AS "the text" '

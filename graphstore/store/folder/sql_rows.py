@@ -93,7 +93,7 @@ class Session:
         return job
 
     def _stop(self, job: Future[Any]) -> None:
-        """Interrupt a job and wait until it has ended; a command waits for a limited time."""
+        """Interrupt a job and wait until it has ended; after a limited time, a command exits."""
         until = monotonic() + own_process.PATIENCE_S
         while not wait([job], _AGAIN_S).done:
             if self.watch.raised is not None and monotonic() > until:

@@ -25,7 +25,7 @@ from graphstore.rules.game import Ints
 from graphstore.store import schema
 from graphstore.store.backend import UNCHANGED, WAIT
 from graphstore.store.postgres import server
-from graphstore.store.postgres.draft import GameSchema, PostgresDraft, sweep, try_lock
+from graphstore.store.postgres.draft import GameSchema, PostgresDraft, sweep, try_lock, unlock
 from graphstore.store.postgres.rows import RowReader
 from graphstore.store.postgres.server import MARK, check_name, explained, quoted
 from graphstore.store.postgres.sql import run
@@ -108,7 +108,7 @@ class PostgresSchema(GameSchema):
         if len(found) > 1:
             known = [str(self._at._replace(schema=name)) for name in found]
             raise StoreMissingError(
-                f"{self.address} has {len(found)} games; say which: {' or '.join(known)}"
+                f"{self.address} has {len(found)} games; choose one: {' or '.join(known)}"
             )
         return PostgresSchema(self._at._replace(schema=found[0]))
 
@@ -244,3 +244,5 @@ class PostgresSchema(GameSchema):
             except BaseException:
                 draft.discard()
                 raise
+            finally:
+                unlock(connection, number)

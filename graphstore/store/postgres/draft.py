@@ -13,7 +13,7 @@ from typing import Any
 
 import psycopg
 from sqlalchemy import Connection, Table, create_engine, text
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 from sqlalchemy.schema import AddConstraint, DropConstraint, ForeignKeyConstraint
 
@@ -116,7 +116,7 @@ class GameSchema:
 
 
 class PostgresDraft:
-    """The draft of `target`; its connection holds the lock of the target, which is a number."""
+    """The draft of `target`; its connection holds the advisory lock `number` of the target."""
 
     def __init__(
         self, target: GameSchema, connection: Connection, number: int, *, force: bool
@@ -184,7 +184,7 @@ class PostgresDraft:
         self._connection.commit()
 
     def _lock(self) -> None:
-        """Lock the old game once no program uses it; let new readers in while waiting."""
+        """Lock the old game when no program uses it; other programs may read it until then."""
         until = time.monotonic() + WAIT
         while True:
             try:
@@ -233,8 +233,16 @@ def _constraints() -> list[Any]:
 
 
 def try_lock(connection: Connection, number: int) -> bool:
-    """Try to lock a target until the session ends; return whether it succeeded."""
+    """Try to take an advisory lock until the session ends; return whether this succeeded."""
     return bool(connection.scalar(_TRY_LOCK, {"number": number}))
+
+
+def unlock(connection: Connection, number: int) -> None:
+    """Unlock a target now: the server may take a moment to notice the end of the session."""
+    with suppress(SQLAlchemyError):
+        connection.rollback()
+        connection.execute(_UNLOCK, {"number": number})
+        connection.rollback()
 
 
 def sweep(connection: Connection) -> None:

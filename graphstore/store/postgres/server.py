@@ -202,7 +202,7 @@ def message_of(reason: BaseException) -> str:
         message = str(reason) or type(reason).__name__
         if isinstance(reason, psycopg.OperationalError) and not reason.sqlstate:
             message = message.partition("Multiple connection attempts failed")[0]
-    return " ".join(message.split()).rstrip(".:?")
+    return " ".join(message.replace("\n\t", "; ").split()).rstrip(".:?")
 
 
 def quoted(name: str) -> str:

@@ -58,7 +58,7 @@ def run(
 
 
 def limit(connection: psycopg.Connection[Any], watch: Watch) -> None:
-    """Limit the time of the next statement; again each time, as SQL can call set_config()."""
+    """Limit the time of the next statement; call it for each one, as SQL can reset the limit."""
     left = watch.left()
     if left is not None:
         milliseconds = max(int(min(left, _LONGEST_S) * 1000), 1)
@@ -77,7 +77,8 @@ def translated(error: Exception, functions: Collection[str], watch: Watch) -> Ba
             if what.startswith(f"function {name}("):
                 return QueryError(
                     f"{name}() works in SQLite files and folders, not in PostgreSQL: use the id "
-                    f"of a state or the column position; graphstore show ADDRESS ID prints it"
+                    "of a state or the column position; "
+                    "graphstore show ADDRESS ID prints the board"
                 )
     if isinstance(error, errors.ReadOnlySqlTransaction) or (
         isinstance(error, errors.ActiveSqlTransaction | errors.FeatureNotSupported)
