@@ -79,6 +79,6 @@ def _shared(game: Game, state: int, *texts: str) -> RulesError:
     """Return the error for two positions that share an id; "" stands for an id without a text."""
     one, another = (shown(text[:-1]) if text else str(state) for text in texts)
     return RulesError(
-        f"{game.name}: {one} and {another} share the id {state}; text() must tell every two "
-        "positions apart, the side to move included"
+        f"{game.name}: {one} and {another} share the id {state}; text() must differ for "
+        "any two positions, also for the side to move"
     )
