@@ -114,7 +114,7 @@ def save(
 
 
 class Clock:
-    """Seconds by phase."""
+    """A clock that notes the seconds of each phase."""
 
     def __init__(self) -> None:
         self.laps: dict[str, float] = {}
@@ -151,7 +151,7 @@ def _fill(
                     insert_rows(connections[0], table, columns)
                     progress(f"load {table}s", done, total)
             else:
-                _load_at_once(connections, table, content, progress)
+                _load_in_parallel(connections, table, content, progress)
             clock.lap(f"load {table}s")
         progress("index", 0, None)
         draft.index()
@@ -171,7 +171,7 @@ def _fill(
     return row
 
 
-def _load_at_once(
+def _load_in_parallel(
     connections: Sequence[Connection], table: str, content: Content, progress: Progress
 ) -> None:
     """Insert blocks over several connections, while another thread computes the digests."""

@@ -57,7 +57,7 @@ def prove(
     In every state X has one move, and O has all legal moves; values and depths are those under this
     strategy. The options and the exceptions are those of `graphstore.build`.
     """
-    game = Answered()
+    game = StrategyForX()
 
     def solved(clock: Clock) -> SolvedGraph:
         progress("search", 0, None)
@@ -85,7 +85,7 @@ def check_name(name: str) -> None:
         raise GameNameError(f"there is no proof for {find_game(name).name}, only for {GAME}")
 
 
-class Answered(Ultimate):
+class StrategyForX(Ultimate):
     """Ultimate tic-tac-toe under the open rules, with only the moves of the strategy for X."""
 
     def __init__(self) -> None:
@@ -93,9 +93,9 @@ class Answered(Ultimate):
         self._answers: dict[Place, int | None] = {}
 
     def search(self) -> None:
-        """Find X's moves of the second phase, for field k in a corner and on an edge.
+        """Find X's moves in the second phase, for a field k in a corner and one on an edge.
 
-        >>> game = Answered()
+        >>> game = StrategyForX()
         >>> game.search()
         >>> game.expand(game.start_states()).move
         array([40], dtype=int32)
@@ -116,7 +116,7 @@ class Answered(Ultimate):
         return Moves(*(column[kept] for column in moves))
 
     def _answer(self, place: Place) -> int:
-        """Return X's move; in the second phase, under the first symmetry that has one."""
+        """Return X's move; in the second phase, from the first image that the search has met."""
         fields, active = place
         if not any(fields):
             return OPENING
@@ -159,7 +159,7 @@ class Search:
         self.start: Place = (tuple(fields), k)  # O is to move, after X's k.k
 
     def holds(self, place: Place, left: int) -> bool:
-        """Return whether X wins within `left` own moves, with O to move."""
+        """Return whether X wins within `left` moves of X, with O to move."""
         if place not in self._held:
             fields, active = place
             spots = self._free[fields[active]]
@@ -169,13 +169,13 @@ class Search:
         return self._held[place]
 
     def _wins(self, place: Place, left: int) -> bool:
-        """Return whether X wins within `left` own moves, with X to move."""
+        """Return whether X wins within `left` moves of X, with X to move."""
         if place not in self.answers:
             self.answers[place] = self._best(place, left)
         return self.answers[place] is not None
 
     def _best(self, place: Place, left: int) -> int | None:
-        """Return X's move, or None if X does not win within `left` own moves.
+        """Return X's move, or None if X does not win within `left` moves of X.
 
         The lowest move that wins at once comes first; then the lowest that leads to a place known
         to be won, so that states share their continuations; then the first that a search finds to
@@ -215,7 +215,7 @@ class Search:
         )
 
     def _missing(self, fields: tuple[int, ...]) -> list[int]:
-        """Return the fewest marks that X needs for each line of fields."""
+        """Return for each line of fields the fewest marks with which X can complete it."""
         lacking = [self._lacking[field] for field in fields]
         return [lacking[a] + lacking[b] + lacking[c] for a, b, c in LINES]
 

@@ -235,7 +235,7 @@ def _compare_table(
     progress: Progress,
     agent: tuple[str, Sequence[int]] | None = None,
 ) -> None:
-    """Compare all rows of a table, or of `agent`: (name, its id in each database)."""
+    """Compare all rows of a table, or those of `agent`, a pair (name, ids in both databases)."""
     columns = [each for each in table.c if each.computed is None and each.name != "agent"]
     names = [column.name for column in columns]
     key = [column for column in columns if column.primary_key]

@@ -80,7 +80,7 @@ def check_rules(
         if found is not None:
             breaches.append(Breach(str(law.__doc__).rstrip("."), *found))
     if complete and not breaches:
-        breaches += _of_graphs(game, progress)
+        breaches += _symmetric_values_agree(game, progress)
     return CheckedRules(tuple(breaches), len(positions), complete)
 
 
@@ -119,7 +119,8 @@ def _turns_alternate(game: Game, positions: Ints) -> Found:
     for edge in np.flatnonzero((before == 0) != (after == 0)):
         yield (
             _text(game, rows[parent[edge]]),
-            f"the side to move is known either here or after move {move[edge]}, not in both",
+            f"the side to move is known only before or only after move {move[edge]}; give it at "
+            "every position or at none",
         )
 
 
@@ -144,10 +145,10 @@ def _texts_read_back(game: Game, positions: Ints) -> Found:
         try:
             back = game.read(text)
         except GraphstoreError as error:
-            yield text, f"is not read back: {error}"
+            yield text, f"the text is not read back: {error}"
             continue
         if back != position:
-            yield text, f"is read as {_text(game, back)}"
+            yield text, f"the text is read as {_text(game, back)}"
 
 
 def _texts_differ(game: Game, positions: Ints) -> Found:
@@ -157,7 +158,7 @@ def _texts_differ(game: Game, positions: Ints) -> Found:
         if seen.setdefault(text, position) != position:
             yield (
                 text,
-                "two positions have this text; it must hold everything that the rules look at",
+                "two positions have this text; text() must write all that the rules look at",
             )
 
 
@@ -168,7 +169,8 @@ def _canonical_is_idempotent(game: Game, positions: Ints) -> Found:
     for row in np.flatnonzero(again != states):
         yield (
             _text(game, positions[row]),
-            f"leads to {_text(game, states[row])}, and that to {_text(game, again[row])}",
+            f"its canonical position is {_text(game, states[row])}, and that of this one is "
+            f"{_text(game, again[row])}",
         )
 
 
@@ -179,7 +181,8 @@ def _images_agree(game: Game, positions: Ints) -> Found:
         for row in np.flatnonzero(verb(positions) != verb(states)):
             yield (
                 _text(game, positions[row]),
-                f"its {name} is not that of {_text(game, states[row])}",
+                f"its {name} differs from that of its canonical position, "
+                f"{_text(game, states[row])}",
             )
 
 
@@ -194,7 +197,7 @@ LAWS: tuple[Callable[[Game, Ints], Found], ...] = (
 )
 
 
-def _of_graphs(game: Game, progress: Progress) -> Iterator[Breach]:
+def _symmetric_values_agree(game: Game, progress: Progress) -> Iterator[Breach]:
     """Yield the first differences between the solutions with and without symmetry."""
     progress("check: values with and without symmetry", 0, None)
     folded, unfolded = explore(game), explore(_Unfolded(game))
@@ -208,15 +211,15 @@ def _of_graphs(game: Game, progress: Progress) -> Iterator[Breach]:
             yield Breach(
                 "Images under the symmetries have one value",
                 _text(game, ids[row]),
-                f"{name} is {without[row]} without symmetry, and {with_[row]} as "
-                f"{_text(game, states[row])}",
+                f"its {name} is {without[row]}, but that of its canonical position, "
+                f"{_text(game, states[row])}, is {with_[row]}",
             )
     counted = np.bincount(rows, minlength=len(folded.states.id))
     for row in np.flatnonzero(counted > folded.states.orbit)[:1]:
         yield Breach(
             "An orbit counts all images",
             _text(game, folded.states.id[row]),
-            f"its orbit is {folded.states.orbit[row]}, but {counted[row]} positions lead to it",
+            f"its orbit is {folded.states.orbit[row]}, but play reaches {counted[row]} images",
         )
 
 

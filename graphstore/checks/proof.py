@@ -131,7 +131,7 @@ def _check_moves(
     keys: dict[int, Position],
     states: dict[int, tuple[Row, Position]],
 ) -> Iterator[Flaw]:
-    """Yield the flaws in the moves of a state, and in its remoteness, which follows from them."""
+    """Yield the flaws in the moves of a state, and in the remoteness that follows from them."""
     legal = [] if winner(position) is not None else legal_moves(position)
     for move in moves:
         if move not in legal:
@@ -139,7 +139,9 @@ def _check_moves(
     if position.turn == "O":
         for move in legal:
             if move not in moves:
-                yield _edge_flaw(row, move, "row", "missing", "there for every move of O")
+                yield _edge_flaw(
+                    row, move, "row", "missing", "present, as every legal move of O must be"
+                )
     elif legal and len(moves) != 1:
         yield _state_flaw(row, "moves", len(moves), "1, the move of X")
     for move, child in moves.items():
@@ -177,7 +179,10 @@ def parse(text: str) -> Position | None:
 
 @lru_cache(None)
 def _is_partial(field: str) -> bool:
-    """Return whether a text is nine spots, some free and some marked, one side's if it is won."""
+    """Return whether a text is a field of nine spots, neither empty nor full.
+
+    All marks of a won field must be the winner's.
+    """
     return (
         len(field) == 9
         and {*field} <= {*".XO"}
@@ -284,7 +289,7 @@ def images(position: Position) -> list[Position]:
 
 
 def key(position: Position) -> Position:
-    """Return the least of the images of a position, the same for all symmetric positions."""
+    """Return the least image of a position, which is the same for all symmetric positions."""
     return min(images(position))
 
 

@@ -80,7 +80,7 @@ def build(
     GAME is a game that `graphstore games` lists, such as tictactoe or "mnk(4,4,4)", or your own
     rules, FILE.py:NAME or MODULE:NAME. Your own rules are run as Python code.
 
-    With --from, a database that was built with --from is extended.
+    With --from, the positions are added to a database that was built with --from.
 
     A game that does not fit into memory is built out of core: by this process with --out-of-core,
     by several with --cluster. After an interruption, run the same command again to resume.
@@ -172,7 +172,7 @@ def prove(game: str, db: str | None, force: bool, as_json: bool) -> None:
 
     GAME is ultimate or ultimate(open); X wins it within 43 plies. The database holds a strategy:
     one move of X and all moves of O in every position that the strategy meets. `graphstore verify`
-    checks the proof without the program that found it.
+    checks the proof with separate code.
     """
     from graphstore.building.strategy import check_name
     from graphstore.building.strategy import prove as prove_game

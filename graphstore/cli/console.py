@@ -234,7 +234,7 @@ def print_line(game: Game | None, line: Line, *, bound: bool = False) -> None:
         worth = in_words(game, probe, bound=bound)
         console.print(f"{number:>3}  {move:>4}  {probe.position}  {worth}")
     if line.repeats:
-        console.print("and so on: the line repeats this position, play need never end")
+        console.print("the line repeats from here; play need never end")
 
 
 def _coloured_board(game: Game | None, probe: Probe) -> Text:

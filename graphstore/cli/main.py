@@ -51,7 +51,9 @@ def main() -> None:
         options.fail(str(error))
     except OSError as error:  # databases and files raise a GraphstoreError
         drop_output()
-        options.fail(f"standard input or output: {error.strerror or error}")
+        options.fail(
+            f"cannot read standard input or write standard output: {error.strerror or error}"
+        )
     except MemoryError:
         options.fail(
             "not enough memory; build with --out-of-core, or stop earlier with --max-states"

@@ -68,7 +68,7 @@ def play(
 
     if moves is not None and PERSON not in (you, against):
         raise click.UsageError(
-            "--moves are your moves, but machines play both sides; leave out --you"
+            "--moves are your moves, but --you gives your side to a machine; leave out one of them"
         )
     if record is not None:
         options.refuse_existing(record)
@@ -288,8 +288,9 @@ def player_number(store: Any, text: str) -> int:
         return int(text)
     if text.lower() in names:
         return names.index(text.lower()) + 1
-    more = "" if store.has_rules else "; names of a game that is not built in need --rules"
-    raise click.UsageError(f"--as {text}: there is no such player; give 1, 2 or both{more}")
+    known = ", ".join(store.game.players if store.has_rules else ())
+    known = f"{known}, 1, 2 or both" if known else "1, 2 or both; other names need --rules"
+    raise click.UsageError(f"--as {text}: there is no such player; give {known}")
 
 
 def check_picture(path: str) -> None:

@@ -63,7 +63,7 @@ def serve(files: tuple[str, ...], host: str, port: int, show: bool, rules: tuple
 
 
 def all_opened(held: ExitStack, files: Sequence[str], rules: Sequence[str]) -> list[Any]:
-    """Return the open databases, each with the rules that built it; `held` closes them."""
+    """Return the open databases, each with the rules that built it; closing `held` closes them."""
     if len(files) == 1 and len(rules) < 2:
         return [held.enter_context(options.opened(files[0], *rules))]
     from graphstore.games import are_those_of, find_game

@@ -145,7 +145,7 @@ def render(text: str, kind: Literal["svg", "png"], *, seconds: float = SECONDS) 
             ) from None
         except subprocess.CalledProcessError as error:
             said = error.stderr.decode(errors="replace").strip().splitlines()
-            why = said[-1] if said else f"it ended with {error.returncode}"
+            why = said[-1] if said else f"its exit code is {error.returncode}"
             raise DrawingError(f"Graphviz cannot draw this: {why}") from error
     return done.stdout
 

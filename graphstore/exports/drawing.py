@@ -133,9 +133,7 @@ def draw(
     plies = arguments.limit("plies", plies)
     max_states = arguments.count("max_states", max_states)
     if line and plies is not None:
-        raise ArgumentError(
-            "a picture shows the plies below a position or a line; give one of them"
-        )
+        raise ArgumentError("give plies or line, not both")
     game = store.game if store.has_rules else None
     root = store.probe(store.info["start"] if position is None else position)
     name = store.info["name"]

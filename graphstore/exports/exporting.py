@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TextIO
 
-from graphstore.errors import FormatError, StoreExistsError
+from graphstore.errors import FormatError, StoreError, StoreExistsError
 from graphstore.exports.graphs import FORMATS, write_graph
 from graphstore.exports.selection import TABLES, Part, selected
 from graphstore.exports.tables import write_csv, write_jsonl, write_parquet
@@ -126,11 +126,11 @@ def check(file_format: str, table: str | None) -> None:
     """Raise a FormatError if there is no such format or table, as in `export`."""
     if file_format not in (*TABULAR, *GRAPHS):
         known = ", ".join((*TABULAR, *GRAPHS))
-        raise FormatError(f"there is no format {file_format!r}; there are {known}")
+        raise FormatError(f"there is no format {file_format!r}; the formats are {known}")
     if table is not None and file_format in GRAPHS:
         raise FormatError(f"{file_format} writes the graph; for a table use {', '.join(TABULAR)}")
     if table is not None and table not in TABLES:
-        raise FormatError(f"there is no table {table!r}; there are {', '.join(TABLES)}")
+        raise FormatError(f"there is no table {table!r}; the tables are {', '.join(TABLES)}")
 
 
 def _write(
@@ -152,6 +152,8 @@ def _draft(target: Path) -> Iterator[Path]:
     with explained(target):
         if os.path.lexists(target):
             raise StoreExistsError(f"{target} exists; remove it, or name another")
+        if not target.parent.is_dir():
+            raise StoreError(f"there is no folder {target.parent}; create it first")
         folder = target.with_name(f".{target.name}.exporting")
         busy = f"another export is writing {folder}; wait for it, or name another file"
         with files.locked_folder(folder, busy):

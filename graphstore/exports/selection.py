@@ -158,7 +158,7 @@ def selected(
     if chosen is not None and not chosen.size:
         place = "" if below is None else f" below {shown(str(below))}"
         raise SelectionError(
-            f"no state of {store.address} is selected; none{place} fulfils {shown(str(where))}"
+            f"no state of {store.address}{place} fulfils {shown(str(where))}; change the condition"
         )
     with store.backend.reading(store.info["digest"], chosen) as reader:
         yield Part(store, reader, chosen)
@@ -181,7 +181,7 @@ def _fulfilling(store: Store, where: str, progress: Progress) -> Ints:
     if not where.strip():
         raise QueryError("where: the condition is empty; leave it out for all states")
     if closes_too_much(where, store.backend.dialect):
-        raise QueryError(f"where {shown(where)}: there is a ) too many")
+        raise QueryError(f"where {shown(where)}: a closing ) has no opening (; remove it")
     try:
         answer = store.sql(f"SELECT id FROM state WHERE (\n{where}\n) ORDER BY id")
         return np.fromiter((state for (state,) in answer), np.int64)

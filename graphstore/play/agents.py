@@ -248,7 +248,9 @@ def writing(store: Store, consequence: str = "nothing was written") -> Iterator[
     with store.backend.explained(consequence), store.backend.writing() as connection:
         row = connection.execute(schema.game.select()).mappings().one()
         if row["digest"] != store.info["digest"]:
-            raise StoreError(f"{store.address} now holds another game: {row['name']}")
+            raise StoreError(
+                f"{store.address} now holds another game, {row['name']}; open it again"
+            )
         yield connection
 
 

@@ -62,7 +62,7 @@ class Arena(NamedTuple):
         )
 
     def total(self, weights: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the sum of the weights of every state's edges, int64[n]."""
+        """Return the sum of the weights of the edges of each state, int64[n]."""
         return np.bincount(self.parent, weights, minlength=len(self.state)).astype(np.int64)
 
     def edge(self, parent: int, child: int) -> int:

@@ -45,7 +45,8 @@ class Settings(NamedTuple):
         unknown = sorted(given.keys() - {*cls._fields})
         if unknown:
             raise SettingError(
-                f"there is no setting {shown(unknown[0])}; there are {', '.join(cls._fields)}"
+                f"there is no setting {shown(unknown[0])}; the settings are "
+                f"{', '.join(cls._fields)}"
             )
         return cls(**given).checked()
 

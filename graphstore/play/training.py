@@ -127,7 +127,7 @@ def refuse_too_large(store: Store) -> None:
     if store.info["moves"] > LARGEST:
         raise TooLargeError(
             f"{store.address} has {store.info['moves']:,} moves; "
-            f"agents can learn at most {LARGEST:,}"
+            f"agents can be trained on at most {LARGEST:,}"
         )
 
 
@@ -270,7 +270,9 @@ def _check_opponent(store: Store, agent: str, side: int, against: str) -> None:
         if side:
             raise OpponentError(f"{agent} learns as player {side} only, so it cannot play itself")
         if opponent.agent:
-            raise OpponentError(f"write {SELF} to let {agent} play itself")
+            raise OpponentError(
+                f'to let {agent} play itself, give --against {SELF} (against="{SELF}")'
+            )
     elif opponent.kind == "agent":
         other = agents.load(store, opponent.agent).settings.side
         if other not in (0, 3 - side if side else 0):

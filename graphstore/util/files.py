@@ -109,7 +109,7 @@ def clear(draft: Path) -> None:
 def refuse_existing(path: Path) -> None:
     """Raise a StoreExistsError if the path exists, even as a dangling link."""
     if os.path.lexists(path):
-        raise StoreExistsError(f"{path}: {os.strerror(errno.EEXIST)}")
+        raise StoreExistsError(f"{path} exists; remove it, or name another")
 
 
 def name_new(draft: Path, target: Path) -> None:
@@ -173,7 +173,10 @@ def explained(path: Path) -> Iterator[None]:
     except StoreError:
         raise
     except OSError as error:
-        raise StoreError(f"{path}: {error.strerror or error}") from error
+        what = f"{path}: {error.strerror or error}"
+        if isinstance(error, FileNotFoundError) and not path.parent.is_dir():
+            what = f"there is no folder {path.parent}; create it first"
+        raise StoreError(what) from error
 
 
 @contextmanager

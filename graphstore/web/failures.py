@@ -21,7 +21,7 @@ TOO_LONG = (
 NOT_FOUND = {
     "404": "there is no such page",
     "Database not found": "there is no such game here",
-    "Table not found": "there is no such table or question here",
+    "Table not found": "there is no such table or stored query here",
     "Record not found": "there is no such row",
 }
 

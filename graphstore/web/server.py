@@ -45,10 +45,12 @@ def listen(host: str, port: int) -> socket.socket:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         return socket.create_server(found[0][4][:2], family=found[0][0])
     except (OSError, UnicodeError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
+        reason = (getattr(error, "strerror", None) or str(error)).partition(" (while")[0]
         taken = getattr(error, "errno", None) in (errno.EADDRINUSE, errno.EACCES)
         hint = "; --port 0 takes any free port" * taken
-        raise AddressError(f"{host} port {port}: {reason.lower()}{hint}") from error
+        raise AddressError(
+            f"cannot listen at {host} port {port}: {reason.lower()}{hint}"
+        ) from error
 
 
 def address(host: str, listening: socket.socket) -> str:

@@ -286,11 +286,11 @@ OF_A = 2340832890917691671  # the id of "a"
         (Misread(CHAIN, "a"), r"^Misread: parse\(\) of 'c' is 'b', "),
         (
             TableGame({"a": {0: "b"}, "b": {0: "c"}, "c": {0: OF_A}, OF_A: -1}, "a"),
-            rf"^TableGame: 'a' and {OF_A} share the id {OF_A}; text\(\) must tell",
+            rf"^TableGame: 'a' and {OF_A} share the id {OF_A}; text\(\) must differ",
         ),
         (
             TableGame({"s": {0: "a", 1: "b"}, "a": {0: "z"}, "b": {0: OF_A}, OF_A: 0, "z": 0}, "s"),
-            rf"^TableGame: {OF_A} and 'a' share the id {OF_A}; text\(\) must tell",
+            rf"^TableGame: {OF_A} and 'a' share the id {OF_A}; text\(\) must differ",
         ),
     ],
     ids=["one text for two", "not read", "read wrongly", "far", "near"],

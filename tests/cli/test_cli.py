@@ -303,7 +303,7 @@ def test_a_game_without_end_says_so(run, inside):
     ).splitlines()[1:]
     assert "drawn, play need never end" in printed(run("show", "v.db", position))
     last = printed(run("line", "v.db", position)).splitlines()[-1]
-    assert last == "and so on: the line repeats this position, play need never end"
+    assert last == "the line repeats from here; play need never end"
 
 
 # Errors
@@ -397,8 +397,11 @@ ERRORS = [
     (["build", "tictactoe", "--db", "x" * 300], "File name too long"),
     (["build", "tictactoe", "--db", "new.db", "--max-states", "700"], "more than 700 states"),
     (["export", "small.db", "--format", "gmap"], "tictactoe only"),
-    (["export", "t.db", "--format", "gmap", "--output", "t.db"], "File exists"),
-    (["export", "t.db", "--format", "gmap", "--output", "none/map"], "none/map: No such file"),
+    (["export", "t.db", "--format", "gmap", "--output", "t.db"], "t.db exists; remove it"),
+    (
+        ["export", "t.db", "--format", "gmap", "--output", "none/map"],
+        "there is no folder none; create it first",
+    ),
 ]
 
 

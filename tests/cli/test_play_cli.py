@@ -142,7 +142,7 @@ def test_a_match_that_cannot_be_played_is_one_line(run, tictactoe_db, words, mes
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--you", "random", "--moves", "4"], "machines play both sides"),
+        (["--you", "random", "--moves", "4"], "--you gives your side to a machine"),
         (["--first", "me"], "'me' is not one of"),
         (["--seed", "-1"], "-1 is not in the range"),
         (["--seed", "x"], "'x' is not a valid integer"),
@@ -186,7 +186,7 @@ def test_the_record_goes_to_standard_output_or_to_a_file(run, tictactoe_db, tmp_
             match.reply()
         assert data == match.as_dict()
     before = record.read_bytes()
-    assert "File exists" in error_line(run("play", tictactoe_db, *words))
+    assert "exists; remove it, or name another" in error_line(run("play", tictactoe_db, *words))
     assert record.read_bytes() == before
 
 
@@ -198,10 +198,10 @@ def test_after_an_error_there_is_no_record(run, tictactoe_db, tmp_path, words):
 
 def test_where_no_record_can_be_written_the_game_does_not_begin(run, tictactoe_db, tmp_path):
     done = run("play", tictactoe_db, "--record", tmp_path / "none" / "game.json", stdin=b"4\n")
-    assert "No such file" in error_line(done)
-    assert "File exists" in error_line(run("play", tictactoe_db, "--record", tictactoe_db))
+    assert "there is no folder" in error_line(done)
+    assert "exists; remove it" in error_line(run("play", tictactoe_db, "--record", tictactoe_db))
     done = run("play", tictactoe_db, "--record", "/dev/full", stdin=b"4\n")
-    assert "File exists" in error_line(done)
+    assert "exists; remove it, or name another" in error_line(done)
 
 
 # A pipe
@@ -427,13 +427,13 @@ def test_a_game_too_large_for_agents_is_refused_before_it_is_played_to_learn(cop
         connection.execute("UPDATE game SET moves = 20000001")
     words = ("play", copy, "--against", "menace", "--you", "menace")
     for refused in (run(*words, "--learn"), run("train", copy)):
-        wanted = f"{copy} has 20,000,001 moves; agents can learn at most 20,000,000"
+        wanted = f"{copy} has 20,000,001 moves; agents can be trained on at most 20,000,000"
         assert error_line(refused) == wanted
     assert run(*words).returncode == 0
     with Store.open(copy) as store:
         match = Match(store, "menace", "menace")
         match.resign()
-        with pytest.raises(TooLargeError, match="agents can learn at most 20,000,000"):
+        with pytest.raises(TooLargeError, match="agents can be trained on at most 20,000,000"):
             training.learn_from(match)
         match = Match(store, "perfect", "random")
         match.resign()
@@ -455,7 +455,7 @@ def test_an_agent_does_not_learn_from_a_game_that_train_finds_too_large(copy, ru
     words = ("play", copy, "--moves", "4", "--learn", "--record", copy.with_name("record"))
     for command in ((*words, "--against", "menace"), ("train", copy, "--games", 5)):
         done = run(*command)
-        assert "agents can learn at most 20,000,000" in error_line(done)
+        assert "agents can be trained on at most 20,000,000" in error_line(done)
         assert done.stdout == ""
     with Store.open(copy) as store:
         match = Match(store, "menace", "person", seed=1)

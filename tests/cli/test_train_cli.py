@@ -86,9 +86,9 @@ def test_the_learning_curve_is_a_picture(copy, run, tmp_path, words):
         ["curve.png", "copy.db"],
     )
     said = error_line(run(words[0], copy, *words[1:], "--curve", picture))
-    assert "curve.png: File exists" in said
+    assert "curve.png exists; remove it, or name another" in said
     said = error_line(run(words[0], copy, *words[1:], "--curve", tmp_path / "no" / "c.png"))
-    assert "No such file" in said
+    assert "there is no folder" in said
 
 
 def test_a_curve_never_replaces_a_file(copy, run, tmp_path):

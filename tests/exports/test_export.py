@@ -98,7 +98,7 @@ def test_the_command_writes_the_same_to_stdout_and_to_a_file(run, store, tictact
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
         assert target.read_text() == right
         again = run(*command, "--output", target)
-        assert error_line(again) == f"{target}: File exists"
+        assert error_line(again) == f"{target} exists; remove it, or name another"
         assert target.read_text() == right
 
 

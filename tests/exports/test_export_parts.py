@@ -80,7 +80,7 @@ def test_where_is_a_condition_over_the_columns_of_state(store, condition, right)
     if both:
         assert part_of(store, **options) == induced(graph, both)
     else:
-        with pytest.raises(SelectionError, match=r"none below 'XO.*' fulfils"):
+        with pytest.raises(SelectionError, match=r"no state of .* below 'XO.*' fulfils"):
             part_of(store, **options)
 
 
@@ -133,7 +133,7 @@ def test_brackets_in_quotes_and_comments_do_not_count(store):
 
 def test_quotes_of_another_database_do_not_hide_a_bracket(store):
     for condition in CLOSED[store.backend.dialect]:
-        with pytest.raises(QueryError, match=r"a [)] too many"):
+        with pytest.raises(QueryError, match=r"a closing [)] has no opening"):
             part_of(store, where=condition)
 
 
@@ -152,8 +152,8 @@ def test_of_a_file_a_condition_may_call_functions(file_store, condition, start):
     [
         ("", "the condition is empty"),
         ("nope = 1", "no such column: nope|column .nope. does not exist"),
-        ("1) OR (1", "a [)] too many"),
-        ("1) UNION SELECT 77 WHERE (1", "a [)] too many"),
+        ("1) OR (1", "a closing [)] has no opening"),
+        ("1) UNION SELECT 77 WHERE (1", "a closing [)] has no opening"),
         ("(1", "incomplete|syntax error"),
         ("1 /*", "incomplete|unterminated"),
         ("1; DELETE FROM state", "syntax error"),
@@ -242,9 +242,9 @@ def test_a_target_that_appears_meanwhile_stays_as_it_is(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--output", "none/x"], "none/x: No such file or directory"),
+        (["--output", "none/x"], "there is no folder none; create it first"),
         (["--output", "x" * 300], "File name too long"),
-        (["--output", "x", "--where", "ply = 99"], "none fulfils 'ply = 99'"),
+        (["--output", "x", "--where", "ply = 99"], " fulfils 'ply = 99'; change the condition"),
         (["--output", "x", "--where", "ply ="], "syntax error"),
         (["--output", "x", "--below", "XO"], "has 2 cells"),
         (["--output", "x", "--below", "77"], "no state has the id"),

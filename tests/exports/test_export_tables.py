@@ -183,9 +183,9 @@ def test_a_cell_that_is_out_of_range_is_damage(copy, tmp_path):
 
 
 def test_an_unknown_format_or_table_is_refused_by_name(store, tmp_path):
-    with pytest.raises(FormatError, match="no format 'xlsx'; there are parquet, csv"):
+    with pytest.raises(FormatError, match="no format 'xlsx'; the formats are parquet, csv"):
         export(store, tmp_path / "f", "xlsx")
-    with pytest.raises(FormatError, match="no table 'game'; there are state, edge"):
+    with pytest.raises(FormatError, match="no table 'game'; the tables are state, edge"):
         export(store, tmp_path / "f", "csv", table="game")
     with pytest.raises(FormatError, match="dot writes the graph"):
         export(store, tmp_path / "f", "dot", table="edge")

@@ -177,7 +177,7 @@ def test_the_first_checkpoint_is_before_the_first_game_and_the_kept_are_those_of
         ({"against": "nobody"}, AgentMissingError, "no agent 'nobody'"),
         ({"against": "mistakes=2"}, OpponentError, "from 0 to 1"),
         ({"against": "person"}, OpponentError, "graphstore play"),
-        ({"against": "menace"}, OpponentError, "write self to let menace play itself"),
+        ({"against": "menace"}, OpponentError, "to let menace play itself, give --against self"),
         ({"against": "self", "side": 1}, OpponentError, "cannot play itself"),
         ({"games": -1}, SettingError, "games is .-1.; it must be"),
         ({"seed": -1}, SettingError, "seed"),

@@ -56,7 +56,7 @@ def test_an_existing_file_or_folder_keeps_its_name(tmp_path, draft_is, other_is)
         if other_is == "full folder":
             (target / "thesis.txt").touch()
     before = target.lstat()
-    with pytest.raises(StoreExistsError, match="target: File exists"):
+    with pytest.raises(StoreExistsError, match="target exists; remove it"):
         files.name_new(draft, target)
     assert os.path.samestat(target.lstat(), before)
     assert names(tmp_path) == ["draft", "target"]

@@ -733,13 +733,13 @@ def test_a_port_that_is_taken_gets_a_message(tictactoe_db, run):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         line = error_line(run("serve", tictactoe_db, "--port", port))
-    assert line.startswith(f"127.0.0.1 port {port}: ")
+    assert line.startswith(f"cannot listen at 127.0.0.1 port {port}: ")
     assert "address already in use" in line
 
 
 def test_a_host_that_does_not_exist_gets_a_message(tictactoe_db, run):
     line = error_line(run("serve", tictactoe_db, "--host", "no.such.host.invalid"))
-    assert line.startswith("no.such.host.invalid port 8001: ")
+    assert line.startswith("cannot listen at no.such.host.invalid port 8001: ")
     assert "--port" not in line
 
 

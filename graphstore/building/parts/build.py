@@ -156,7 +156,7 @@ def build(
                 found, wanted = rows_in(files_of(path, table), table), _sum(explored, of)
                 if found != wanted:
                     raise damaged(path, f"its files have {found:,} {of}, not {wanted:,}")
-            took = {"explore": _taken([*chain(*explored)]), "solve": _taken(solved)}
+            took = {"explore": _costs([*chain(*explored)]), "solve": _costs(solved)}
             info = _describe(game, setup, explored, solved, since)
             digests: dict[str, str] = {}
             if with_digests:
@@ -205,8 +205,8 @@ def _describe(
     }
 
 
-def _taken(records: Sequence[Record]) -> dict[str, Any]:
-    """Return the number and costs of the steps of a phase: see `Contents`."""
+def _costs(records: Sequence[Record]) -> dict[str, Any]:
+    """Return the number and the costs of the steps of a phase; see `Contents`."""
     sums = {
         of: round(sum(record.get(of, 0) for record in records), 6)
         for of in ("messages", "bytes", "seconds")

@@ -1,6 +1,6 @@
 """The part of a state: its id is hashed to one of `BUCKETS`, and a part is a range of buckets.
 
-Each wave may have another number of parts, at most `BUCKETS`. A block lists its children in the
+The number of parts, at most `BUCKETS`, may differ between waves. A block lists its children in the
 order of the buckets, so that each part of the next wave reads one slice of the list.
 """
 
@@ -50,7 +50,7 @@ def rows_of(ids: Ints, part: int, parts: int) -> NDArray[np.int64]:
 
 
 def overlapping(part: int, parts: int, others: int) -> range:
-    """Return the parts, where there are `others`, whose buckets overlap with those of a part.
+    """Return which of `others` parts share buckets with part number `part` of `parts`.
 
     >>> overlapping(1, 4, 2), overlapping(0, 2, 4), overlapping(1, 3, 2)
     (range(0, 1), range(0, 2), range(0, 2))
@@ -60,7 +60,10 @@ def overlapping(part: int, parts: int, others: int) -> range:
 
 
 def by_bucket(ids: Ints) -> tuple[Ints, NDArray[np.int32], Ints]:
-    """Return ascending ids by bucket, then id; the new place of each; where each bucket begins."""
+    """Sort ascending ids by bucket, then by id.
+
+    Return the sorted ids, the new index of each id, and where each bucket begins.
+    """
     of = buckets(ids)
     order = np.argsort(of, kind="stable")
     place = np.empty(len(ids), dtype=np.int32)

@@ -1,8 +1,8 @@
 """Solving progress of a share: the values known so far of its states and of their children.
 
-It can be derived again from the messages that the share received, which are on the disk. So a
-process keeps it in memory between rounds, and writes it to the disk only to make room for another
-share.
+A process keeps the progress in memory between rounds, and writes it to the disk only to make room
+for another share. If a process dies, the progress is computed again from the messages that the
+share received, which are on the disk.
 """
 
 from collections.abc import Sequence
@@ -108,7 +108,7 @@ class Upward(_Solving):
 
 
 class Around(_Solving):
-    """The second phase: a retrograde wave per round; first wins and losses, then draws."""
+    """The second phase, if play can cycle: a retrograde wave per round, wins and losses first."""
 
     PHASE = "around"
     FIELDS = ("value",)
@@ -152,8 +152,12 @@ _kept: dict[tuple[str, int], Solving] = {}
 """The progress that this process keeps, by folder and share."""
 
 
-def take_up(build: Build, share: int, now: Round) -> Solving:
-    """Return the progress of a share before a round; stop keeping it in memory."""
+def progress_at(build: Build, share: int, now: Round) -> Solving:
+    """Return the progress of a share at the beginning of a round.
+
+    It is taken out of this process's memory, or else read from the disk. Earlier rounds that it
+    lacks are taken again from their messages.
+    """
     found = _kept.pop((build.folder, share), None)
     if not isinstance(found, PHASES[now.phase]) or found.next > now.number:
         found = None  # free its memory
@@ -164,13 +168,13 @@ def take_up(build: Build, share: int, now: Round) -> Solving:
         before = () if past.opens else [BlockId(number - 1, each) for each in range(build.shares)]
         inbox = inboxes([build.work.noted(now.phase, at) for at in before]).get(share, ())
         if inbox or past.opens:
-            found.take(past, share, *heard(build, found, past, inbox))
+            found.take(past, share, *messages_to(build, found, past, inbox))
         found.next = number + 1
     return found
 
 
-def heard(build: Build, at: Solving, now: Round, inbox: Inbox) -> list[NDArray[Any]]:
-    """Return the messages of the round before: int32[n], the slots settled, and their `FIELDS`."""
+def messages_to(build: Build, at: Solving, now: Round, inbox: Inbox) -> list[NDArray[Any]]:
+    """Return the messages of the round before: int32[n] settled slots, and their `FIELDS`."""
     none = Worth.of_ended(np.empty(0, dtype=np.int8))
     pieces = [(np.empty(0, dtype=np.int32), *none[: len(at.FIELDS)])]
     for other, first, end in inbox:
@@ -186,7 +190,7 @@ def keep(build: Build, share: int, at: Solving) -> None:
 
 
 def release(build: Build) -> None:
-    """Forget the progress of all shares."""
+    """Drop the progress of all shares from this process's memory."""
     for share in range(build.shares):
         _kept.pop((build.folder, share), None)
 
@@ -213,7 +217,7 @@ def _size(at: Solving) -> int:
 
 
 def _read(build: Build, share: int, now: Round) -> Solving:
-    """Return the progress of a share as last written; new if that is after the round `now`."""
+    """Return the progress of a share from the disk, or a new one if that is of a later round."""
     at = PHASES[now.phase](Share.load(build.work, share))
     try:
         kept = build.work.load(f"{now.phase}_kept", BlockId(0, share))

@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 
 from graphstore.building.parts.partition import BUCKETS, overlapping, rows_of
-from graphstore.building.parts.progress import Inbox, Round, heard, inboxes, keep, release, take_up
+from graphstore.building.parts.progress import (
+    Inbox,
+    Round,
+    inboxes,
+    keep,
+    messages_to,
+    progress_at,
+    release,
+)
 from graphstore.building.parts.shares import gather, listen
 from graphstore.building.parts.steps import (
     Block,
@@ -102,11 +110,11 @@ def around(build: Build, at: BlockId, now: Round, inbox: Inbox) -> Record:
 def _take(build: Build, at: BlockId, now: Round, inbox: Inbox) -> Record:
     """Settle the states that follow from the messages of the round before, and send messages.
 
-    The record holds how many states are ``settled``, and the messages that were ``told``: for each
-    receiving share, the first and end row of the slots and their worth that this step saves.
+    The record has the number of states ``settled`` and, in ``told``, the messages: for each
+    receiving share, the first and the end row among the slots that this step saves.
     """
-    solving = take_up(build, at.part, now)
-    messages = heard(build, solving, now, inbox)
+    solving = progress_at(build, at.part, now)
+    messages = messages_to(build, solving, now, inbox)
     settled, hearers, rows = solving.take(now, at.part, *messages)
     begin = solving.share.hearers
     ends = np.searchsorted(hearers, begin)
@@ -128,7 +136,7 @@ def _take(build: Build, at: BlockId, now: Round, inbox: Inbox) -> Record:
 @recorded
 def finish(build: Build, at: BlockId, now: Round) -> Record:
     """Save the final worth of the states of a share, in the order of their ids."""
-    solving = take_up(build, at.part, now)
+    solving = progress_at(build, at.part, now)
     share, worth = solving.share, solving.worth
     score = block_scores(share, worth.value, solving.asked_value)
     build.work.save("solved", at, id=share.id, score=score, **worth._asdict())

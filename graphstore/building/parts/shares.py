@@ -1,8 +1,9 @@
 """Shares: a share is one part of all waves together, with the graph that solving it needs.
 
-The *slots* of a share are the distinct children of its states, sorted by the share that has the
-child. A slot *hears* of a state if it stands for that state. Each share finds once, at the
-beginning, which slots of all shares hear of its states; later rounds look up no ids.
+A share has a *slot* for each distinct child of its states; slots are sorted by the share that has
+the child. A slot *hears* of its child: when the child is solved, the share that has it sends the
+value to these slots of all shares. Each share finds them once, at the beginning; later rounds look
+up no ids.
 """
 
 from typing import Any, Final, NamedTuple
@@ -21,7 +22,7 @@ SMALL: Final = 1 << 20  # bytes; smaller arrays are copied, so that their files 
 
 
 class Share(NamedTuple):
-    """The graph of a share: n states, m moves to k slots, and w slots of all shares that hear."""
+    """The graph of a share: n states, m moves to k slots, and w slots, of any share, that hear."""
 
     id: Ints  # [n], ascending
     outcome: Codes  # [n]
@@ -114,7 +115,7 @@ def gather(build: Build, at: BlockId) -> Record:
 
 @recorded
 def listen(build: Build, at: BlockId) -> Record:
-    """Find the slots of all shares that hear of the states of a share, after all are gathered."""
+    """Find the slots, of any share, that hear of the states of a share; all must be gathered."""
     asked = []
     for other in range(build.shares):
         found = build.work.load("share_asks", BlockId(0, other))

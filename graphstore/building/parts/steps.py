@@ -84,7 +84,7 @@ Step = Callable[..., Record]
 
 
 def recorded(step: Step) -> Step:
-    """Return a step that writes its record at its end, or returns the record that exists.
+    """Make a step write its record at its end, or return the record that exists.
 
     The record also has the ``seconds`` of the step and the ``peak_bytes`` of its process.
     """
@@ -125,7 +125,7 @@ def explore_block(build: Build, at: BlockId) -> Record:
     block that are states of an earlier wave.
     """
     game, work = build.ready(), build.work
-    asks, asks_text = _asks(build, game, at)
+    asks, asks_text = _candidates(build, game, at)
     asked, texts = merged(game, asks, asks_text)
     states = unseen(asked, _known(build, game, at, (asked, texts)))
     if len(texts):
@@ -189,7 +189,7 @@ def solve_block(build: Build, at: BlockId) -> Record:
     score = block_scores(block, worth.value, children.value)
     record = write_states(build, game, at, block, solution_of(worth, score))
     if at.wave:
-        asked = [places(ids, block.id) for ids, _ in _asked_of(build, at)]
+        asked = [places(ids, block.id) for ids, _ in _children_in(build, at)]
         given = worth.at(np.concatenate(asked))
         work.save("answers", at, begin=offsets(np.array([*map(len, asked)])), **given._asdict())
     return record | received(*zip(*pieces, strict=True))
@@ -213,10 +213,11 @@ class Block(NamedTuple):
         return cls(*(np.array(found[name]) for name in cls._fields))
 
 
-def block_scores(graph: Any, value: Codes, asked: Codes) -> NDArray[np.float64]:
-    """Return the scores of the states of a `Block` or `Share`; `asked`: the values of children."""
+def block_scores(graph: Any, value: Codes, child_value: Codes) -> NDArray[np.float64]:
+    """Return the scores of the states of a `Block` or `Share` from the values of the children."""
     parent = np.repeat(np.arange(len(value)), graph.counts)
-    return scores(value, parent, asked[graph.into], graph.twice, asked[graph.twice_into])
+    of_move, of_twice = child_value[graph.into], child_value[graph.twice_into]
+    return scores(value, parent, of_move, graph.twice, of_twice)
 
 
 def write_states(build: Build, game: Game, at: BlockId, block: Block, solution: Solution) -> Record:
@@ -241,8 +242,8 @@ def write_states(build: Build, game: Game, at: BlockId, block: Block, solution: 
     return record
 
 
-def _asked_of(build: Build, at: BlockId) -> Iterator[tuple[Ints, Texts]]:
-    """Yield the children, ids and texts, that each block of the wave before has in a block."""
+def _children_in(build: Build, at: BlockId) -> Iterator[tuple[Ints, Texts]]:
+    """Yield the children in block `at` of each block of the wave before: their ids and texts."""
     first, end = span(at.part, build.parts[at.wave])
     for other in build.blocks(at.wave - 1):
         found = build.work.load("asks", other)
@@ -250,10 +251,10 @@ def _asked_of(build: Build, at: BlockId) -> Iterator[tuple[Ints, Texts]]:
         yield found["id"][some], found["text"][some]
 
 
-def _asks(build: Build, game: Game, at: BlockId) -> tuple[Sequence[Ints], Sequence[Texts]]:
-    """Return the candidates of a block and their texts, by block of the wave before."""
+def _candidates(build: Build, game: Game, at: BlockId) -> tuple[Sequence[Ints], Sequence[Texts]]:
+    """Return the candidates of a block and their texts, from each block of the wave before."""
     if at.wave:
-        ids, texts = zip(*_asked_of(build, at), strict=True)
+        ids, texts = zip(*_children_in(build, at), strict=True)
         return ids, texts
     starts = game.read_many(list(build.below)) if build.below else game.start_states()
     found = distinct(game.canonical(starts))

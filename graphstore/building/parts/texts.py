@@ -20,7 +20,7 @@ NO_TEXTS: Final = np.zeros(0, dtype="U1")
 
 
 def spelled(game: Game, ids: Ints) -> Texts:
-    """Return the texts that other processes need to know these ids."""
+    """Return the texts of those ids that are hashes, for processes that do not know them yet."""
     if not isinstance(game, PlainGame):
         return NO_TEXTS
     hashed = np.flatnonzero(game.hashed(ids))
@@ -71,7 +71,7 @@ def merged(game: Game, ids: Sequence[Ints], texts: Sequence[Texts]) -> tuple[Int
 
 
 def _filled(ids: Ints, texts: Texts) -> Texts:
-    """Return a text for each id, also if no id is a hash."""
+    """Return the texts; if there are none, an empty text for each id."""
     return texts if len(texts) else np.zeros(len(ids), dtype="U1")
 
 
@@ -79,6 +79,6 @@ def _shared(game: Game, state: int, *texts: str) -> RulesError:
     """Return the error for two positions that share an id; "" stands for an id without a text."""
     one, another = (shown(text[:-1]) if text else str(state) for text in texts)
     return RulesError(
-        f"{game.name}: {one} and {another} share the id {state}; text() must tell every two "
-        "positions apart, the side to move included"
+        f"{game.name}: {one} and {another} share the id {state}; text() must differ for "
+        "any two positions, also for the side to move"
     )

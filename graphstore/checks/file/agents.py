@@ -35,7 +35,7 @@ def impossible(store: Store, names: list[str]) -> Iterator[Problem]:
             boxes = agents.boxes(store, arena, known)
             known.generator()
         except GraphstoreError as error:
-            yield Problem("agent", name, "content", f"wrong ({error})", "an agent")
+            yield Problem("agent", name, "content", f"wrong ({error})", "a valid agent")
             continue
         number, games = schema.played.c.number, schema.checkpoint.c.games
         mine = schema.played.c.agent == known.id
@@ -51,7 +51,13 @@ def impossible(store: Store, names: list[str]) -> Iterator[Problem]:
             yield Problem("played", name, "number", found, f"1 to {known.games}")
         wrong = sorted({*checkpoints(known.games)} ^ {point.games for point in points})
         if wrong:
-            yield Problem("checkpoint", name, "games", f"wrong at {wrong[0]}", "as due")
+            yield Problem(
+                "checkpoint",
+                name,
+                "games",
+                f"wrong at {wrong[0]}",
+                "the numbers at which checkpoints are due",
+            )
         # A file that has grown since then has more boxes.
         last = points[-1] if points else None
         same = (known.games, len(boxes.rows))

@@ -70,7 +70,7 @@ class Links(NamedTuple):
     child: NDArray[np.int32]  # [m], the rows of the children
 
     def of(self, rows: Ints) -> tuple[Ints, NDArray[np.int32]]:
-        """Return int64[k], the number of moves of each row, and all children, row by row."""
+        """Return the number of moves of each row, int64[k], and the children, row by row."""
         return self.offset[rows + 1] - self.offset[rows], self.child[ragged(self.offset, rows)]
 
 
@@ -110,7 +110,7 @@ def in_parts(rows: Ints) -> Iterator[Ints]:
 def dangling(
     edges: Mapping[str, Any], has_parent: NDArray[np.bool_], has_child: NDArray[np.bool_]
 ) -> Iterator[WrongCells]:
-    """Yield the edges that do not join two states; bool[k]: whether each end is a state."""
+    """Yield the edges with an end that is not a state; both masks are bool[k], one per edge."""
     for name, lost in (("parent", ~has_parent), ("child", has_parent & ~has_child)):
         at = np.flatnonzero(lost)
         found, moves = edges[name][at], edges["move"][at]
@@ -220,10 +220,10 @@ def has_cycle(links: Links) -> bool:
     return taken < len(above)
 
 
-def chosen(states: States, links: Links) -> NDArray[np.float64]:
+def best_means(states: States, links: Links) -> NDArray[np.float64]:
     """Return float64[n], the best mean result of each row against an opponent who plays at random.
 
-    That is for the player to move: the most of the best_response of the children.
+    It is for the player to move: the largest `best_response` of the children.
     """
     result = np.empty(len(states.id))
     for rows in in_parts(np.arange(len(result))):
@@ -241,7 +241,7 @@ def random_play(
 ) -> Iterator[WrongCells]:
     """Yield the numbers of random play that do not follow exactly from the children.
 
-    `chooser` is the result of `chosen`. If play can cycle, there must be no numbers.
+    `chooser` is the result of `best_means`. If play can cycle, there must be no numbers.
     """
     counts, child = links.of(rows)
     is_open = counts > 0

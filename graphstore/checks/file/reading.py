@@ -49,7 +49,10 @@ def states(connection: Connection) -> Iterator[dict[str, Any]]:
 
 
 def edges(connection: Connection, ids: Ints) -> Iterator[tuple[slice, dict[str, Any]]]:
-    """Yield slices of `ids`, and the edges from those states and from unknown parents between."""
+    """Yield slices of `ids`, and the edges from those states.
+
+    Edges from parents that are not states are included, in the order of the parents.
+    """
     parent, move = schema.edge.c.parent, schema.edge.c.move
     for begin in range(0, max(1, len(ids)), PART):
         query = _EDGE.order_by(parent, move)
@@ -62,19 +65,19 @@ def edges(connection: Connection, ids: Ints) -> Iterator[tuple[slice, dict[str, 
 
 def states_of(connection: Connection, ids: Sequence[int]) -> dict[str, Any]:
     """Return the columns of the states with these ids, ascending; missing ones are left out."""
-    return _together(connection, _STATE.order_by(schema.state.c.id), schema.state.c.id, ids)
+    return _in_batches(connection, _STATE.order_by(schema.state.c.id), schema.state.c.id, ids)
 
 
 def edges_of(connection: Connection, ids: Sequence[int], end: str) -> dict[str, Any]:
     """Return the columns of the edges whose `end`, parent or child, is one of these ids."""
     query = _EDGE.order_by(schema.edge.c.parent, schema.edge.c.move)
-    return _together(connection, query, schema.edge.c[end], ids)
+    return _in_batches(connection, query, schema.edge.c[end], ids)
 
 
-def _together(
+def _in_batches(
     connection: Connection, query: Select[Any], key: Any, ids: Sequence[int]
 ) -> dict[str, Any]:
-    """Return the columns of the rows of a query whose key is one of `ids`, which ascend."""
+    """Return the columns of the rows with a key in `ids`, which ascend; read them in batches."""
     batches = [ids[begin : begin + BATCH] for begin in range(0, len(ids), BATCH)] or [[]]
     found = [read(connection, query.where(key.in_(batch))) for batch in batches]
     return {

@@ -29,7 +29,10 @@ def packed(game: Game, texts: list[Any]) -> Ints:
 
 
 def ids(found: Ints, rows: Mapping[str, Any]) -> Iterator[WrongCells]:
-    """Yield the states whose text is not a position, or not that of the id; `found`: `packed`."""
+    """Yield the states with a text that is not a position, or is that of another id.
+
+    `found` is the result of `packed` for the texts of `rows`.
+    """
     none = np.flatnonzero(found == NO_POSITION)
     texts = [rows["position"][place] for place in none.tolist()]
     yield WrongCells(rows["id"][none], "position", texts, "a position")

@@ -166,7 +166,7 @@ def _verify_neighbours(reader: Whole | Sample, findings: Findings, progress: Pro
     done = 0
     for states, links, all_rows in reader.neighbourhoods():
         nearest = consistency.nearest_parents(states, links)
-        chooser = consistency.chosen(states, links)
+        chooser = consistency.best_means(states, links)
         for rows in consistency.in_parts(all_rows):
             random = consistency.random_play(states, links, chooser, rows, cyclic=reader.cyclic)
             findings.note(Check.VALUES, consistency.values(states, links, rows))

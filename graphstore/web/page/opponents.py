@@ -25,7 +25,7 @@ class TakenSideError(OpponentError):
 
 
 def with_side(store: Store, query: Query) -> Query:
-    """Return the query with the user's player; by default the first that the opponent leaves.
+    """Return the query with the user's player; by default 1, or the one the opponent leaves.
 
     Raises:
         TakenSideError: the opponent plays only the side that the query gives to the user.

@@ -118,7 +118,7 @@ def links(
 
 
 def turned(game: Game, text: str) -> dict[str, str]:
-    """Return the images of a position by name, as `rules.board.images` does; of ultimate, too.
+    """Return the images of a position by name: `rules.board.images`, also for ultimate tic-tac-toe.
 
     The text of ultimate tic-tac-toe has no rows, so its images are recognised by their drawings.
     """

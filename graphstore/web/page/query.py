@@ -30,7 +30,7 @@ class Query(NamedTuple):
 
     @property
     def onwards(self) -> "Query":
-        """The part that also holds for the next position."""
+        """The fields that a link to another position keeps."""
         return self._replace(source=None, target=None, last="", cell=None)
 
     def text(self) -> str:

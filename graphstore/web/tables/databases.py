@@ -45,7 +45,7 @@ of six million rows take a millisecond."""
 
 
 def _cached(name: str) -> Callable[..., Awaitable[Any]]:
-    """Return a method of Database with cached results; a page calls these some forty times."""
+    """Return a method of Database with a cache; a page calls these methods some forty times."""
     inner = getattr(Database, name)
 
     async def answered(self: "GameFile", *arguments: Hashable) -> Any:
@@ -55,7 +55,7 @@ def _cached(name: str) -> Callable[..., Awaitable[Any]]:
 
 
 class GameFile(Database):  # type: ignore[misc]  # Datasette ships no types
-    """The Datasette database of a store; it follows when another file replaces the store's file."""
+    """The Datasette database of a store; if the file is replaced, it opens the new one."""
 
     fts_table = _cached("fts_table")
     foreign_keys_for_table = _cached("foreign_keys_for_table")
@@ -174,7 +174,7 @@ class GameFile(Database):  # type: ignore[misc]  # Datasette ships no types
             raise
 
     async def remembered(self, key: tuple[Hashable, ...], ask: Callable[[], Awaitable[Any]]) -> Any:
-        """Return the cached answer to a question about a table or facet, until the file changes."""
+        """Return the result of `ask`, cached under `key` until the file changes."""
         now = self.stamp
         if now != self._answers_of or len(self._answers) > KEPT:
             self._answers, self._answers_of = {}, now
@@ -220,7 +220,7 @@ class GameFile(Database):  # type: ignore[misc]  # Datasette ships no types
             old.close()
         held.connection.execute(_BEST_MOVE)
         self.ds._prepare_connection(held.connection, self.name)
-        held.connection.row_factory = partial(_weighed, held)
+        held.connection.row_factory = partial(_limited_row, held)
         guard(held.connection, store.functions(), held.watch)
         held.store = store
 
@@ -247,8 +247,8 @@ def _interrupted_after(connection: sqlite3.Connection, seconds: float | None) ->
         timer.cancel()
 
 
-def _weighed(held: Any, cursor: sqlite3.Cursor, row: tuple[Any, ...]) -> sqlite3.Row:
-    """Return a row as Datasette wants it; raise if the whole answer becomes too large."""
+def _limited_row(held: Any, cursor: sqlite3.Cursor, row: tuple[Any, ...]) -> sqlite3.Row:
+    """Return a row in Datasette's form; raise if the answer becomes larger than `LARGEST`."""
     held.bytes += weight(row)
     if held.bytes > LARGEST:
         held.watch.raised = QueryError(

@@ -15,7 +15,7 @@ def random_play(info: Info) -> bool:
 
 
 class Stored(NamedTuple):
-    """A question; text [in brackets] is left out where random play has no expected result."""
+    """A stored query; text [in brackets] is left out if random play has no expected result."""
 
     title: str
     about: str  # what the answer shows; {start} is a column of the table `game`
@@ -214,7 +214,7 @@ LIMIT 500
 """,
     ),
 }
-"""The questions by the last part of their address. Each takes up to 2 s on a million states."""
+"""The stored queries by the last part of their address; up to 2 s each on a million states."""
 
 
 def queries(info: Info) -> dict[str, dict[str, str]]:
