@@ -35,14 +35,27 @@ SLOW = pytest.mark.slow
 
 # Tests may run on slow, shared machines, so examples have no deadline. The gate draws the same
 # examples each time.
-settings.register_profile("unhurried", deadline=None)
-settings.register_profile("gate", deadline=None, derandomize=True)
-settings.load_profile(os.environ.get("GRAPHSTORE_EXAMPLES", "unhurried"))
+GATE = os.environ.get("GRAPHSTORE_EXAMPLES") == "gate"
+settings.register_profile("quick", deadline=None, derandomize=GATE, max_examples=25)
+settings.register_profile("slow", deadline=None, derandomize=GATE, max_examples=200)
 
 
 def pytest_addoption(parser):
     """Add --slow, which runs the slow tests too."""
     parser.addoption("--slow", action="store_true", help="run the tests marked slow, too")
+
+
+def pytest_configure(config):
+    """Draw few examples, unless --slow is given."""
+    settings.load_profile("slow" if config.getoption("--slow") else "quick")
+
+
+def thinned(cases, step):
+    """Return the cases as parameters of a test: all are slow but the first of every `step`."""
+    return [
+        pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=[SLOW] * (n % step > 0))
+        for n, case in enumerate(cases)
+    ]
 
 
 def pytest_collection_modifyitems(config, items):

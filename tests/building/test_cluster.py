@@ -195,6 +195,7 @@ def test_a_worker_killed_in_the_middle_of_a_wave_loses_only_its_own_step(workers
     assert digest == in_memory(game, bits / "t.db")
 
 
+@SLOW
 def test_a_step_that_ends_every_worker_is_one_line(workers):
     with pytest.raises(StoreError, match=r"4 workers of local:2 have died.*--memory") as raised:
         list(workers.run(os._exit, [(1,)]))
@@ -259,6 +260,7 @@ def test_killed_at_any_moment_a_build_goes_on_where_it_was_and_leaves_no_process
     assert info["digest"] == in_memory(game, bits / "t.db")
 
 
+@SLOW
 def test_ctrl_c_ends_a_build_and_its_processes_in_one_line(bits):
     (bits / "closed").touch()
     with started(bits, start_new_session=True) as building:
@@ -390,6 +392,7 @@ def test_without_dask_a_line_says_what_to_install(without):
         pass
 
 
+@SLOW
 def test_a_worker_with_another_version_is_refused_in_one_line(workers):
     import numpy
 

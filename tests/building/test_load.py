@@ -7,7 +7,7 @@ import time
 import numpy as np
 import postgresql
 import pytest
-from conftest import DATABASES, SLOW, error_line, table_games
+from conftest import DATABASES, SLOW, error_line, table_games, thinned
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from stored import scatter
@@ -151,7 +151,7 @@ SPOILT = {
 }
 
 
-@pytest.mark.parametrize("what", SPOILT)
+@pytest.mark.parametrize("what", thinned(SPOILT, 3))
 def test_a_damaged_folder_is_refused_in_one_line_and_nothing_is_changed(
     spoilt_folder, server, tmp_path, run, what
 ):

@@ -5,7 +5,7 @@ import random
 import sys
 
 import pytest
-from conftest import DATA, TableGame, table_games
+from conftest import DATA, TableGame, table_games, thinned
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -74,7 +74,9 @@ def hashed(game):
 
 @pytest.mark.parametrize(
     ("name", "parts"),
-    [*((name, 3) for name in sorted(DIGESTS.keys() - LARGE)), *((name, 1) for name in FEW)],
+    thinned(
+        [*((name, 3) for name in sorted(DIGESTS.keys() - LARGE)), *((name, 1) for name in FEW)], 4
+    ),
 )
 def test_a_game_in_parts_has_the_digest_that_it_has_in_memory(name, parts, tmp_path):
     assert in_parts(name, tmp_path / "parts", parts=parts).info["digest"] == DIGESTS[name]

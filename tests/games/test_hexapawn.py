@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from oracles import answers, as_documented, documented, expected, played, reached, rows
 
@@ -58,7 +58,6 @@ def test_positions_counted_one_by_one_are_as_many():
     assert len(reached(hexapawn(4, 4))) == rows("hexapawn 4")[0]["states"] == 20286
 
 
-@settings(max_examples=200)
 @given(st.sampled_from(SIZES), st.lists(st.integers(0, 10**6), max_size=30))
 def test_moves_and_results_are_those_of_the_plain_rules(size, choices):
     width, height = size

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 from conftest import for_all
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from oracles import answers, as_documented, documented, expected, played, reached, rows
 
@@ -116,7 +116,6 @@ def test_boards_that_can_be_read_are_those_that_play_reaches(game):
     assert np.array_equal(np.sort(boards[game.faults(boards) == 0]), reached(game))
 
 
-@settings(max_examples=300)
 @given(st.sampled_from(OPTIONS), st.lists(st.integers(0, 10**6), min_size=5, max_size=20))
 def test_moves_and_results_are_those_of_the_plain_rules(options, choices):
     game, plain = GAMES[options], Plain(*options)

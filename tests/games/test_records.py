@@ -5,7 +5,7 @@ from contextlib import suppress
 import numpy as np
 import pytest
 from conftest import for_all
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from ultimateplay import RULES, Raw, games, result
 
@@ -62,7 +62,6 @@ def test_marks_and_results_have_their_codes():
         position_of(CLOSED, data)
 
 
-@settings(max_examples=100)
 @given(games())
 def test_a_game_that_was_played_is_packed_and_unpacked(drawn):
     rules, plies = drawn
@@ -76,7 +75,6 @@ def test_a_game_that_was_played_is_packed_and_unpacked(drawn):
     assert position_of(game, mine.pack()) == position
 
 
-@settings(max_examples=100)
 @given(games(), st.sampled_from((WIN, DRAW, LOSS, None)))
 def test_a_position_is_written_and_read_back(drawn, value):
     rules, plies = drawn

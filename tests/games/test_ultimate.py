@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from conftest import for_all
-from hypothesis import given, settings
+from hypothesis import given
 from ultimateplay import GAMES, LINES, ORACLE, Below, Raw, games, moves, playable, result, solved
 
 from graphstore import find_game
@@ -89,7 +89,6 @@ def test_the_first_positions_keep_every_law(game):
     assert found.positions == 802
 
 
-@settings(max_examples=100)
 @given(games())
 def test_moves_and_results_are_those_of_the_plain_rules(drawn):
     rules, plies = drawn
@@ -109,7 +108,6 @@ def test_moves_and_results_are_those_of_the_plain_rules(drawn):
         assert game.expand(at).move.tolist() == moves(raw, rules)
 
 
-@settings(max_examples=60)
 @given(games())
 def test_all_images_are_one_state_and_the_orbit_counts_them(drawn):
     rules, plies = drawn
@@ -124,7 +122,6 @@ def test_all_images_are_one_state_and_the_orbit_counts_them(drawn):
     assert [game.read(text) for text in game.texts(images)] == images.tolist()
 
 
-@settings(max_examples=60)
 @given(games())
 def test_an_image_of_a_game_leads_to_the_image_of_its_end(drawn):
     rules, plies = drawn
@@ -136,7 +133,6 @@ def test_an_image_of_a_game_leads_to_the_image_of_its_end(drawn):
     assert game.canonical(np.array([other])) == game.canonical(np.array([game.after(moves)]))
 
 
-@settings(max_examples=60)
 @given(games())
 def test_a_written_or_drawn_position_is_read_back(drawn):
     rules, plies = drawn
@@ -149,7 +145,6 @@ def test_a_written_or_drawn_position_is_read_back(drawn):
     assert fresh.texts(np.array([position])) == [text]
 
 
-@settings(max_examples=60)
 @given(games())
 def test_a_board_with_all_its_marks_is_the_position_that_play_leads_to(drawn):
     rules, plies = drawn

@@ -12,7 +12,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from conftest import DATA, TableGame, table_games
-from hypothesis import given, settings
+from hypothesis import given
 
 from graphstore import explore, find_game, solve
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN
@@ -135,13 +135,11 @@ def assert_is_the_reference(game):
             assert not np.signbit(found[found == 0]).any()
 
 
-@settings(max_examples=200)
 @given(table_games(cyclic=False))
 def test_without_cycles_every_column_is_the_definition(game):
     assert_is_the_reference(game)
 
 
-@settings(max_examples=300)
 @given(table_games(cyclic=True))
 def test_with_cycles_every_column_is_the_definition(game):
     assert_is_the_reference(game)

@@ -4,7 +4,7 @@ import os
 import sys
 
 import pytest
-from conftest import SCRIPTS
+from conftest import SCRIPTS, SLOW, thinned
 
 from graphstore import build, train
 
@@ -198,6 +198,7 @@ def test_a_whole_game_is_played_by_clicks_and_the_perfect_player_does_not_lose(v
     assert len(visitor.free) == 9
 
 
+@SLOW
 def test_playing_begins_with_the_form_and_the_opponent_may_begin(visitor):
     visitor.open("tictactoe")
     visitor.driver.find_element(By.CSS_SELECTOR, ".gs-play summary").click()
@@ -211,6 +212,7 @@ def test_playing_begins_with_the_form_and_the_opponent_may_begin(visitor):
     assert visitor.path == "tictactoe"
 
 
+@SLOW
 def test_undo_and_the_back_button_agree_also_after_flips_and_never_leave_the_explorer(visitor):
     visitor.open("tictactoe")
     assert not visitor.undo.is_enabled()
@@ -237,6 +239,7 @@ def test_undo_and_the_back_button_agree_also_after_flips_and_never_leave_the_exp
     assert visitor.path == "nim"
 
 
+@SLOW
 def test_an_address_is_shared_with_another_window(visitor):
     visitor.open("tictactoe")
     for cell in (4, 0, 8):
@@ -248,6 +251,7 @@ def test_an_address_is_shared_with_another_window(visitor):
     assert not visitor.undo.is_enabled()
 
 
+@SLOW
 def test_dots_in_an_address_survive_the_browser(visitor):
     visitor.open("dots")
     visitor.click(visitor.cell(0))
@@ -271,6 +275,7 @@ def test_wrong_input_gets_a_reason_and_the_field_again(visitor):
     assert visitor.said == "O to move: X wins in 2 moves (4 plies)."
 
 
+@SLOW
 @pytest.mark.parametrize("page", ["tictactoe", "tictactoe/wrong"])
 def test_a_pasted_board_of_several_lines_is_read(visitor, page):
     visitor.open(page)
@@ -283,6 +288,7 @@ def test_a_pasted_board_of_several_lines_is_read(visitor, page):
     assert visitor.path == "tictactoe/XO./.X./..."
 
 
+@SLOW
 @pytest.mark.parametrize("arrow", [Keys.ARROW_UP, Keys.ARROW_DOWN, Keys.ARROW_LEFT])
 def test_any_arrow_enters_the_board(visitor, arrow):
     visitor.open("tictactoe")
@@ -290,6 +296,7 @@ def test_any_arrow_enters_the_board(visitor, arrow):
     assert visitor.focused() == "0"
 
 
+@SLOW
 def test_the_form_takes_the_player_that_an_agent_of_one_side_leaves(visitor):
     visitor.open("trained")
     visitor.driver.find_element(By.CSS_SELECTOR, ".gs-play summary").click()
@@ -327,6 +334,7 @@ def test_a_game_is_played_by_keys(visitor):
     assert visitor.driver.find_element(By.ID, "gs-keys").is_displayed()
 
 
+@SLOW
 def test_a_move_of_many_characters_is_typed_by_its_name(visitor):
     visitor.open("nim")
     visitor.press("2")
@@ -335,6 +343,7 @@ def test_a_move_of_many_characters_is_typed_by_its_name(visitor):
     assert visitor.path == "nim/3,1,5"
 
 
+@SLOW
 def test_keys_do_nothing_in_a_field_or_with_a_modifier(visitor):
     visitor.open("tictactoe/XO./.X./...")
     ActionChains(visitor.driver).key_down(Keys.ALT).send_keys("f").key_up(Keys.ALT).perform()
@@ -385,7 +394,7 @@ PAGES = [
 ]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", thinned(["light", "dark"], 2))
 def test_pages_fit_a_phone_and_are_legible_in_both_schemes(visitor, scheme):
     seen_as(visitor.driver, 360, 740, scheme)
     for path in PAGES:
