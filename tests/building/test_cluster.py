@@ -120,7 +120,8 @@ def line_of(error):
 @pytest.mark.parametrize(
     ("name", "parts"),
     [
-        ("connect(4,4)", 2),
+        ("nim(3,4,5)", 2),
+        pytest.param("connect(4,4)", 2, marks=SLOW),
         pytest.param("vanishing", 2, marks=SLOW),
         pytest.param("morris(king,pass,straight)", 2, marks=SLOW),
         pytest.param("mnk(4,4,4)", None, marks=SLOW),

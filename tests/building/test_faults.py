@@ -19,7 +19,7 @@ from contextlib import ExitStack, closing
 from itertools import pairwise, product
 
 import pytest
-from conftest import DATA, GRAPHSTORE, error_line, small_disk, thinned
+from conftest import DATA, GRAPHSTORE, by_day, error_line, small_disk
 from stored import all_rows, content, games_of, names
 from warm import NOBODY
 
@@ -196,7 +196,7 @@ def test_a_new_file_is_on_the_disk_before_it_has_its_name_and_its_name_is_before
 # No room
 
 
-@pytest.mark.parametrize("size", [0, 1, 5_000, 30_000, 100_000, 150_000, 165_000])
+@pytest.mark.parametrize("size", by_day([0, 1, 5_000, 30_000, 100_000, 150_000, 165_000], 3))
 @pytest.mark.parametrize("old", [True, False])
 def test_a_file_that_may_not_grow_as_it_must_is_one_line_and_changes_nothing(
     warm, tictactoe_db, tmp_path, size, old
@@ -560,7 +560,7 @@ def test_where_too_few_files_can_be_opened_a_command_says_so_in_one_line(warm, c
 
 @pytest.mark.parametrize(
     ("words", "megabytes"),
-    thinned(
+    by_day(
         product(
             (
                 ("build", "mnk(4,3,3)", "--db", "new"),

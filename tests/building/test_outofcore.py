@@ -12,7 +12,7 @@ from itertools import product
 
 import postgresql
 import pytest
-from conftest import GRAPHSTORE, TableGame, error_line, graphstore, thinned
+from conftest import GRAPHSTORE, TableGame, by_day, error_line, graphstore
 
 from graphstore import Folder, Store, build, build_folder, build_out_of_core, compare, find_game
 from graphstore.building.parts import draft as drafts
@@ -257,7 +257,7 @@ def test_a_missing_file_in_a_stopped_build_gives_no_wrong_result(run, tmp_path, 
 
 @pytest.mark.parametrize(
     ("name", "contents"),
-    thinned(
+    by_day(
         product(
             ("plan.json", "done/*3-0000.json", "block/*3-0000*"),
             (b"", b"{}", b"[1,2]", b"00000000{}", b'{"parts": 1}', b"PK"),

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import numpy as np
 import pytest
-from conftest import error_line, thinned
+from conftest import by_day, error_line
 from stored import change, redigest, verdict_on
 from ultimateplay import Raw, moves, played, result
 
@@ -251,7 +251,7 @@ def check_alone(path):
     )
 
 
-@pytest.mark.parametrize("tamper", thinned(TAMPERED, 3))
+@pytest.mark.parametrize("tamper", by_day(TAMPERED, 3))
 def test_the_checker_of_the_proof_names_the_changed_row(spoilt, tamper):
     row = tamper(spoilt)
     named = row.split(" (")[0]

@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from conftest import TableGame, error_line, table_games, thinned
+from conftest import TableGame, by_day, error_line, table_games
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -131,7 +131,7 @@ STORED = [column.name for column in schema.state.c if column.computed is None]
 
 @pytest.mark.parametrize(
     ("table", "column"),
-    thinned(
+    by_day(
         [
             *(("state", name) for name in STORED),
             *(("edge", column.name) for column in schema.edge.c),

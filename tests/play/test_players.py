@@ -65,9 +65,9 @@ def positions():
 
 
 @pytest.fixture(scope="module")
-def probes(store):
+def probes(file_store):
     """The probe of every position of tic-tac-toe in every orientation."""
-    return {board: store.probe(board) for board in positions()}
+    return {board: file_store.probe(board) for board in positions()}
 
 
 @pytest.fixture(scope="module", params=["morris(orthogonal)", "morris(flying)", "vanishing"])
@@ -79,7 +79,7 @@ def loopy(request, tmp_path_factory):
         yield opened
 
 
-def test_in_each_of_the_5478_positions_every_choice_keeps_value_and_depth(store, probes):
+def test_in_each_of_the_5478_positions_every_choice_keeps_value_and_depth(file_store, probes):
     assert len(positions()) == 5478
     kinds = Counter()
     for board, probe in probes.items():
@@ -87,11 +87,11 @@ def test_in_each_of_the_5478_positions_every_choice_keeps_value_and_depth(store,
         assert (probe.value, probe.remoteness) == (value, plies), board
         if is_over(board):
             with pytest.raises(GameOverError, match="is over"):
-                Player(store).pick(probe)
+                Player(file_store).pick(probe)
             continue
         count = len(probe.best)
         chances = Scripted(*((nth + 0.5) / count for nth in range(count)))
-        player = Player(store, seed=chances)
+        player = Player(file_store, seed=chances)
         choices = {player.pick(probe).move for _ in range(count)}
         assert len(choices) == count  # these are all possible choices
         for move in choices:

@@ -5,6 +5,7 @@ import threading
 from contextlib import closing
 
 import pytest
+from conftest import for_all
 from stored import all_rows, rows
 
 from graphstore import Match, Store, build, train, verify
@@ -168,7 +169,7 @@ def test_the_first_checkpoint_is_before_the_first_game_and_the_kept_are_those_of
     assert curve.won[-1] == late.count(1) / 750
 
 
-@pytest.mark.parametrize(
+@for_all(
     ("words", "error", "said"),
     [
         ({"agent": "perfect"}, OpponentError, "cannot be called"),

@@ -12,6 +12,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 import pytest
+from conftest import by_day
 from conftest import graphstore as run
 
 import graphstore
@@ -431,7 +432,9 @@ class BusyArrays(type(graphstore.find_game("subtraction(40,1,2)"))):
 
 
 @pytest.mark.parametrize(
-    "game", [Busy(), BusyArrays("mine", start=40, takes=[1, 2], misere=False)], ids=["one", "many"]
+    "game",
+    by_day([BusyArrays("mine", start=40, takes=[1, 2], misere=False), Busy()], 2),
+    ids=lambda game: type(game).__name__,
 )
 def test_rules_of_users_run_in_one_thread_at_a_time(game, tmp_path: Path) -> None:
     graphstore.build(game, tmp_path / "heap.db")

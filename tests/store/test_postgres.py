@@ -14,7 +14,16 @@ import numpy as np
 import postgresql
 import psycopg
 import pytest
-from conftest import DATA, GRAPHSTORE, NASTY_TEXTS, TableGame, error_line, for_all, table_games
+from conftest import (
+    DATA,
+    GRAPHSTORE,
+    NASTY_TEXTS,
+    TableGame,
+    by_day,
+    error_line,
+    for_all,
+    table_games,
+)
 from hypothesis import HealthCheck, given, settings
 
 from graphstore import Store, build, export, find_game, train
@@ -105,7 +114,7 @@ def test_any_game_comes_back_from_a_schema_as_it_was_built(server, game):
     postgresql.ask(server, f'DROP SCHEMA "{place.partition("schema=")[2]}" CASCADE')
 
 
-@pytest.mark.parametrize("file_format", ["csv", "jsonl", "graphml", "dot"])
+@pytest.mark.parametrize("file_format", by_day(["csv", "jsonl", "graphml", "dot"], 2))
 @pytest.mark.parametrize("part", [{}, {"below": "XO./.X./..."}, {"where": "ply < 4"}])
 def test_an_export_has_the_same_bytes(asked, tictactoe_db, tmp_path, file_format, part):
     tables = ["state", "edge", "q_table", "best_move", "census"]
@@ -198,7 +207,7 @@ def test_a_reader_sees_one_game_in_a_block_and_gets_an_error_afterwards(server):
             before = connection.execute(schema.state.select()).all()
             builder = threading.Thread(target=build, args=("nim(2,2)", place), kwargs={"force": 1})
             builder.start()
-            builder.join(1.5)
+            builder.join(0.5)
             assert builder.is_alive()  # it waits for this block
             assert store.probe(store.info["start"]).state is not None  # readers do not wait
             assert connection.execute(schema.state.select()).all() == before
@@ -396,7 +405,7 @@ WRITES = [
 ]
 
 
-@for_all("statement", WRITES)
+@for_all("statement", by_day(WRITES, 4))
 def test_nothing_that_is_typed_writes(server, statement):
     place = f"{server}&schema=kept"
     if "kept" not in schemas(server):
@@ -486,18 +495,21 @@ def test_an_address_that_leads_nowhere_is_one_line_without_the_password(run, add
 
 @pytest.mark.parametrize(
     "words",
-    [
-        ("verify",),
-        ("upgrade",),
-        ("upgrade", "--json"),
-        ("agents",),
-        ("stats",),
-        ("sql", "SELECT 1"),
-        ("train", "--games", "1"),
-        ("agents", "menace", "--remove"),
-        ("build", "tictactoe"),
-        ("build", "tictactoe", "--force", "--json"),
-    ],
+    by_day(
+        [
+            ("build", "tictactoe"),
+            ("upgrade",),
+            ("upgrade", "--json"),
+            ("verify",),
+            ("agents",),
+            ("stats",),
+            ("sql", "SELECT 1"),
+            ("train", "--games", "1"),
+            ("agents", "menace", "--remove"),
+            ("build", "tictactoe", "--force", "--json"),
+        ],
+        3,
+    ),
 )
 def test_no_report_has_the_password(run, server, words):
     place = postgresql.place(server)

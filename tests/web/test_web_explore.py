@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, quote, unquote, urljoin, urlsplit
 
 import pytest
 from conftest import TableGame
-from hypothesis import assume, given
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from pages import Reader
 
@@ -162,6 +162,7 @@ def test_an_address_is_read_as_it_was_written_also_after_what_browsers_do_to_it(
         assert addresses.read(name, rest[0] if rest else None) == (game, position)
 
 
+@settings(suppress_health_check=[HealthCheck.filter_too_much])
 @given(st.dictionaries(st.sampled_from(NAMES), TEXTS))
 def test_what_an_address_asks_is_written_so_that_it_is_read_again(query):
     try:
