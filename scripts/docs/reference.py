@@ -151,7 +151,8 @@ def _bases(error: type) -> str:
 
 def _results(page: str, known: list[type]) -> Iterator[str]:
     """Yield an item for each further class of this package that signatures name."""
-    modules = [each for each in sorted(sys.modules) if re.match(r"graphstore\.(?!games|web|cli)", each)]
+    others = re.compile(r"graphstore\.(?!games|web|cli)")
+    modules = [each for each in sorted(sys.modules) if others.match(each)]
     found = {name: thing for each in modules for name, thing in vars(sys.modules[each]).items()}
     annotations = " ".join(re.findall(r"(?:-> |Unpack\[)([^`\n]*)", page))
     for name in dict.fromkeys(re.findall(r"[A-Z]\w+", annotations)):
