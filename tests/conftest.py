@@ -38,7 +38,7 @@ SLOW = pytest.mark.slow
 GATE = os.environ.get("GRAPHSTORE_EXAMPLES") == "gate"
 QUICK = 25
 settings.register_profile("quick", deadline=None, derandomize=GATE, max_examples=QUICK)
-settings.register_profile("slow", deadline=None, derandomize=GATE, max_examples=200)
+settings.register_profile("slow", deadline=None, derandomize=GATE, max_examples=100)
 
 
 def pytest_addoption(parser):
@@ -54,6 +54,11 @@ def pytest_configure(config):
 def by_day(cases, step):
     """Return every `step`-th case, or all of them if --slow is given."""
     return list(cases)[:: 1 if settings.default.max_examples > QUICK else step]
+
+
+def few(number):
+    """Return a third of a number of examples, or all of it if --slow is given."""
+    return len(by_day(range(number), 3))
 
 
 def pytest_collection_modifyitems(config, items):

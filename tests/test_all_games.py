@@ -6,7 +6,7 @@ from functools import cache, wraps
 
 import numpy as np
 import pytest
-from conftest import by_day, check_all, for_all
+from conftest import check_all, few, for_all
 from gametexts import DRAWN, READ, REFUSED
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,7 +24,7 @@ SMALL = (  # shapes of boards that are not among the examples
     *("mnk(1,1,1)", "mnk(5,1,2)", "mnk(1,5,3)", "mnk(1,7,2)", "mnk(7,1,2)", "mnk(4,4,3)"),
     *("mnk(31,1,9,misere)", "connect(2,2,2)", "connect(2,3,2)", "connect(1,1)"),
 )
-PER_PLY, PLIES = len(by_day(range(30), 3)), 80  # positions to test per ply, and plies
+PER_PLY, PLIES = few(30), 80  # positions to test per ply, and plies
 
 
 @cache

@@ -218,7 +218,7 @@ def test_on_a_full_disk_nothing_is_lost(warm, trained_db, tmp_path):
         (disk / "older.db").write_bytes(older)
         before = {path.name: path.read_bytes() for path in disk.iterdir()}
         room = os.statvfs(disk)
-        for left in (0, 16_384, 131_072):
+        for left in by_day((16_384, 0, 131_072), 3):
             (disk / "full").write_bytes(b"x" * (room.f_bavail * room.f_frsize - left))
             for words in (
                 ("build", "tictactoe", "--db", "t.db", "--force"),
@@ -496,7 +496,7 @@ def test_a_signal_at_any_moment_is_one_line_and_exit_130_and_leaves_nothing(
     chance = random.Random(str(words))
     shutil.copy(trained_db, tmp_path / "t.db")
     events, gaps = course(warm, *words, cwd=tmp_path)
-    for number in range(moments(2, 6)):
+    for number in range(moments(1, 6)):
         new = tmp_path / "new"
         shutil.rmtree(new) if new.is_dir() else new.unlink(missing_ok=True)
         running = warm.start(*words, cwd=tmp_path, hold=True)
@@ -570,7 +570,7 @@ def test_where_too_few_files_can_be_opened_a_command_says_so_in_one_line(warm, c
             ),
             (1, 5, 20, 40),
         ),
-        3,
+        5,
     ),
 )
 def test_where_memory_is_short_a_command_says_so_in_one_line(warm, copy, megabytes, words):

@@ -7,7 +7,7 @@ import time
 import numpy as np
 import postgresql
 import pytest
-from conftest import DATABASES, SLOW, by_day, error_line, table_games
+from conftest import DATABASES, SLOW, by_day, error_line, few, table_games
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from stored import scatter
@@ -90,7 +90,7 @@ def test_a_folder_in_a_database_is_the_game_that_was_built(folder, place, tictac
 
 
 @pytest.mark.parametrize("database", DATABASES)
-@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=few(6), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(game=table_games(cyclic=True), parts=st.integers(1, 4))
 def test_any_game_in_parts_is_the_game_that_is_built_in_memory(
     database, request, tmp_path_factory, game, parts
@@ -283,7 +283,7 @@ def test_of_two_loads_to_one_target_the_second_is_refused_and_spoils_nothing(
         assert verify(store).ok
 
 
-@pytest.mark.parametrize("phase", ["load states", "load edges", "index"])
+@pytest.mark.parametrize("phase", by_day(["load states", "load edges", "index"], 3))
 def test_a_load_that_is_interrupted_leaves_no_draft(warm, folder, database, phase):
     running = warm.at(phase, *at_once(folder, database))
     running.send(signal.SIGINT)

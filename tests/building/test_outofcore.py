@@ -12,7 +12,7 @@ from itertools import product
 
 import postgresql
 import pytest
-from conftest import GRAPHSTORE, TableGame, by_day, error_line, graphstore
+from conftest import GRAPHSTORE, SLOW, TableGame, by_day, error_line, graphstore
 
 from graphstore import Folder, Store, build, build_folder, build_out_of_core, compare, find_game
 from graphstore.building.parts import draft as drafts
@@ -165,6 +165,7 @@ def test_wrong_rules_give_the_same_errors_as_in_memory(tmp_path):
         build_folder("tictactoe", tmp_path / "q", below=["what"])
 
 
+@SLOW
 def test_a_build_that_was_interrupted_goes_on_and_does_nothing_twice(tmp_path):
     (tmp_path / "slow.py").write_text(SLOW_RULES)
     (tmp_path / "wait").touch()

@@ -5,7 +5,7 @@ import random
 import sys
 
 import pytest
-from conftest import DATA, TableGame, by_day, table_games
+from conftest import DATA, TableGame, by_day, few, table_games
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -103,7 +103,7 @@ class Shuffled(OwnProcess):
             yield number, step(*calls[number])
 
 
-@settings(max_examples=40)
+@settings(max_examples=few(40))
 @given(
     st.booleans().flatmap(lambda cyclic: table_games(cyclic=cyclic)),
     st.booleans(),

@@ -258,7 +258,7 @@ def test_the_checker_of_the_proof_names_the_changed_row(spoilt, tamper):
     assert [found for found in check_alone(spoilt) if named in found.row]
 
 
-@pytest.mark.parametrize("tamper", [drop_a_reply_that_has_a_double, another_image])
+@pytest.mark.parametrize("tamper", by_day([drop_a_reply_that_has_a_double, another_image], 2))
 def test_new_digests_do_not_hide_a_change_from_verify(spoilt, tamper):
     row = tamper(spoilt)
     redigest(spoilt)

@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from conftest import TableGame, by_day, error_line, table_games
+from conftest import TableGame, by_day, error_line, few, table_games
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -69,7 +69,7 @@ def pairs(draw):
     return one, draw(start.map(lambda at: TableGame(one.table, at)) | table_games(cyclic=cyclic))
 
 
-@settings(max_examples=20)
+@settings(max_examples=few(20))
 @given(pair=pairs())
 def test_what_is_listed_is_what_differs_between_dicts_of_rows(pair, tmp_path_factory):
     folder = tmp_path_factory.mktemp("pair")

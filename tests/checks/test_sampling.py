@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import DATA, TableGame, error_line, for_all, table_games
+from conftest import DATA, SLOW, TableGame, error_line, few, for_all, table_games
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from stored import change, other_values, redigest
@@ -48,7 +48,8 @@ def test_a_sample_of_all_states_of_a_fresh_file_finds_nothing_wrong(tmp_path, na
     assert verdict.sample[:4] == (built.states, built.states, 0, 0.0)
 
 
-@settings(max_examples=20, phases=[Phase.explicit, Phase.generate])
+@SLOW
+@settings(max_examples=few(20), phases=[Phase.explicit, Phase.generate])
 @given(table_games(cyclic=True) | table_games(cyclic=False), st.randoms(use_true_random=False))
 def test_a_wrong_cell_is_found_in_whole_and_by_a_sample_of_all_states(game, chance):
     """The digests are updated, so that only the rules and the neighbours show the change."""

@@ -5,7 +5,7 @@ import threading
 from contextlib import closing
 
 import pytest
-from conftest import for_all
+from conftest import SLOW, by_day, for_all
 from stored import all_rows, rows
 
 from graphstore import Match, Store, build, train, verify
@@ -113,6 +113,7 @@ def test_a_perfect_opponent_never_loses(copy):
         assert (report.won_by_1, report.won_by_2)[side - 1] == 0
 
 
+@SLOW
 def test_menace_as_x_comes_to_draw_with_a_perfect_opponent_on_most_seeds(copy):
     drawn = []
     for seed in range(20):
@@ -129,7 +130,9 @@ def test_it_wins_more_and_more_against_random_play(copy):
     assert sum(won[-500:]) > sum(won[:500]) + 50
 
 
-@pytest.mark.parametrize("game", ["nim(3,4,5)", "vanishing", "hexapawn(3,3)", "connect(4,3)"])
+@pytest.mark.parametrize(
+    "game", by_day(["nim(3,4,5)", "vanishing", "hexapawn(3,3)", "connect(4,3)"], 2)
+)
 def test_any_game_can_be_learned_from_any_opponent(tmp_path, game):
     path = tmp_path / "game.db"
     build(game, path)

@@ -110,6 +110,7 @@ def test_the_games_of_tictactoe_are_counted_by_name_and_from_a_database(output_o
     assert output_of("analysis/count_games.py", tmp_path / "tictactoe.db") == TICTACTOE
 
 
+@SLOW
 def test_the_fuzzer_counts_what_was_accepted_and_what_was_refused(run):
     done = run("checks/fuzz.py", "--inputs", "60", "--only", "settings", "--json")
     (tally,) = json.loads(done.stdout)
@@ -292,6 +293,7 @@ def test_menace_is_trained_for_every_seed(run, output_of):
     assert all(list(spread) == sorted(spread, key=float) for spread in spreads)
 
 
+@SLOW
 def test_a_strategy_is_walked_through_exact_boards(run, output_of, tmp_path):
     prove(tmp_path / "proof.db")
     done = run("analysis/walk_strategy.py", tmp_path / "proof.db", "--plies", "7")

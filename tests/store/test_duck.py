@@ -119,7 +119,7 @@ READS = {
 }
 
 
-@for_all("statement", READS)
+@for_all("statement", by_day(READS, 3))
 def test_what_reads_is_answered(folder, statement):
     assert list(folder.sql(statement)) == READS[statement]
 
@@ -306,7 +306,7 @@ LONG = [
 ]
 
 
-@pytest.mark.parametrize("statement", LONG)
+@pytest.mark.parametrize("statement", by_day(LONG, 2))
 def test_time_is_up_where_nothing_else_ends_a_statement(folder, statement):
     with pytest.raises(QueryError, match=r"not done within 0\.2 s"):
         list(folder.sql(statement, seconds=0.2))
@@ -395,6 +395,7 @@ FROM (SELECT range AS r FROM range(4000000) ORDER BY hash(range) LIMIT 1 OFFSET 
 """SQL that takes a minute in one function, while it has temporary files."""
 
 
+@SLOW
 @pytest.mark.parametrize(
     "stop", [signal.SIGINT, *(pytest.param(each, marks=SLOW) for each in ("time", signal.SIGTERM))]
 )

@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow.parquet
 import pytest
-from conftest import table_games
+from conftest import few, table_games
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from stored import scatter
@@ -23,7 +23,7 @@ def tables(graph):
     return {table: columns for table, of in chunks.items() for _, _, columns in of}
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=few(15), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(table_games(cyclic=True), st.data())
 def test_digests_do_not_depend_on_the_files_or_on_the_number_of_rows_in_memory(
     tmp_path_factory, game, data

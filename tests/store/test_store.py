@@ -15,7 +15,7 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
-from conftest import DATA, ROOT, table_games, warm
+from conftest import DATA, ROOT, few, table_games, warm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -632,7 +632,7 @@ def test_no_revision_imports_the_package():
 
 
 @pytest.mark.parametrize("cyclic", [False, True])
-@settings(max_examples=8)
+@settings(max_examples=few(8))
 @given(data=st.data())
 def test_the_column_that_an_upgrade_adds_is_what_a_build_computes(data, cyclic):
     with tempfile.TemporaryDirectory() as folder:

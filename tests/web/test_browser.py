@@ -307,6 +307,7 @@ def test_the_form_takes_the_player_that_an_agent_of_one_side_leaves(visitor):
     assert visitor.said.endswith("Your turn as O.")
 
 
+@SLOW
 def test_a_game_is_played_by_keys(visitor):
     visitor.open("tictactoe")
     visitor.press(Keys.ARROW_RIGHT)
