@@ -5,6 +5,7 @@ import logging
 import signal
 import sys
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from graphstore.util.signals import SIGNALS
@@ -12,7 +13,7 @@ from graphstore.util.signals import SIGNALS
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
-SOON = 0.001  # seconds until the repeated Ctrl-C
+SOON, LATER = 0.001, 0.05  # seconds until the repeated Ctrl-C, by a signal or a thread
 
 
 def run() -> None:
@@ -30,7 +31,11 @@ def run() -> None:
         elif hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, SOON)
         else:  # on Windows
-            threading.Timer(SOON, _thread.interrupt_main).start()
+            lost_again = True
+            while lost_again:  # if it comes while the timer starts
+                with suppress(KeyboardInterrupt):
+                    threading.Timer(LATER, _thread.interrupt_main).start()
+                    lost_again = False
 
     try:
         alarm = [signal.SIGALRM] if hasattr(signal, "SIGALRM") else []  # not on Windows
