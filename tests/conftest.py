@@ -38,7 +38,7 @@ SLOW = pytest.mark.slow
 GATE = os.environ.get("GRAPHSTORE_EXAMPLES") == "gate"
 QUICK = 25
 settings.register_profile("quick", deadline=None, derandomize=GATE, max_examples=QUICK)
-settings.register_profile("slow", deadline=None, derandomize=GATE, max_examples=100)
+settings.register_profile("slow", deadline=None, derandomize=GATE, max_examples=50)
 
 
 def pytest_addoption(parser):
