@@ -20,7 +20,6 @@ import postgresql
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from warm import Warm
 
 from graphstore import GameGraph, PlainGame, Store, build, explore, find_game, solve
 from graphstore.cli.main import main
@@ -316,7 +315,7 @@ def moments(pytestconfig):
 
 
 @pytest.fixture(scope="session", name="warm")
-def warm_fixture() -> Warm:
+def warm_fixture():
     """The process that forks commands."""
     return warm()
 
@@ -375,8 +374,10 @@ def small_disk(tmp_path, size):
 
 
 @cache
-def warm() -> Warm:
+def warm():
     """Return the process that forks commands; it ends with this one."""
+    from warm import Warm  # not on Windows
+
     process = Warm()
     atexit.register(process.close)
     return process
@@ -384,7 +385,21 @@ def warm() -> Warm:
 
 def graphstore(*words, stdin="", cwd=None, **environment):
     """Run the command line in its own process; return the completed process."""
-    return warm().run(*words, stdin=stdin, cwd=cwd, environment=environment)
+    if hasattr(os, "fork"):
+        return warm().run(*words, stdin=stdin, cwd=cwd, environment=environment)
+    return subprocess.run(
+        [*GRAPHSTORE, *map(str, words)],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env=os.environ | environment,
+    )
+
+
+def openpty():
+    """Return the two ends of a new terminal; skip the test where there are none."""
+    return pytest.importorskip("pty").openpty()
 
 
 def error_line(done, exit_code=1):

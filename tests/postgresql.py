@@ -1,7 +1,6 @@
 """A temporary PostgreSQL server for tests, which listens at a Unix socket only."""
 
 import os
-import pwd
 import shutil
 import signal
 import subprocess
@@ -32,6 +31,8 @@ def user() -> str | None:
     """Return the unprivileged user that runs the server, which refuses root; None if not root."""
     if os.geteuid() != 0:
         return None
+    import pwd
+
     known = {entry.pw_name for entry in pwd.getpwall()}
     return next(name for name in ("postgres", "nobody") if name in known)
 

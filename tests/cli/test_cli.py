@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import os
-import pty
 import re
 import select
 import sqlite3
@@ -16,7 +15,7 @@ from pathlib import Path
 
 import click
 import pytest
-from conftest import GRAPHSTORE, error_line, graphstore
+from conftest import GRAPHSTORE, error_line, graphstore, openpty
 
 from graphstore import Store, build
 from graphstore.cli.main import cli
@@ -44,7 +43,7 @@ def printed(done):
 
 def in_terminal(*words, **environment):
     """Run a command in a terminal; return its exit code and the text it showed."""
-    here, there = pty.openpty()
+    here, there = openpty()
     process = subprocess.Popen(
         [*GRAPHSTORE, *map(str, words)],
         stdin=there,

@@ -2,7 +2,6 @@
 
 import json
 import os
-import pty
 import re
 import select
 import sqlite3
@@ -11,7 +10,7 @@ import time
 from contextlib import closing
 
 import pytest
-from conftest import GRAPHSTORE, error_line, graphstore
+from conftest import GRAPHSTORE, error_line, graphstore, openpty
 
 from graphstore import Match, Store, build
 from graphstore.cli.terminal import COMMANDS
@@ -52,7 +51,7 @@ class Terminal:
     """A command in a terminal, with a keyboard."""
 
     def __init__(self, *words, **environment):
-        self.here, there = pty.openpty()
+        self.here, there = openpty()
         self.process = subprocess.Popen(
             [*GRAPHSTORE, *map(str, words)],
             stdin=there,

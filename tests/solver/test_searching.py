@@ -2,7 +2,6 @@
 
 import json
 import os
-import pty
 import random
 import signal
 import subprocess
@@ -11,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from conftest import GRAPHSTORE, TableGame, by_day, error_line, table_games
+from conftest import GRAPHSTORE, TableGame, by_day, error_line, openpty, table_games
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ultimateplay import GAMES, ORACLE, Below, solved
@@ -297,7 +296,7 @@ def test_the_command_fails_in_one_line(run):
 
 
 def test_ctrl_c_in_a_terminal_exits_with_130():
-    here, there = pty.openpty()
+    here, there = openpty()
     process = subprocess.Popen(
         [*GRAPHSTORE, "solve", "ultimate(closed)"], stdin=there, stdout=there, stderr=there
     )
