@@ -111,6 +111,7 @@ def test_a_broken_law_is_named_with_its_position(
     breach = next(breach for breach in found.breaches if breach.law == law)
     assert breach.position.startswith(where)
     assert "\n" not in str(breach)
+    assert str(breach).startswith(f"broken law: {law}; ")
 
 
 def test_the_check_stops_at_its_limit() -> None:

@@ -31,7 +31,8 @@ class Breach(NamedTuple):
     detail: str  # the observed behaviour
 
     def __str__(self) -> str:
-        return f"{self.law}: {self.position}{': ' * bool(self.position)}{self.detail}"
+        at = f"at position {self.position}: " * bool(self.position)
+        return f"broken law: {self.law}; {at}{self.detail}"
 
 
 class CheckedRules(NamedTuple):

@@ -63,6 +63,8 @@ def verify(
     if not verdict.ok:
         of_agents = {str(table) for table in AGENT_TABLES}
         mend = "rebuild it"
+        if store.has_rules and store.game.name != store.info["name"]:
+            mend = f"give the rules that built it, {store.info['name']}, or rebuild it"
         if all(problem.table in of_agents for problem in verdict.problems):
             mend = f"delete the agent: graphstore agents {store.address} AGENT --remove"
         if sample is not None:

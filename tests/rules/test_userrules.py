@@ -181,6 +181,15 @@ def test_other_rules_than_those_of_the_build_give_a_warning(rules: Path) -> None
     assert len(shown.stderr.splitlines()) == 1
 
 
+def test_a_database_that_does_not_verify_with_other_parameters_names_those_of_the_build(
+    rules: Path,
+) -> None:
+    run("build", "take.py:Take(5)", "--db", "take.db")
+    done = run("verify", "take.db", "--rules", "take.py:Take")
+    assert done.returncode == 1
+    assert "give the rules that built it, take.py:Take(5), or rebuild it" in done.stderr
+
+
 def test_a_database_does_not_verify_with_rules_that_changed(rules: Path) -> None:
     run("build", "take.py:Take")
     (rules / "neighbour.py").write_text("TAKES = (1, 3)\n")
