@@ -35,8 +35,7 @@ SLOW = pytest.mark.slow
 # Tests may run on slow, shared machines, so examples have no deadline. The gate draws the same
 # examples each time.
 GATE = os.environ.get("GRAPHSTORE_EXAMPLES") == "gate"
-QUICK = 25
-settings.register_profile("quick", deadline=None, derandomize=GATE, max_examples=QUICK)
+settings.register_profile("quick", deadline=None, derandomize=GATE, max_examples=25)
 settings.register_profile("slow", deadline=None, derandomize=GATE, max_examples=50)
 
 
@@ -45,24 +44,29 @@ def pytest_addoption(parser):
     parser.addoption("--slow", action="store_true", help="run the tests marked slow, too")
 
 
+everything = False  # True if --slow is given
+
+
 def pytest_configure(config):
     """Draw few examples, unless --slow is given."""
-    settings.load_profile("slow" if config.getoption("--slow") else "quick")
+    global everything
+    everything = config.getoption("--slow")
+    settings.load_profile("slow" if everything else "quick")
 
 
-def by_day(cases, step):
+def some_of(cases, step):
     """Return every `step`-th case, or all of them if --slow is given."""
-    return list(cases)[:: 1 if settings.default.max_examples > QUICK else step]
+    return list(cases)[:: 1 if everything else step]
 
 
 def few(number):
     """Return a third of a number of examples, or all of it if --slow is given."""
-    return len(by_day(range(number), 3))
+    return len(some_of(range(number), 3))
 
 
 def pytest_collection_modifyitems(config, items):
     """Leave out the slow tests unless --slow or the name of a test is given."""
-    if config.getoption("--slow") or any("::" in word for word in config.args):
+    if everything or any("::" in word for word in config.args):
         return
     slow = [item for item in items if item.get_closest_marker("slow")]
     config.hook.pytest_deselected(items=slow)
@@ -309,9 +313,9 @@ def without(monkeypatch):
 
 
 @pytest.fixture
-def moments(pytestconfig):
+def moments():
     """Return a function that returns how many moments to try: all of them if --slow is given."""
-    return lambda few, all_of_them: all_of_them if pytestconfig.getoption("--slow") else few
+    return lambda few, all_of_them: all_of_them if everything else few
 
 
 @pytest.fixture(scope="session", name="warm")

@@ -9,7 +9,7 @@ import threading
 from contextlib import closing
 
 import pytest
-from conftest import TableGame, by_day, error_line, graphstore
+from conftest import TableGame, error_line, graphstore, some_of
 from stored import content, names
 
 from graphstore import Store, build, build_folder, build_out_of_core, load, prove, train
@@ -397,7 +397,7 @@ def test_agents_are_kept_of_a_file_whose_writer_was_killed(copy):
 
 
 @pytest.mark.parametrize("flush", [1, 2])
-@pytest.mark.parametrize("before", by_day([("a",), ()], 2))
+@pytest.mark.parametrize("before", some_of([("a",), ()], 2))
 def test_an_agent_that_is_first_trained_while_the_file_is_flushed_is_kept(
     copy, monkeypatch, flush, before
 ):

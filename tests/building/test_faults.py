@@ -19,7 +19,7 @@ from contextlib import ExitStack, closing
 from itertools import pairwise, product
 
 import pytest
-from conftest import DATA, GRAPHSTORE, by_day, error_line, small_disk
+from conftest import DATA, GRAPHSTORE, error_line, small_disk, some_of
 from stored import all_rows, content, games_of, names
 from warm import NOBODY
 
@@ -196,7 +196,7 @@ def test_a_new_file_is_on_the_disk_before_it_has_its_name_and_its_name_is_before
 # No room
 
 
-@pytest.mark.parametrize("size", by_day([0, 1, 5_000, 30_000, 100_000, 150_000, 165_000], 3))
+@pytest.mark.parametrize("size", some_of([0, 1, 5_000, 30_000, 100_000, 150_000, 165_000], 3))
 @pytest.mark.parametrize("old", [True, False])
 def test_a_file_that_may_not_grow_as_it_must_is_one_line_and_changes_nothing(
     warm, tictactoe_db, tmp_path, size, old
@@ -218,7 +218,7 @@ def test_on_a_full_disk_nothing_is_lost(warm, trained_db, tmp_path):
         (disk / "older.db").write_bytes(older)
         before = {path.name: path.read_bytes() for path in disk.iterdir()}
         room = os.statvfs(disk)
-        for left in by_day((16_384, 0, 131_072), 3):
+        for left in some_of((16_384, 0, 131_072), 3):
             (disk / "full").write_bytes(b"x" * (room.f_bavail * room.f_frsize - left))
             for words in (
                 ("build", "tictactoe", "--db", "t.db", "--force"),
@@ -560,7 +560,7 @@ def test_where_too_few_files_can_be_opened_a_command_says_so_in_one_line(warm, c
 
 @pytest.mark.parametrize(
     ("words", "megabytes"),
-    by_day(
+    some_of(
         product(
             (
                 ("build", "mnk(4,3,3)", "--db", "new"),

@@ -7,7 +7,7 @@ import time
 import numpy as np
 import postgresql
 import pytest
-from conftest import DATABASES, SLOW, by_day, error_line, few, table_games
+from conftest import DATABASES, SLOW, error_line, few, some_of, table_games
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from stored import scatter
@@ -151,7 +151,7 @@ SPOILT = {
 }
 
 
-@pytest.mark.parametrize("what", by_day(SPOILT, 3))
+@pytest.mark.parametrize("what", some_of(SPOILT, 3))
 def test_a_damaged_folder_is_refused_in_one_line_and_nothing_is_changed(
     spoilt_folder, server, tmp_path, run, what
 ):
@@ -283,7 +283,7 @@ def test_of_two_loads_to_one_target_the_second_is_refused_and_spoils_nothing(
         assert verify(store).ok
 
 
-@pytest.mark.parametrize("phase", by_day(["load states", "load edges", "index"], 3))
+@pytest.mark.parametrize("phase", some_of(["load states", "load edges", "index"], 3))
 def test_a_load_that_is_interrupted_leaves_no_draft(warm, folder, database, phase):
     running = warm.at(phase, *at_once(folder, database))
     running.send(signal.SIGINT)

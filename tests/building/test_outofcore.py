@@ -12,7 +12,7 @@ from itertools import product
 
 import postgresql
 import pytest
-from conftest import GRAPHSTORE, SLOW, TableGame, by_day, error_line, graphstore
+from conftest import GRAPHSTORE, SLOW, TableGame, error_line, graphstore, some_of
 
 from graphstore import Folder, Store, build, build_folder, build_out_of_core, compare, find_game
 from graphstore.building.parts import draft as drafts
@@ -258,7 +258,7 @@ def test_a_missing_file_in_a_stopped_build_gives_no_wrong_result(run, tmp_path, 
 
 @pytest.mark.parametrize(
     ("name", "contents"),
-    by_day(
+    some_of(
         product(
             ("plan.json", "done/*3-0000.json", "block/*3-0000*"),
             (b"", b"{}", b"[1,2]", b"00000000{}", b'{"parts": 1}', b"PK"),

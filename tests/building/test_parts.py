@@ -5,7 +5,7 @@ import random
 import sys
 
 import pytest
-from conftest import DATA, TableGame, by_day, few, table_games
+from conftest import DATA, TableGame, few, some_of, table_games
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -74,7 +74,7 @@ def hashed(game):
 
 @pytest.mark.parametrize(
     ("name", "parts"),
-    by_day(
+    some_of(
         [*((name, 3) for name in sorted(DIGESTS.keys() - LARGE)), *((name, 1) for name in FEW)], 4
     ),
 )

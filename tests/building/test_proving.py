@@ -7,7 +7,7 @@ from contextlib import closing
 
 import numpy as np
 import pytest
-from conftest import by_day, error_line
+from conftest import error_line, some_of
 from stored import change, redigest, verdict_on
 from ultimateplay import Raw, moves, played, result
 
@@ -251,14 +251,14 @@ def check_alone(path):
     )
 
 
-@pytest.mark.parametrize("tamper", by_day(TAMPERED, 3))
+@pytest.mark.parametrize("tamper", some_of(TAMPERED, 3))
 def test_the_checker_of_the_proof_names_the_changed_row(spoilt, tamper):
     row = tamper(spoilt)
     named = row.split(" (")[0]
     assert [found for found in check_alone(spoilt) if named in found.row]
 
 
-@pytest.mark.parametrize("tamper", by_day([drop_a_reply_that_has_a_double, another_image], 2))
+@pytest.mark.parametrize("tamper", some_of([drop_a_reply_that_has_a_double, another_image], 2))
 def test_new_digests_do_not_hide_a_change_from_verify(spoilt, tamper):
     row = tamper(spoilt)
     redigest(spoilt)

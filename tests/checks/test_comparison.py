@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from conftest import TableGame, by_day, error_line, few, table_games
+from conftest import TableGame, error_line, few, some_of, table_games
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -131,7 +131,7 @@ STORED = [column.name for column in schema.state.c if column.computed is None]
 
 @pytest.mark.parametrize(
     ("table", "column"),
-    by_day(
+    some_of(
         [
             *(("state", name) for name in STORED),
             *(("edge", column.name) for column in schema.edge.c),

@@ -12,8 +12,8 @@ from hashlib import blake2b
 from pathlib import Path
 
 import pytest
-from conftest import by_day
 from conftest import graphstore as run
+from conftest import some_of
 
 import graphstore
 from graphstore.errors import GameNameError, NotInStoreError, RulesDifferWarning, RulesMissingError
@@ -442,7 +442,7 @@ class BusyArrays(type(graphstore.find_game("subtraction(40,1,2)"))):
 
 @pytest.mark.parametrize(
     "game",
-    by_day([BusyArrays("mine", start=40, takes=[1, 2], misere=False), Busy()], 2),
+    some_of([BusyArrays("mine", start=40, takes=[1, 2], misere=False), Busy()], 2),
     ids=lambda game: type(game).__name__,
 )
 def test_rules_of_users_run_in_one_thread_at_a_time(game, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from conftest import GRAPHSTORE, TableGame, by_day, error_line, openpty, table_games
+from conftest import GRAPHSTORE, TableGame, error_line, openpty, some_of, table_games
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ultimateplay import GAMES, ORACLE, Below, solved
@@ -138,7 +138,7 @@ def test_late_positions_of_ultimate_are_the_oracles(row):
 
 
 @pytest.mark.parametrize("rules", RULES)
-@pytest.mark.parametrize("free", by_day([12, 10, 14], 3))
+@pytest.mark.parametrize("free", some_of([12, 10, 14], 3))
 def test_all_positions_below_a_late_one_have_their_values(rules, free):
     game, rng = GAMES[rules], random.Random(0)
     for seed in range(2):
@@ -161,7 +161,7 @@ def children(search_rules, node):
     return found
 
 
-@pytest.mark.parametrize("rules", by_day(RULES, 3))
+@pytest.mark.parametrize("rules", some_of(RULES, 3))
 def test_nodes_are_the_positions_of_the_game(rules):
     game, rng = GAMES[rules], np.random.default_rng(0)
     looker = game.search_from(int(game.start_states()[0]))[1].__self__

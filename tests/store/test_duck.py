@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, SLOW, TableGame, by_day, error_line, for_all, graphstore
+from conftest import ROOT, SLOW, TableGame, error_line, for_all, graphstore, some_of
 from recipes import RECIPES
 
 from graphstore import Folder, Store, build_folder, find_game
@@ -119,7 +119,7 @@ READS = {
 }
 
 
-@for_all("statement", by_day(READS, 3))
+@for_all("statement", some_of(READS, 3))
 def test_what_reads_is_answered(folder, statement):
     assert list(folder.sql(statement)) == READS[statement]
 
@@ -224,7 +224,7 @@ SELECT * FROM folder
 """.strip().split("\n")  # noqa: E501
 
 
-@for_all("statement", by_day(WRITES, 5))
+@for_all("statement", some_of(WRITES, 5))
 def test_nothing_that_is_typed_writes_or_opens_a_file(spoilt, tmp_path, monkeypatch, statement):
     monkeypatch.chdir(tmp_path)
     before = files_of(spoilt)
@@ -306,7 +306,7 @@ LONG = [
 ]
 
 
-@pytest.mark.parametrize("statement", by_day(LONG, 2))
+@pytest.mark.parametrize("statement", some_of(LONG, 2))
 def test_time_is_up_where_nothing_else_ends_a_statement(folder, statement):
     with pytest.raises(QueryError, match=r"not done within 0\.2 s"):
         list(folder.sql(statement, seconds=0.2))
@@ -353,7 +353,7 @@ finally:
 @pytest.mark.skipif(sys.platform != "linux", reason="the memory of a process is not bounded here")
 @pytest.mark.parametrize(
     "statement",
-    by_day(
+    some_of(
         [
             "SELECT damerau_levenshtein(repeat('a', 12000), repeat('b', 12000))",
             "SELECT length(json_extract(repeat('[', 29000000), '$'))",
@@ -380,7 +380,7 @@ def test_rows_beyond_the_memory_are_in_temporary_files_until_the_answer_is_close
     assert not [*tmp_path.rglob("*")]
 
 
-@pytest.mark.parametrize("statement", by_day([LONG[3], LONG[1]], 2))
+@pytest.mark.parametrize("statement", some_of([LONG[3], LONG[1]], 2))
 def test_ctrl_c_ends_a_long_query_at_once(warm, folder, statement):
     running = warm.start("sql", folder.path, statement, "--seconds", 30)
     time.sleep(1)
@@ -543,7 +543,7 @@ def games(folder, tictactoe_db, connect_db, tmp_path_factory):
         yield {"tictactoe.db": (folder, tictactoe), "connect-4-4.db": (connect, four)}
 
 
-@pytest.mark.parametrize("number", by_day([each for each in RECIPES if each not in OF_AGENTS], 6))
+@pytest.mark.parametrize("number", some_of([each for each in RECIPES if each not in OF_AGENTS], 6))
 def test_a_question_of_the_cookbook_is_answered_as_by_the_database(games, number):
     file, statement, _ = RECIPES[number]
     folder, store = games[file]

@@ -19,10 +19,10 @@ from conftest import (
     GRAPHSTORE,
     NASTY_TEXTS,
     TableGame,
-    by_day,
     error_line,
     few,
     for_all,
+    some_of,
     table_games,
 )
 from hypothesis import HealthCheck, given, settings
@@ -115,7 +115,7 @@ def test_any_game_comes_back_from_a_schema_as_it_was_built(server, game):
     postgresql.ask(server, f'DROP SCHEMA "{place.partition("schema=")[2]}" CASCADE')
 
 
-@pytest.mark.parametrize("file_format", by_day(["csv", "jsonl", "graphml", "dot"], 2))
+@pytest.mark.parametrize("file_format", some_of(["csv", "jsonl", "graphml", "dot"], 2))
 @pytest.mark.parametrize("part", [{}, {"below": "XO./.X./..."}, {"where": "ply < 4"}])
 def test_an_export_has_the_same_bytes(asked, tictactoe_db, tmp_path, file_format, part):
     tables = ["state", "edge", "q_table", "best_move", "census"]
@@ -294,7 +294,7 @@ def test_a_schema_that_would_run_code_is_refused_unread(database, trap):
 
 
 @pytest.mark.parametrize(
-    "schema_name", by_day(["Games", '"', "x;y", "a.b", "A B", "tab%09", "é"], 3)
+    "schema_name", some_of(["Games", '"', "x;y", "a.b", "A B", "tab%09", "é"], 3)
 )
 def test_a_schema_may_have_any_name(database, schema_name):
     address = f"{database}&schema={schema_name}"
@@ -408,7 +408,7 @@ WRITES = [
 ]
 
 
-@for_all("statement", by_day(WRITES, 4))
+@for_all("statement", some_of(WRITES, 4))
 def test_nothing_that_is_typed_writes(server, statement):
     place = f"{server}&schema=kept"
     if "kept" not in schemas(server):
@@ -498,7 +498,7 @@ def test_an_address_that_leads_nowhere_is_one_line_without_the_password(run, add
 
 @pytest.mark.parametrize(
     "words",
-    by_day(
+    some_of(
         [
             ("build", "tictactoe"),
             ("upgrade",),

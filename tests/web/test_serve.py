@@ -22,7 +22,7 @@ from time import process_time
 from urllib.parse import quote, urlencode, urlsplit
 
 import pytest
-from conftest import GRAPHSTORE, SLOW, by_day, error_line
+from conftest import GRAPHSTORE, SLOW, error_line, some_of
 from datasette.database import QueryInterrupted
 from sqlwrites import WRITES
 
@@ -669,7 +669,7 @@ def fetch(address, path=""):
         return answer.status, answer.read()
 
 
-@pytest.mark.parametrize("number", by_day([signal.SIGINT, signal.SIGTERM], 2))
+@pytest.mark.parametrize("number", some_of([signal.SIGINT, signal.SIGTERM], 2))
 def test_a_server_answers_many_and_a_signal_ends_it_quietly(tictactoe_db, number):
     with running(tictactoe_db) as (process, address):
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", address)
