@@ -5,7 +5,6 @@ import logging
 import signal
 import sys
 import threading
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from graphstore.util.signals import SIGNALS
@@ -31,11 +30,10 @@ def run() -> None:
         elif hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, SOON)
         else:  # on Windows
-            lost_again = True
-            while lost_again:  # if it comes while the timer starts
-                with suppress(KeyboardInterrupt):
-                    threading.Timer(LATER, _thread.interrupt_main).start()
-                    lost_again = False
+            try:
+                threading.Timer(LATER, _thread.interrupt_main).start()
+            except KeyboardInterrupt:  # it came while the timer started
+                threading.Timer(LATER, _thread.interrupt_main).start()
 
     try:
         alarm = [signal.SIGALRM] if hasattr(signal, "SIGALRM") else []  # not on Windows
