@@ -1,10 +1,15 @@
 """The workers of a Dask cluster: processes of this machine, or those of a running scheduler.
 
+A program that can connect to a scheduler or worker of Dask can run code there. So processes of this machine accept
+only TLS connections with a certificate that is made for one build and stays in memory.
+
 Calls and records are small; all other data goes through the folder, which every worker must see. A
 step whose worker dies is taken again by another worker: steps read and write whole files only.
 """
 
+import asyncio
 import logging
+import os
 import platform
 import re
 import signal
@@ -12,12 +17,12 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
 from importlib.metadata import version
 from multiprocessing import resource_tracker
 from queue import Empty, SimpleQueue
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -46,31 +51,41 @@ LOCAL_CONFIG: Final = {
     "distributed.scheduler.allowed-failures": 3,
     "distributed.nanny.pre-spawn-environ": {},  # Dask would set these in this process, too
     "distributed.nanny.environ": {},
+    "distributed.scheduler.http.routes": [],  # the HTTP servers cannot be left out, but are empty
+    "distributed.worker.http.routes": [],
 }
 RESUME: Final = "run the same command again to resume"
+
+Tls: TypeAlias = tuple[str | os.PathLike[str], str | os.PathLike[str], str | os.PathLike[str]]
 
 _LOCAL = re.compile(r"\s*local:(?P<size>[0-9]{1,6})\s*", re.IGNORECASE)
 _TALK = re.compile(r"(distributed|tornado|asyncio|bokeh)(\..*)?")
 _ADDRESS = re.compile(r"([a-z]+://)?(\[[0-9a-f:.%]+\]|[\w.-]+):[0-9]{1,5}", re.IGNORECASE)
 
 
-def cluster(where: str) -> AbstractContextManager[Workers]:
+def cluster(where: str, tls: Tls | None = None) -> AbstractContextManager[Workers]:
     """Yield the workers of a cluster.
 
     `where` is ``local:N`` for N processes on this machine, which end with the block, or the address
-    of a scheduler, such as ``tcp://host:8786``.
+    of a scheduler, such as ``tls://host:8786``. `tls` names PEM files: the certificate of the
+    authority, that of this client, and its key; by default they are in Dask's configuration.
 
     Raises:
-        AddressError: `where` is neither, or the scheduler does not answer.
+        AddressError: `where` is neither, the scheduler does not answer, or `tls` is of no use.
         StoreError: the processes do not start, or the workers have other versions of graphstore,
             Python or numpy.
         MissingExtraError: Dask is not installed.
     """
     local = _LOCAL.fullmatch(where)
+    if local and tls is not None:
+        raise AddressError(
+            f"{where} makes its own certificates; leave out --tls-ca, --tls-cert and --tls-key "
+            "(tls=)"
+        )
     if local and 1 <= int(local["size"]) <= MOST_PROCESSES:
         return _local(int(local["size"]))
     if not local and _ADDRESS.fullmatch(where.strip()):
-        return _running(where.strip())
+        return _running(where.strip(), tls)
     raise AddressError(
         f"{shown(where)} is not a cluster; write local:2 for two processes on this machine (at "
         f"most {MOST_PROCESSES}), or the address of a Dask scheduler, such as tcp://host:8786"
@@ -184,13 +199,18 @@ class ClusterWorkers:
 def _local(size: int) -> Iterator[Workers]:
     """Yield workers that are processes of this machine, with one thread each."""
     dask, distributed = _dask()
+    try:
+        security = distributed.Security.temporary()
+    except ImportError as error:
+        raise MissingExtraError("local:N needs TLS: pip install cryptography") from error
     with dask.config.set(LOCAL_CONFIG), _quiet(), _without_script():
         try:
             processes = distributed.LocalCluster(
                 n_workers=size,
                 threads_per_worker=1,
                 host="127.0.0.1",
-                dashboard_address="127.0.0.1:0",  # any free port for /health; None would be 8787
+                security=security,
+                dashboard_address="127.0.0.1:0",  # any free port; None would be 8787
                 scheduler_kwargs={"dashboard": False},
                 memory_limit=0,  # steps limit themselves; mapped files would count
                 worker_class=_nanny(),
@@ -203,25 +223,57 @@ def _local(size: int) -> Iterator[Workers]:
 
 
 @contextmanager
-def _running(address: str) -> Iterator[Workers]:
+def _running(address: str, tls: Tls | None) -> Iterator[Workers]:
     """Yield the workers of a scheduler that is running."""
     _, distributed = _dask()
+    security = _security(distributed, tls)
+    if tls is not None and "://" not in address:
+        address = f"tls://{address}"
+
+    async def reach() -> None:
+        options = security.get_connection_args("client")
+        comm = await distributed.comm.connect(address, timeout=ANSWER, **options)
+        await comm.close()
+
     with _quiet():
         try:
+            with ThreadPoolExecutor(1) as thread:  # a client that cannot connect leaves threads
+                thread.submit(asyncio.run, asyncio.wait_for(reach(), ANSWER)).result()
             with warnings.catch_warnings():
                 # `_check` compares the versions.
                 warnings.simplefilter("ignore", distributed.versions.VersionMismatchWarning)
-                client = distributed.Client(address, timeout=ANSWER, set_as_default=False)
-        except (OSError, ValueError, ImportError, RuntimeError) as error:
+                client = distributed.Client(
+                    address, timeout=ANSWER, security=security, set_as_default=False
+                )
+        except (OSError, ValueError, TypeError, ImportError, RuntimeError) as error:
             raise AddressError(
-                f"no Dask scheduler answers at {address}; start one with: dask scheduler "
-                f"({_line(error)})"
+                f"no Dask scheduler answers at {address}; start one with: dask scheduler, or check "
+                f"its address and TLS ({_line(error)})"
             ) from error
         try:
             yield ClusterWorkers(client, address, _check(client, address))
         finally:
             with suppress(Exception):  # the scheduler may be lost
                 client.close(timeout=ANSWER)
+
+
+def _security(distributed: Any, tls: Tls | None) -> Any:
+    """Return the TLS files as Dask takes them; raise an AddressError if they cannot be read."""
+    files: dict[str, Any] = {}
+    if tls is not None:
+        names = ("tls_ca_file", "tls_client_cert", "tls_client_key")
+        files = dict(zip(names, map(os.fspath, tls), strict=True)) | {"require_encryption": True}
+    try:
+        security = distributed.Security(**files)  # the rest is from Dask's configuration
+        role = security.get_tls_config_for_role("client")
+        security.get_connection_args("client")  # reads the files
+    except (OSError, ValueError) as error:
+        named = ", ".join(str(role[part]) for part in ("ca_file", "cert", "key"))
+        raise AddressError(
+            f"cannot use the TLS files {named} ({_line(error)}); check --tls-ca, --tls-cert and "
+            "--tls-key (tls=), or Dask's configuration"
+        ) from error
+    return security
 
 
 def versions() -> tuple[str, str, str]:
