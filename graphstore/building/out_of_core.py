@@ -10,15 +10,16 @@ from typing import Any, Final, TypedDict, Unpack
 from graphstore.building.from_folder import JOBS, FolderRows
 from graphstore.building.parts import build
 from graphstore.building.parts.workers import OwnProcess, Workers
-from graphstore.building.saving import Clock, Report, save
-from graphstore.errors import StoreError, StoreExistsError
+from graphstore.building.saving import Clock, Report, refuse_target, save
+from graphstore.errors import StoreError
 from graphstore.games import are_those_of, rules_of
 from graphstore.rules.game import Game, Progress, quiet
 from graphstore.solver.estimate import machine_memory, sized
-from graphstore.store.backend import REPLACE, Backend
+from graphstore.store.backend import Backend
 from graphstore.store.folder.folder import Folder
 from graphstore.store.store import find_backend
 from graphstore.util import arguments
+from graphstore.util.files import refuse_others
 
 OVERHEAD: Final = 280_000_000  # bytes of a process without any state, as measured
 LEAST: Final = 400_000_000  # the fewest bytes that `memory` may be
@@ -32,6 +33,8 @@ class BuildOptions(TypedDict, total=False):
         force: replace an existing game; the agents of a database are kept.
         cluster: ``local:N`` for N processes on this machine, or the address of a Dask scheduler
             whose workers see the folder under the same path; by default this process alone.
+        tls: for a ``tls://`` scheduler, PEM files: the certificate of the authority, that of this
+            client, and its key; by default those of Dask's configuration.
         parts: the number of parts of each wave; by default the fewest that fit into memory and give
             every process work.
         memory: bytes for each process, at least 400 million; by default half of the memory of this
@@ -43,6 +46,7 @@ class BuildOptions(TypedDict, total=False):
     below: Sequence[str] | None
     force: bool
     cluster: str | None
+    tls: tuple[str, str, str] | None
     parts: int | None
     memory: int | None
     max_states: int | None
@@ -94,9 +98,10 @@ def build_out_of_core(
     """
     rules, force = rules_of(game), options.get("force", False)
     place = find_backend(target, "target").for_game(rules.name)
-    if place.exists() and not force:
-        raise StoreExistsError(f"{place.address} exists; {REPLACE}")
+    refuse_target(place, rules.name, force=force, drop_agents=drop_agents)
     path, clock = _folder_for(place, rules), Clock()
+    if os.path.lexists(path):
+        refuse_others(path, path.lstat())
     built = Folder.open(path) if path.exists() else None
     if built is not None:  # by an earlier call, which did not load it
         name, version = built.info["name"], built.info["rules"]
@@ -133,6 +138,7 @@ def _build(
     *,
     below: Sequence[str] | None = None,
     cluster: str | None = None,
+    tls: tuple[str, str, str] | None = None,
     parts: int | None = None,
     memory: int | None = None,
     max_states: int | None = None,
@@ -146,7 +152,7 @@ def _build(
     if cluster is not None:
         from graphstore.building.parts.cluster import cluster as workers_of
 
-        found = workers_of(cluster)
+        found = workers_of(cluster, arguments.tls(tls))
     with found as workers:
         if memory is None:
             memory = machine_memory() // 2 // workers.size

@@ -7,6 +7,7 @@ leaves the old game or none.
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from queue import SimpleQueue
 from threading import Event
@@ -22,6 +23,7 @@ from graphstore.store import digests, schema
 from graphstore.store.backend import Backend, Draft
 from graphstore.store.bulk import insert_rows
 from graphstore.store.columns import Chunk
+from graphstore.store.store import refuse_newer
 from graphstore.util.signals import held_back
 
 _OFTEN = 0.2  # seconds between two reports of progress
@@ -96,9 +98,7 @@ def save(
     def carry(connection: Connection, old: str, new: str) -> None:
         kept.extend(kept_agents.carry_over(connection, old, new, place.address))
 
-    with place.draft(force=force) as draft:
-        if not drop_agents:
-            _check_agents(place, game)
+    with _drafted(place, game, force=force, drop_agents=drop_agents) as draft:
         content = solved(clock)
         draft.check_space(file_bytes(content.states, content.moves))
         row = _fill(draft, place, content, clock, jobs, progress)
@@ -111,6 +111,22 @@ def save(
         agents=tuple(kept),
         seconds=clock.laps,
     )
+
+
+def refuse_target(place: Backend, game: str, *, force: bool, drop_agents: bool) -> None:
+    """Raise the StoreError that `save` would raise before it writes."""
+    with _drafted(place, game, force=force, drop_agents=drop_agents):
+        pass
+
+
+@contextmanager
+def _drafted(place: Backend, game: str, *, force: bool, drop_agents: bool) -> Iterator[Draft]:
+    """Yield the draft of a target that may be replaced."""
+    with place.draft(force=force) as draft:
+        if not drop_agents:
+            _check_agents(place, game)
+        refuse_newer(place)
+        yield draft
 
 
 class Clock:

@@ -44,8 +44,11 @@ def games(as_json: bool) -> None:
     "--cluster",
     metavar="WHERE",
     help="Build out of core with several processes: local:N for N processes on this machine, or "
-    "the address of a Dask scheduler, such as tcp://host:8786.",
+    "the address of a Dask scheduler, such as tls://host:8786.",
 )
+@click.option("--tls-ca", metavar="PEM", help="Trust a tls:// scheduler of this authority.")
+@click.option("--tls-cert", metavar="PEM", help="Connect to it with this certificate.")
+@click.option("--tls-key", metavar="PEM", help="The key of this certificate.")
 @click.option(
     "--folder",
     metavar="FOLDER",
@@ -95,6 +98,13 @@ def build(
             "--folder does not write a database; leave out --db and --drop-agents"
         )
     of_parts = {name: settings.pop(name) for name in ("cluster", "memory", "parts")}
+    tls = tuple(settings.pop(f"tls_{part}") for part in ("ca", "cert", "key"))
+    if tls != (None,) * 3:
+        if of_parts["cluster"] is None or None in tls:
+            raise click.UsageError(
+                "--tls-ca, --tls-cert and --tls-key need each other and --cluster"
+            )
+        of_parts["tls"] = tls
     if folder is None:
         settings["drop_agents"] = drop_agents
     if not out_of_core and of_parts["cluster"] is None and folder is None:

@@ -439,6 +439,16 @@ def find_backend(address: str | os.PathLike[str], name: str = "address") -> Back
     )
 
 
+def refuse_newer(backend: Backend) -> None:
+    """Raise NewerStoreError if a newer graphstore wrote the game, as far as that can be read."""
+    try:
+        revision = backend.revision()
+    except StoreError:
+        return
+    if revision not in schema.REVISIONS:
+        raise _newer(backend, revision)
+
+
 def _newer(backend: Backend, revision: str) -> NewerStoreError:
     return NewerStoreError(
         f"{backend.address} was written by a newer graphstore (schema {revision}, this one knows "

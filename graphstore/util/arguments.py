@@ -111,6 +111,17 @@ def path(name: str, value: Any) -> str:
     return text
 
 
+def tls(value: Any) -> tuple[str, str, str] | None:
+    """Return `value`, the PEM files of the authority, the certificate and its key, or None."""
+    if value is None:
+        return None
+    files = _listed(value)
+    if len(files) != 3:
+        raise _wrong("tls", value, "three files: of the authority, the certificate and its key")
+    authority, certificate, key = (path("tls", each) for each in files)
+    return authority, certificate, key
+
+
 def integer(value: Any) -> int | None:
     """Return an integer as an int; None for anything else."""
     try:

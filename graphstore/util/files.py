@@ -7,6 +7,7 @@ unlocked; the next process that writes the same target takes it over.
 import errno
 import os
 import shutil
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -17,14 +18,20 @@ from graphstore.util.signals import held_back
 
 WINDOWS: Final = os.name == "nt"
 LOCK: Final = "lock"  # the file in a draft folder that is locked
+_NOT_PLANTED: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+"""Flags with which a link or a pipe that others have put in the place of a lock is not opened."""
 
 
 @contextmanager
-def locked_file(draft: Path) -> Iterator[None]:
-    """Create and lock an empty draft file; remove it at the end unless it was renamed."""
+def locked_file(draft: Path, target: Path) -> Iterator[None]:
+    """Create and lock an empty draft file; remove it at the end unless it was renamed.
+
+    Those who cannot read a target that is replaced cannot read the draft.
+    """
     # On Windows a locked file cannot be written, and an open file cannot be renamed.
     lock = draft.with_name(f"{draft.name}.lock") if WINDOWS else draft
-    with _locked(lock, f"another build is writing {draft}; wait for it, or name another file"):
+    busy = f"another build is writing {draft}; wait for it, or name another file"
+    with _locked(lock, busy, 0o600 | mode_of(target, 0o666)):
         draft.write_bytes(b"")
         try:
             yield
@@ -40,6 +47,7 @@ def locked_folder(draft: Path, busy: str) -> Iterator[None]:
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
     try:
         with _locked(draft / LOCK, busy):
+            refuse_others(draft, draft.lstat())
             yield
     finally:
         with suppress(OSError):
@@ -47,7 +55,7 @@ def locked_folder(draft: Path, busy: str) -> Iterator[None]:
 
 
 @contextmanager
-def _locked(path: Path, busy: str) -> Iterator[None]:
+def _locked(path: Path, busy: str, mode: int = 0o666) -> Iterator[None]:
     """Lock a file and remove it at the end unless it was renamed.
 
     Raises:
@@ -56,7 +64,7 @@ def _locked(path: Path, busy: str) -> Iterator[None]:
     file = None
     try:
         with held_back():
-            file = _lock(path, busy)
+            file = _lock(path, busy, mode)
         yield
     finally:
         if file is not None:
@@ -67,12 +75,13 @@ def _locked(path: Path, busy: str) -> Iterator[None]:
                     path.unlink()
 
 
-def _lock(path: Path, busy: str) -> BinaryIO:
+def _lock(path: Path, busy: str, mode: int) -> BinaryIO:
     from filelock import lock_descriptor  # the import takes 50 ms; most commands lock nothing
 
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | _NOT_PLANTED
     while True:
         try:
-            file = path.open("ab")
+            file = os.fdopen(os.open(path, flags, mode & 0o777), "ab")
         except FileNotFoundError:
             if path.name != LOCK:
                 raise
@@ -84,10 +93,36 @@ def _lock(path: Path, busy: str) -> BinaryIO:
             if not lock_descriptor(file.fileno(), blocking=False):
                 raise StoreError(busy)
             if _has_name(file, path):  # else its owner has just renamed or removed it; try again
-                if os.fstat(file.fileno()).st_nlink == 1:
+                found = os.fstat(file.fileno())
+                if found.st_nlink == 1:
+                    refuse_others(path, found)
                     stack.pop_all()
                     return file
                 path.unlink()  # its owner was killed in `name_new`: the file is the target, too
+
+
+def refuse_others(path: Path, found: os.stat_result) -> None:
+    """Raise a StoreError if a draft belongs to another user, who could change what is written."""
+    if not WINDOWS and found.st_uid != os.geteuid():
+        raise StoreError(f"{path} belongs to another user; remove it, or choose another name")
+
+
+def mode_of(path: Path, default: int) -> int:
+    """Return the permissions of a file or folder; `default` if there is none."""
+    try:
+        return stat.S_IMODE(path.stat().st_mode)
+    except FileNotFoundError:
+        return default
+
+
+def keep_rights(target: Path, draft: Path) -> None:
+    """Give a draft the permissions and, if this user may, the owner and group of its target."""
+    with suppress(FileNotFoundError):
+        found = target.stat()
+        for owner in () if WINDOWS else (-1, found.st_uid):
+            with suppress(OSError):
+                os.chown(draft, owner, found.st_gid)
+        draft.chmod(stat.S_IMODE(found.st_mode))
 
 
 def _has_name(file: BinaryIO, path: Path) -> bool:
@@ -160,7 +195,7 @@ def put(path: Path, write: Callable[[BinaryIO], object]) -> None:
     with _draft_of(path) as draft:
         for folder in (path.parent.parent, path.parent):
             folder.mkdir(exist_ok=True)
-        with draft.open("wb") as file:
+        with draft.open("xb") as file:
             write(file)
         draft.replace(path)
 

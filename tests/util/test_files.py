@@ -87,10 +87,10 @@ def test_a_new_file_does_not_replace_one_that_appears_while_it_is_written(tmp_pa
 
 
 def test_a_locked_draft_is_refused_to_others_and_is_removed_at_the_end(tmp_path):
-    with files.locked_file(tmp_path / "draft"):
+    with files.locked_file(tmp_path / "draft", tmp_path / "target"):
         with (
             pytest.raises(StoreError, match="another build"),
-            files.locked_file(tmp_path / "draft"),
+            files.locked_file(tmp_path / "draft", tmp_path / "target"),
         ):
             pass
         assert names(tmp_path) == ["draft"]
@@ -106,11 +106,11 @@ def test_a_locked_draft_is_refused_to_others_and_is_removed_at_the_end(tmp_path)
 
 def test_a_renamed_draft_is_not_removed_and_neither_is_the_next_one(tmp_path):
     draft, target = tmp_path / "draft", tmp_path / "target"
-    with files.locked_file(draft):
+    with files.locked_file(draft, target):
         draft.write_text("one")
         files.name_new(draft, target)
     assert names(tmp_path) == ["target"]
-    with files.locked_file(draft):
+    with files.locked_file(draft, target):
         draft.write_text("two")
         draft.replace(target)
         draft.write_text("the next build's")
@@ -121,11 +121,11 @@ def test_a_renamed_draft_is_not_removed_and_neither_is_the_next_one(tmp_path):
 def test_a_draft_that_a_killed_process_left_is_emptied_but_not_through_its_other_name(tmp_path):
     draft, target = tmp_path / "draft", tmp_path / "target"
     draft.write_text("half")
-    with files.locked_file(draft):
+    with files.locked_file(draft, target):
         assert draft.read_text() == ""
     target.write_text("complete")
     os.link(target, draft)  # killed just before the draft lost its name
-    with files.locked_file(draft):
+    with files.locked_file(draft, target):
         assert draft.read_text() == ""
     assert target.read_text() == "complete"
     assert names(tmp_path) == ["target"]

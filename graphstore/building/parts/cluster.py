@@ -1,7 +1,7 @@
 """The workers of a Dask cluster: processes of this machine, or those of a running scheduler.
 
-A program that can connect to a scheduler or worker of Dask can run code there. So processes of this machine accept
-only TLS connections with a certificate that is made for one build and stays in memory.
+A program that can connect to a scheduler or worker of Dask can run code there. So processes of this
+machine accept only TLS connections with a certificate that is made for one build.
 
 Calls and records are small; all other data goes through the folder, which every worker must see. A
 step whose worker dies is taken again by another worker: steps read and write whole files only.
@@ -9,7 +9,6 @@ step whose worker dies is taken again by another worker: steps read and write wh
 
 import asyncio
 import logging
-import os
 import platform
 import re
 import signal
@@ -22,7 +21,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from importlib.metadata import version
 from multiprocessing import resource_tracker
 from queue import Empty, SimpleQueue
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 
@@ -56,14 +55,12 @@ LOCAL_CONFIG: Final = {
 }
 RESUME: Final = "run the same command again to resume"
 
-Tls: TypeAlias = tuple[str | os.PathLike[str], str | os.PathLike[str], str | os.PathLike[str]]
-
 _LOCAL = re.compile(r"\s*local:(?P<size>[0-9]{1,6})\s*", re.IGNORECASE)
 _TALK = re.compile(r"(distributed|tornado|asyncio|bokeh)(\..*)?")
 _ADDRESS = re.compile(r"([a-z]+://)?(\[[0-9a-f:.%]+\]|[\w.-]+):[0-9]{1,5}", re.IGNORECASE)
 
 
-def cluster(where: str, tls: Tls | None = None) -> AbstractContextManager[Workers]:
+def cluster(where: str, tls: tuple[str, str, str] | None = None) -> AbstractContextManager[Workers]:
     """Yield the workers of a cluster.
 
     `where` is ``local:N`` for N processes on this machine, which end with the block, or the address
@@ -223,7 +220,7 @@ def _local(size: int) -> Iterator[Workers]:
 
 
 @contextmanager
-def _running(address: str, tls: Tls | None) -> Iterator[Workers]:
+def _running(address: str, tls: tuple[str, str, str] | None) -> Iterator[Workers]:
     """Yield the workers of a scheduler that is running."""
     _, distributed = _dask()
     security = _security(distributed, tls)
@@ -257,12 +254,12 @@ def _running(address: str, tls: Tls | None) -> Iterator[Workers]:
                 client.close(timeout=ANSWER)
 
 
-def _security(distributed: Any, tls: Tls | None) -> Any:
+def _security(distributed: Any, tls: tuple[str, str, str] | None) -> Any:
     """Return the TLS files as Dask takes them; raise an AddressError if they cannot be read."""
     files: dict[str, Any] = {}
     if tls is not None:
         names = ("tls_ca_file", "tls_client_cert", "tls_client_key")
-        files = dict(zip(names, map(os.fspath, tls), strict=True)) | {"require_encryption": True}
+        files = dict(zip(names, tls, strict=True)) | {"require_encryption": True}
     try:
         security = distributed.Security(**files)  # the rest is from Dask's configuration
         role = security.get_tls_config_for_role("client")

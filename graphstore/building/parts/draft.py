@@ -12,7 +12,15 @@ from uuid import uuid4
 from graphstore.building.parts.work import VERSION
 from graphstore.errors import PositionError, RulesError, StoreError, StoreExistsError
 from graphstore.store.folder.layout import MANIFEST, TABLES, WORK, draft_of
-from graphstore.util.files import clear, explained, locked_folder, name_new, put
+from graphstore.util.files import (
+    clear,
+    explained,
+    keep_rights,
+    locked_folder,
+    mode_of,
+    name_new,
+    put,
+)
 
 OURS: Final = {MANIFEST, *TABLES}
 PLAN: Final = "plan.json"
@@ -66,6 +74,8 @@ def drafting(target: Path, plan: Mapping[str, Any], *, force: bool) -> Iterator[
         if (place / OLD).is_dir() and not target.exists():
             (place / OLD).rename(target)  # a build was killed just before its end
         check_free(target, force=force)
+        if target.exists():
+            place.chmod(0o700 | mode_of(target, 0))
         try:
             path = _begun(place, plan, force=force)
             yield path
@@ -74,6 +84,7 @@ def drafting(target: Path, plan: Mapping[str, Any], *, force: bool) -> Iterator[
             raise
         check_free(target, force=force)  # another program may have created it meanwhile
         shutil.rmtree(path / WORK, ignore_errors=True)
+        keep_rights(target, path)
         with suppress(OSError):
             target.rmdir()  # if it is empty
         if force and target.exists():

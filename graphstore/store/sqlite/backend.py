@@ -182,10 +182,10 @@ class SqliteFile:
     @contextmanager
     def draft(self, *, force: bool) -> Iterator[SqliteDraft]:
         with explained(self.path, UNCHANGED):
-            check_target(self.path, force=force)
-            path = self.path.with_name(f".{self.path.name}.building")
-            with locked_file(path):
-                yield SqliteDraft(self.path, path, force=force)
+            target = check_target(self.path, force=force)
+            path = target.with_name(f".{target.name}.building")
+            with locked_file(path, target):
+                yield SqliteDraft(target, path, force=force)
 
 
 def _check_header(path: Path) -> None:

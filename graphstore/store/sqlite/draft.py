@@ -20,7 +20,7 @@ from graphstore.store import schema
 from graphstore.store.backend import REPLACE, UNCHANGED, WAIT, Carry
 from graphstore.store.migrating import migrate
 from graphstore.store.sqlite.opening import application_id, connect, explained, refuse_traps
-from graphstore.util.files import WINDOWS, name_new, refuse_existing, sync
+from graphstore.util.files import WINDOWS, keep_rights, name_new, sync
 
 
 class SqliteDraft:
@@ -65,8 +65,7 @@ class SqliteDraft:
 
     def put(self, carry: Carry | None) -> None:
         target = self._target
-        if not self._force:
-            refuse_existing(target)
+        check_target(target, force=self._force)  # another program may have created it meanwhile
         with ExitStack() as stack:
             if target.exists():
                 sync(self._path)  # most of it, before other programs have to wait
@@ -78,6 +77,7 @@ class SqliteDraft:
             if WINDOWS:
                 stack.close()  # which cannot replace an open file
             if self._force:
+                keep_rights(target, self._path)
                 self._path.replace(target)
             else:
                 name_new(self._path, target)
@@ -109,16 +109,29 @@ class SqliteDraft:
             copy.commit()
 
 
-def check_target(target: Path, *, force: bool) -> None:
-    """Raise StoreError if the target cannot or must not be replaced."""
+def check_target(path: Path, *, force: bool) -> Path:
+    """Return the file to write, with links resolved; raise StoreError if it must not be replaced.
+
+    Only an empty file, or one of graphstore, even if it is damaged, is replaced.
+    """
+    target = Path(os.path.realpath(path)) if path.is_symlink() else path
+    if target.is_symlink():
+        raise StoreError(f"{path} is a link that leads to itself; remove it")
     if target.is_dir():
         raise StoreError(f"{target} is a folder; name a file in it")
     if not target.absolute().parent.is_dir():
         raise StoreError(f"there is no folder {target.parent}; create it first")
-    if os.path.lexists(target) and not force:
-        raise StoreExistsError(f"{target} exists; {REPLACE}")
-    if target.exists() and not target.is_file():
-        raise StoreError(f"{target} is a pipe or device, which a database cannot replace")
+    if target.exists():
+        if not target.is_file():
+            raise StoreError(f"{target} is a pipe or device, which a database cannot replace")
+        if target.stat().st_size and application_id(target) != schema.APPLICATION_ID:
+            raise StoreExistsError(
+                f"{target} exists and is not a graphstore database, so it is not replaced; remove "
+                "it, or name another file"
+            )
+    if os.path.lexists(path) and not force:
+        raise StoreExistsError(f"{path} exists; {REPLACE}")
+    return target
 
 
 def agents_seen(connection: sqlite3.Connection, path: Path) -> tuple[str, list[str]]:
