@@ -115,23 +115,31 @@ def check_target(path: Path, *, force: bool) -> Path:
     Only an empty file, or one of graphstore, even if it is damaged, is replaced.
     """
     target = Path(os.path.realpath(path)) if path.is_symlink() else path
+    if path.is_dir():
+        raise StoreError(f"{path} is a folder; name a file in it")
+    if path.exists() and not path.is_file():
+        raise StoreError(f"{path} is a pipe or device, which a database cannot replace")
     if target.is_symlink():
         raise StoreError(f"{path} is a link that leads to itself; remove it")
-    if target.is_dir():
-        raise StoreError(f"{target} is a folder; name a file in it")
     if not target.absolute().parent.is_dir():
         raise StoreError(f"there is no folder {target.parent}; create it first")
-    if target.exists():
-        if not target.is_file():
-            raise StoreError(f"{target} is a pipe or device, which a database cannot replace")
-        if target.stat().st_size and application_id(target) != schema.APPLICATION_ID:
-            raise StoreExistsError(
-                f"{target} exists and is not a graphstore database, so it is not replaced; remove "
-                "it, or name another file"
-            )
+    if target.exists() and target.stat().st_size and not _is_ours(target):
+        raise StoreExistsError(
+            f"{target} exists and is not a graphstore database, so it is not replaced; remove it, "
+            "or name another file"
+        )
     if os.path.lexists(path) and not force:
         raise StoreExistsError(f"{path} exists; {REPLACE}")
     return target
+
+
+def _is_ours(path: Path) -> bool:
+    """Return whether graphstore wrote a SQLite file, as its header says."""
+    try:
+        return application_id(path) == schema.APPLICATION_ID
+    except sqlite3.DatabaseError:  # it is damaged
+        with path.open("rb") as file:
+            return file.read(72)[68:] == schema.APPLICATION_ID.to_bytes(4)
 
 
 def agents_seen(connection: sqlite3.Connection, path: Path) -> tuple[str, list[str]]:
