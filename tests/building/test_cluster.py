@@ -12,17 +12,27 @@ import threading
 import time
 from collections import Counter
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 
 import pytest
-from conftest import DATA, SLOW, TESTS, TableGame, for_all, small_disk
+from conftest import DATA, SLOW, TESTS, TableGame, check_all, for_all, graphstore, small_disk
+from distributed import Security
 
-from graphstore import Store, errors, find_game
+from graphstore import Store, build_folder, errors, find_game
 from graphstore import build as build_file
 from graphstore.building.parts import cluster as clusters
 from graphstore.building.parts.build import build
 from graphstore.building.parts.cluster import cluster, name_for_others
-from graphstore.errors import AddressError, GameNameError, MissingExtraError, RulesError, StoreError
+from graphstore.errors import (
+    AddressError,
+    ArgumentError,
+    GameNameError,
+    MissingExtraError,
+    RulesError,
+    StoreError,
+)
+from graphstore.store.folder.folder import Folder
 from graphstore.store.folder.layout import draft_of
 
 DIGESTS = json.loads((DATA / "digests.json").read_text())
@@ -294,15 +304,16 @@ def dask(command, *words):
         process.wait(PATIENCE)
 
 
-def worker(address, tmp_path):
+def worker(address, tmp_path, *words):
     """Yield a worker with one thread."""
-    return dask("worker", address, "--nthreads=1", "--no-nanny", f"--local-directory={tmp_path}")
+    words = ("--nthreads=1", "--no-nanny", f"--local-directory={tmp_path}", *words)
+    return dask("worker", address, *words)
 
 
 @contextmanager
-def scheduler(port):
+def scheduler(port, host="127.0.0.1", *words):
     """Yield a scheduler that listens."""
-    with dask("scheduler", "--host", "127.0.0.1", "--port", port) as process:
+    with dask("scheduler", "--host", host, "--port", port, *words) as process:
 
         def listens():
             with suppress(ConnectionRefusedError):
@@ -365,6 +376,150 @@ def test_a_scheduler_killed_in_the_middle_of_a_wave_is_one_line_and_a_new_one_go
         digest = build_there()
     assert min(asked(bits)[0]) >= 16
     assert digest == in_memory(game, bits / "t.db")
+
+
+# Who can connect
+
+
+INTRUDER = """
+import asyncio, os, sys, urllib.error, urllib.request
+from distributed import Security
+from distributed.comm import connect
+if os.geteuid() == 0:
+    os.setuid(65534)
+async def attempt(scheme, port, **how):
+    comm = await asyncio.wait_for(connect(f"{scheme}://127.0.0.1:{port}", timeout=2, **how), 2)
+    print("connected to", port)
+own = Security.temporary().get_connection_args("client")
+for port in map(int, sys.argv[1:]):
+    for scheme, how in (("tcp", {}), ("tls", own)):
+        try:
+            asyncio.run(attempt(scheme, port, **how))
+        except (OSError, TimeoutError, ValueError):
+            pass
+    for page in ("", "health", "info/main/workers.html", "json/identity.json", "metrics"):
+        try:
+            print(urllib.request.urlopen(f"http://127.0.0.1:{port}/{page}", timeout=2).read())
+        except (OSError, ValueError):
+            pass
+"""
+
+
+def listening(pids):
+    """Return the addresses and ports on which processes listen for TCP connections."""
+    sockets, found = set(), []
+    for pid in pids:
+        for each in Path(f"/proc/{pid}/fd").iterdir():
+            with suppress(FileNotFoundError):  # it was closed meanwhile
+                sockets.add(os.readlink(each))
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            _, local, _, state, *_, inode = line.split()[:10]
+            if state == "0A" and f"socket:[{inode}]" in sockets:
+                address, _, port = local.partition(":")
+                found.append((address, int(port, 16)))
+    return found
+
+
+def test_another_user_of_the_machine_cannot_connect_to_the_processes(workers, bits):
+    pids = {os.getpid(), *workers._client.run(os.getpid).values()}
+    ports = listening(pids)
+    assert len(ports) >= 5  # of a scheduler, two nannies and two workers
+    assert {address for address, _ in ports} == {"0100007F"}  # 127.0.0.1
+    command = [sys.executable, "-c", INTRUDER, *(str(port) for _, port in ports)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+    game = f"{bits}/bits.py:Bits"
+    assert in_parts(find_game(game), bits / "parts", workers) == in_memory(game, bits / "t.db")
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory):
+    """Two certificates and their keys, each its own authority: [(authority, certificate, key)]."""
+    folder, found = tmp_path_factory.mktemp("tls"), []
+    for name in ("ours", "other"):
+        made = Security.temporary()
+        certificate, key = folder / f"{name}.pem", folder / f"{name}.key"
+        certificate.write_text(made.tls_client_cert)
+        key.write_text(made.tls_client_key)
+        found.append((str(certificate), str(certificate), str(key)))
+    return found
+
+
+@pytest.fixture(scope="module")
+def tls_port(certificates, tmp_path_factory):
+    """The port of a scheduler with one worker that accepts only the first certificate."""
+    words = [
+        *chain(*zip(("--tls-ca-file", "--tls-cert", "--tls-key"), certificates[0], strict=True))
+    ]
+    port = free_port()
+    folder = tmp_path_factory.mktemp("worker")
+    with (
+        scheduler(port, "tls://127.0.0.1", *words),
+        worker(f"tls://127.0.0.1:{port}", folder, *words),
+    ):
+        yield port
+
+
+@SLOW
+def test_a_scheduler_with_tls_builds_for_those_who_have_its_certificate(
+    certificates, tls_port, bits, monkeypatch
+):
+    address, game = f"tls://127.0.0.1:{tls_port}", f"{bits}/bits.py:Bits"
+    tls = dict(zip(("--tls-ca", "--tls-cert", "--tls-key"), certificates[0], strict=True))
+    command = ("build", game, "--cluster", address, *chain(*tls.items()))
+    done = graphstore(*command, "--folder", bits / "one", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    build_folder(game, bits / "two", cluster=f"127.0.0.1:{tls_port}", tls=certificates[0])
+    config = {
+        f"DASK_DISTRIBUTED__COMM__TLS__{name}": file
+        for name, file in zip(
+            ("CA_FILE", "CLIENT__CERT", "CLIENT__KEY"), certificates[0], strict=True
+        )
+    }
+    done = graphstore("build", game, "--cluster", address, "--folder", bits / "three", **config)
+    assert (done.returncode, done.stderr) == (0, "")
+    for name in ("one", "two", "three"):
+        assert Folder.open(bits / name).info["digest"] == in_memory(game, bits / f"{name}.db")
+
+
+@SLOW
+def test_a_scheduler_that_refuses_a_certificate_is_one_line(certificates, tls_port, monkeypatch):
+    monkeypatch.setattr(clusters, "ANSWER", 5.0)
+    ours, other = certificates
+    tls, tcp = f"tls://127.0.0.1:{tls_port}", f"tcp://127.0.0.1:{tls_port}"
+    plain = free_port()
+
+    def refuse(where, files, message):
+        with pytest.raises(AddressError, match=message) as raised, cluster(where, files):
+            pass
+        line_of(raised)
+
+    with scheduler(plain):
+        check_all(
+            [
+                (tls, other, "check its address and TLS .*certificate"),
+                (tls, (ours[0], *other[1:]), "check its address and TLS"),
+                (tls, None, "check its address and TLS .*ssl_context"),
+                (tcp, None, "check its address and TLS"),
+                (tcp, ours, "check its address and TLS .*encryption required"),
+                (f"tls://127.0.0.1:{plain}", ours, "check its address and TLS"),
+                (tls, ("nothing", *ours[1:]), "cannot use the TLS files nothing, .*--tls-ca"),
+                (tls, (ours[0], other[1], ours[2]), "cannot use the TLS files .*mismatch"),
+                (tls, (ours[2], *ours[1:]), "cannot use the TLS files"),
+                ("local:2", ours, "makes its own certificates"),
+            ],
+            refuse,
+        )
+
+
+def test_files_for_tls_are_given_together(run, tmp_path):
+    for words in (["--tls-ca", "a"], ["--cluster", "tls://h:1", "--tls-ca", "a", "--tls-key", "b"]):
+        line = run("build", "nim(1)", "--folder", tmp_path / "parts", *words).stderr
+        assert "--tls-ca, --tls-cert and --tls-key need each other and --cluster" in line
+    for wrong in (("a", "b"), "abc", 3, ("a", "b", 3)):
+        with pytest.raises(ArgumentError, match="tls is"):
+            build_folder("nim(1)", tmp_path / "parts", cluster="tls://h:1", tls=wrong)
 
 
 # Addresses that are not a cluster
