@@ -78,7 +78,7 @@ def _locked(path: Path, busy: str, mode: int = 0o666) -> Iterator[None]:
 def _lock(path: Path, busy: str, mode: int) -> BinaryIO:
     from filelock import lock_descriptor  # the import takes 50 ms; most commands lock nothing
 
-    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | _NOT_PLANTED
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | _NOT_PLANTED
     while True:
         try:
             file = os.fdopen(os.open(path, flags, mode & 0o777), "ab")

@@ -1,6 +1,7 @@
 """A build is all or nothing, and gives the same result every time."""
 
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -9,12 +10,13 @@ import threading
 from contextlib import closing
 
 import pytest
-from conftest import TableGame, error_line, graphstore, some_of
+from conftest import TableGame, error_line, for_all, graphstore, some_of
 from stored import content, names
 
 from graphstore import Store, build, build_folder, build_out_of_core, load, prove, train
 from graphstore.checks import verify
 from graphstore.errors import (
+    NewerStoreError,
     NotAStoreError,
     RulesError,
     StoreError,
@@ -307,6 +309,169 @@ def test_a_file_in_use_is_replaced_under_its_readers(copy):
         assert reader.probe("XO./.X./...").value == -1
         with Store.open(copy) as newer:
             assert newer.info["states"] == 6
+
+
+# What is replaced
+
+
+def rights(path):
+    """Return the permissions, the owner and the group of a file or folder."""
+    found = path.stat()
+    return oct(found.st_mode & 0o7777), found.st_uid, found.st_gid
+
+
+ROOT_ONLY = pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away"
+)
+
+
+@ROOT_ONLY
+@pytest.mark.parametrize("way", ["build", "load", "prove", "out of core"])
+def test_a_replaced_file_keeps_its_permissions_owner_and_group(copy, way):
+    copy.chmod(0o664)
+    os.chown(copy, 65534, 65533)
+    before = rights(copy)
+    replacing(way, copy)
+    assert rights(copy) == before
+
+
+@for_all("mode", [0o600, 0o640, 0o400, 0o664])
+def test_a_draft_is_not_readable_for_more_users_than_the_file_that_it_replaces(copy, mode):
+    copy.chmod(mode)
+    seen = set()
+
+    def look(*_):
+        seen.add((copy.parent / f".{copy.name}.building").stat().st_mode & 0o777)
+
+    build("mnk(2,2,2)", copy, force=True, progress=look)
+    assert [oct(wider) for wider in seen if wider & ~(mode | 0o600)] == []
+    assert copy.stat().st_mode & 0o777 == mode
+
+
+@ROOT_ONLY
+def test_a_replaced_folder_keeps_its_permissions_owner_and_group(tmp_path):
+    folder, draft = tmp_path / "parts", tmp_path / ".parts.building"
+    folder.mkdir()
+    for game in ("nim(1,2)", "nim(2,2)"):  # it is empty, then a game
+        folder.chmod(0o700)
+        os.chown(folder, 65534, 65533)
+        before, seen = rights(folder), set()
+        build_folder(
+            game, folder, force=True, progress=lambda *_, to=seen: to.add(rights(draft)[0])
+        )
+        assert rights(folder) == before
+        assert seen == {"0o700"}
+
+
+def test_a_build_writes_where_a_link_leads(copy):
+    there = copy.parent / "there"
+    there.mkdir()
+    real, link = there / "real.db", copy.parent / "link.db"
+    for target, old in ((real, True), ("there/real.db", True), (real, False)):
+        link.unlink(missing_ok=True)
+        link.symlink_to(target)
+        copy.replace(real) if copy.exists() else real.unlink(missing_ok=not old)
+        drafts = set()
+        build("nim(1,2)", link, force=True, progress=lambda *_, to=drafts: to.update(names(there)))
+        assert ".real.db.building" in drafts
+        assert link.is_symlink()
+        assert names(there) == ["real.db"]
+        with Store.open(real) as store:
+            assert store.info["name"] == "nim(1,2)"
+    for target, message in (
+        ("link.db", "is a link that leads to itself"),
+        ("nowhere/t.db", "there is no folder .*nowhere; create it first"),
+        ("there", "is a folder; name a file in it"),
+    ):
+        link.unlink()
+        link.symlink_to(target)
+        with pytest.raises(StoreError, match=message):
+            build("nim(1,2)", link, force=True)
+        assert link.is_symlink()
+    assert names(copy.parent) == ["link.db", "there"]
+
+
+def other_database(path):
+    """Write a database of another program."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE state (id INTEGER PRIMARY KEY)")
+
+
+def of_a_newer_version(path):
+    """Write a database of a version to come."""
+    build("mnk(2,2,2)", path)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+
+
+OTHERS = {
+    "text": (lambda path: path.write_text("notes"), StoreExistsError),
+    "long text": (lambda path: path.write_text("notes" * 1000), StoreExistsError),
+    "database of another program": (other_database, StoreExistsError),
+    "newer database": (of_a_newer_version, NewerStoreError),
+}
+
+
+@pytest.mark.parametrize("other", OTHERS)
+@pytest.mark.parametrize("way", ["build", "load", "prove", "out of core"])
+def test_only_a_database_that_graphstore_wrote_is_replaced(tmp_path, way, other):
+    target = tmp_path / "t.db"
+    write, error = OTHERS[other]
+    write(target)
+    before = target.read_bytes()
+    for options in ({},) if way == "prove" else ({}, {"drop_agents": True}):
+        with pytest.raises(error, match=r"so it is not replaced|newer graphstore"):
+            replacing(way, target, **options)
+        shutil.rmtree(tmp_path / "folder", ignore_errors=True)
+    assert target.read_bytes() == before
+    assert names(tmp_path) == ["t.db"]
+
+
+def test_an_empty_file_is_replaced_by_force(tmp_path):
+    (tmp_path / "t.db").touch(0o600)
+    with pytest.raises(StoreExistsError, match="add --force"):
+        build("mnk(2,2,2)", tmp_path / "t.db")
+    assert build("mnk(2,2,2)", tmp_path / "t.db", force=True).states == 6
+    assert rights(tmp_path / "t.db")[0] == "0o600"
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_build_does_not_write_through_links_that_others_put_in_its_way(copy, force):
+    victim, target = copy.parent / "victim", copy.parent / "t.db"
+    draft, refused = copy.parent / ".t.db.building", ["Too many levels", "unable to open"]
+    victim.write_text("mine")
+    copy.rename(target) if force else copy.unlink()
+    for link, message in ((draft, refused[0]), (target.with_name("t.db-journal"), refused[1])):
+        link.symlink_to(victim)
+        if force or link == draft:
+            with pytest.raises(StoreError, match=f"t.db: {message}.*nothing was changed"):
+                build("nim(1,2)", target, force=force)
+        link.unlink()
+    draft.hardlink_to(victim)
+    for end in ("-journal", "-wal"):
+        draft.with_name(draft.name + end).symlink_to(victim)
+    build("nim(1,2)", target, force=force)
+    assert victim.read_text() == "mine"
+    assert names(copy.parent) == ["t.db", "victim"]
+
+
+@ROOT_ONLY
+def test_a_draft_of_another_user_is_refused(tmp_path):
+    draft, folder = tmp_path / ".t.db.building", tmp_path / ".t.parts.building"
+    draft.touch()
+    folder.mkdir()
+    (folder / "plan.json").write_text("theirs")
+    begun = tmp_path / "t.db.parts"
+    build_folder("nim(1,2)", begun)
+    for each in (draft, folder, begun):
+        os.chown(each, 65534, 65534)
+    for way, target in ((build, "t.db"), (build_folder, "t.parts")):
+        with pytest.raises(StoreError, match="belongs to another user; remove it"):
+            way("nim(1,2)", tmp_path / target)
+    draft.unlink()
+    with pytest.raises(StoreError, match=f"{begun} belongs to another user"):
+        build_out_of_core("nim(1,2)", tmp_path / "t.db")
+    assert names(tmp_path) == [".t.parts.building", "t.db.parts"]
 
 
 # Agents

@@ -140,6 +140,13 @@ def test_a_link_is_not_a_draft_folder(tmp_path):
     assert names(tmp_path / "documents") == ["thesis.txt"]
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
+def test_a_pipe_in_the_place_of_a_draft_is_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "draft")
+    with pytest.raises(OSError), files.locked_file(tmp_path / "draft", tmp_path / "target"):  # noqa: PT011
+        pass
+
+
 def test_many_threads_can_create_and_remove_one_draft_folder(tmp_path):
     draft, inside, met = tmp_path / "draft", [], []
 
