@@ -98,7 +98,8 @@ def build_out_of_core(
     """
     rules, force = rules_of(game), options.get("force", False)
     place = find_backend(target, "target").for_game(rules.name)
-    refuse_target(place, rules.name, force=force, drop_agents=drop_agents)
+    if place.exists():
+        refuse_target(place, rules.name, force=force, drop_agents=drop_agents)
     path, clock = _folder_for(place, rules), Clock()
     if os.path.lexists(path):
         refuse_others(path, path.lstat())

@@ -187,7 +187,7 @@ DB = click.option(
     help="Write to this file, or to a postgresql:// address.",
 )
 FORCE = click.option(
-    "--force", is_flag=True, help="Replace the database if it exists, but keep its agents."
+    "--force", is_flag=True, help="Replace what graphstore wrote before, but keep its agents."
 )
 DROP_AGENTS = click.option(
     "--drop-agents", is_flag=True, help="With --force, delete the agents of the old database."
