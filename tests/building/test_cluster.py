@@ -542,10 +542,11 @@ def test_a_scheduler_that_does_not_answer_is_one_line(scheme, monkeypatch):
 
 
 def test_without_dask_a_line_says_what_to_install(without):
-    without("distributed")
-    expected = pytest.raises(MissingExtraError, match="pip install distributed pyarrow")
-    with expected, cluster("local:1"):
-        pass
+    for library in ("cryptography", "distributed"):
+        without(library)
+        expected = pytest.raises(MissingExtraError, match=f"pip install {library}")
+        with expected, cluster("local:1"):
+            pass
 
 
 @SLOW

@@ -20,7 +20,14 @@ from graphstore.building.parts import steps
 from graphstore.building.parts.build import build as build_in_parts
 from graphstore.building.parts.work import BlockId
 from graphstore.building.parts.workers import OwnProcess
-from graphstore.errors import PositionError, RulesError, StoreError, StoreExistsError, TooLargeError
+from graphstore.errors import (
+    NewerStoreError,
+    PositionError,
+    RulesError,
+    StoreError,
+    StoreExistsError,
+    TooLargeError,
+)
 from graphstore.store.folder.layout import draft_of
 
 SLOW_RULES = """
@@ -101,11 +108,26 @@ def test_an_unfinished_folder_is_refused_and_resumed_only_with_the_same_options(
     assert run("build", "tictactoe", "--folder", folder).returncode == 0
 
 
+def test_a_folder_of_a_newer_version_is_left_to_it_but_a_damaged_one_is_replaced(tmp_path):
+    folder = tmp_path / "game"
+    build_folder("nim(1,2)", folder)
+    manifest = folder / "game.json"
+    newer = manifest.read_text().replace('"format": 1', '"format": 99')
+    manifest.write_text(newer)
+    with pytest.raises(NewerStoreError, match="a newer graphstore wrote"):
+        build_folder("nim(1,2)", folder, force=True)
+    assert manifest.read_text() == newer
+    manifest.write_text("{")
+    assert build_folder("nim(1,2)", folder, force=True).game == "nim(1,2)"
+
+
 def test_other_folders_and_files_are_left_alone(run, tmp_path):
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine.txt").touch()
     (tmp_path / "file").touch()
-    for name in ("full", "file"):
+    (tmp_path / "their game").mkdir()
+    (tmp_path / "their game" / "game.json").write_text('{"format": 1, "title": "Chess"}')
+    for name in ("full", "file", "their game"):
         done = run("build", "tictactoe", "--folder", tmp_path / name, "--force")
         assert "is not a game in parts; choose another" in error_line(done)
     assert "create it first" in error_line(

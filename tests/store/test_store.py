@@ -10,6 +10,7 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, nullcontext
+from functools import partial
 from pathlib import Path
 
 import networkx as nx
@@ -36,7 +37,7 @@ from graphstore.solver.columns import Solution
 from graphstore.store import schema
 from graphstore.store.digests import of_content
 from graphstore.store.sqlite.opening import damage
-from graphstore.store.store import upgrade
+from graphstore.store.store import find_backend, upgrade
 
 TURNED = [6, 3, 0, 7, 4, 1, 8, 5, 2]  # cell i of the turned board is cell TURNED[i] of the board
 MIRRORED = [2, 1, 0, 5, 4, 3, 8, 7, 6]
@@ -453,11 +454,13 @@ def test_a_file_that_was_cut_short_anywhere_is_damaged_or_not_ours(tictactoe_db,
             Store.open(path)
 
 
-def test_a_file_of_a_newer_version_is_left_to_it(copy):
-    sqlite_file(copy, "UPDATE alembic_version SET version_num = '9999'")
-    for use in (Store.open, upgrade):
+def test_a_file_of_a_newer_version_is_left_to_it(spoilt):
+    with find_backend(spoilt).located().writing() as connection:
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+    replace = partial(build, "tictactoe", force=True, drop_agents=True)
+    for use in (Store.open, upgrade, replace):
         with pytest.raises(NewerStoreError, match=r"written by a newer graphstore \(schema 9999"):
-            use(copy)
+            use(spoilt)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,14 @@ from typing import Any, Final
 from uuid import uuid4
 
 from graphstore.building.parts.work import VERSION
-from graphstore.errors import PositionError, RulesError, StoreError, StoreExistsError
+from graphstore.errors import (
+    NotAStoreError,
+    PositionError,
+    RulesError,
+    StoreError,
+    StoreExistsError,
+)
+from graphstore.store.folder.folder import Folder
 from graphstore.store.folder.layout import MANIFEST, TABLES, WORK, draft_of
 from graphstore.util.files import (
     clear,
@@ -55,6 +62,11 @@ def check_free(target: Path, *, force: bool) -> None:
     if names - OURS:
         others = ", ".join(sorted(names - OURS))
         raise StoreError(f"{target} has files of other programs ({others}); move them first")
+    try:
+        Folder.open(target)
+    except NotAStoreError:
+        if names == {MANIFEST}:  # else it is damaged
+            raise StoreError(f"{target} is not a game in parts; choose another folder") from None
 
 
 @contextmanager

@@ -65,10 +65,10 @@ class SqliteDraft:
 
     def put(self, carry: Carry | None) -> None:
         target = self._target
-        check_target(target, force=self._force)  # another program may have created it meanwhile
         with ExitStack() as stack:
             if target.exists():
                 sync(self._path)  # most of it, before other programs have to wait
+                check_target(target, force=self._force)  # another program may have created it
                 with suppress(NotAStoreError) if carry is None else nullcontext():
                     self._hold(stack, carry)
             sync(self._path)
