@@ -11,13 +11,12 @@ from alembic.util import CommandError
 from sqlalchemy import Connection
 
 from graphstore.errors import GraphstoreError
-from graphstore.store.digests import of_row
-from graphstore.store.schema import create_views, digest, metadata, objects
+from graphstore.store.schema import create_views, digest, metadata
 from graphstore.store.store import find_backend
 
 
 def migrate(connection: Connection) -> None:
-    """Run the revisions; if any ran, replace the views and the digests of the schema."""
+    """Run the revisions; if any ran, replace the views."""
     applied: list[Any] = []
     context.configure(
         connection=connection,
@@ -27,13 +26,10 @@ def migrate(connection: Connection) -> None:
     )
     with context.begin_transaction():
         context.run_migrations()
-        if not applied:
-            return
-        create_views(connection)
-        connection.execute(digest.delete().where(digest.c.name.startswith("schema.")))
-        made = of_row("schema", objects(connection))
-        rows = [{"name": name, "blake2b": value} for name, value in made.items()]
-        connection.execute(digest.insert(), rows)
+        if applied:
+            create_views(connection)
+            # Earlier versions stored digests of the SQL of tables.
+            connection.execute(digest.delete().where(digest.c.name.startswith("schema.")))
 
 
 def by_hand(address: str | None) -> None:

@@ -112,11 +112,22 @@ class Backend(Protocol):
     def reading(self, digest: str, chosen: Ints | None) -> AbstractContextManager[RowReader]:
         """Yield a reader of many rows; with `chosen`, of the states with these ids only."""
 
+    def altered(self) -> Iterator[tuple[str, str]]:
+        """Yield the name and SQL of each object that is not as the migrations make it."""
+
     def writing(self) -> AbstractContextManager[Connection]:
-        """Yield a connection in a transaction that excludes other writers; commit at the end."""
+        """Yield a connection in a transaction that excludes other writers; commit at the end.
+
+        Raises:
+            NotAStoreError: a table is not as the migrations make it, so writing could run code.
+        """
 
     def upgrading(self) -> AbstractContextManager[Connection]:
-        """Yield a connection in a transaction that may change tables; commit at the end."""
+        """Yield a connection in a transaction that may change tables; commit at the end.
+
+        Raises:
+            NotAStoreError: as for `writing`.
+        """
 
     def agents_in(self) -> tuple[str, list[str]]:
         """Return the names of the game, of any schema revision, and of its agents.

@@ -73,7 +73,7 @@ COLUMNS: Final = {
     "digest": "the digest of the digests of all columns of state and edge",
     "extent": "what the database holds: whole: all states; below: the states that some positions "
     "can reach; strategy: one move of player 1 and all of player 2, so that depths are bounds",
-    "digest.name": "the column, as table.column; or schema.NAME for the SQL of a table or view",
+    "digest.name": "the column, as table.column",
     "blake2b": "the BLAKE2b digest, in hexadecimal",
     "agent": "the agent's id",
     "agent.id": "the number of the agent in other tables",

@@ -1,12 +1,15 @@
 """Creating and upgrading the tables and views of a database, by alembic."""
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 
 from sqlalchemy import Connection
 
 from graphstore.errors import NotAStoreError
+from graphstore.store import schema
 
 
 def migrate(connection: Connection) -> None:
@@ -18,12 +21,37 @@ def migrate(connection: Connection) -> None:
     config = Config()
     config.set_main_option("script_location", migrations().replace("%", "%%"))
     config.attributes["connection"] = connection
-    with warnings.catch_warnings():  # SQLAlchemy: before PostgreSQL 18 `winner` is stored
-        warnings.filterwarnings("ignore", message="Computed column")
+    with _quiet():
         try:
             command.upgrade(config, "head")
         except CommandError as error:
             raise NotAStoreError(str(error)) from error
+
+
+def create(connection: Connection, revision: str) -> None:
+    """Create the tables as the migrations make them up to a revision; at the last one, the views.
+
+    Unlike `migrate`, it may be called while alembic's command upgrades another database.
+    """
+    from alembic.migration import MigrationContext
+    from alembic.operations import Operations
+    from alembic.script import ScriptDirectory
+
+    scripts = ScriptDirectory(migrations())
+    context = MigrationContext.configure(connection)
+    with _quiet(), Operations.context(context):
+        for step in reversed([*scripts.walk_revisions("base", revision)]):
+            step.module.upgrade()
+    context.stamp(scripts, revision)
+    if revision == schema.REVISIONS[-1]:
+        schema.create_views(connection)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    with warnings.catch_warnings():  # SQLAlchemy: before PostgreSQL 18 `winner` is stored
+        warnings.filterwarnings("ignore", message="Computed column")
+        yield
 
 
 def migrations() -> str:

@@ -304,34 +304,6 @@ OBJECTS: Final = (*metadata.tables, str(edge_child.name), *VIEWS, "alembic_versi
 """The names of all objects that graphstore creates in a database."""
 
 
-_DEFINITIONS = """
-SELECT c.relname, CASE c.relkind
-    WHEN 'v' THEN pg_get_viewdef(c.oid)
-    WHEN 'i' THEN replace(pg_get_indexdef(c.oid), format(' %I.', n.nspname), ' ')
-    ELSE (SELECT string_agg(concat_ws(' ', a.attname, format_type(a.atttypid, a.atttypmod),
-            (SELECT collname FROM pg_collation WHERE oid = a.attcollation),
-            CASE WHEN a.attnotnull THEN 'NOT NULL' END, nullif(a.attgenerated, ''),
-            (SELECT pg_get_expr(d.adbin, d.adrelid) FROM pg_attrdef AS d
-                WHERE d.adrelid = c.oid AND d.adnum = a.attnum)), ', ' ORDER BY a.attnum)
-        FROM pg_attribute AS a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped)
-        || (SELECT coalesce(string_agg(format(', %s %s', conname, pg_get_constraintdef(oid)), ''
-            ORDER BY conname COLLATE "C"), '') FROM pg_constraint WHERE conrelid = c.oid)
-    END
-FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
-WHERE n.nspname = current_schema() AND c.relname = ANY(:names)
-"""
-
-
-def objects(connection: sa.Connection) -> dict[str, str]:
-    """Return the SQL of the tables, the index and the views, by name, as the database has it."""
-    if connection.dialect.name == "postgresql":
-        rows = connection.execute(sa.text(_DEFINITIONS), {"names": list(OBJECTS)})
-        return {str(name): str(sql) for name, sql in rows}
-    master = sa.table("sqlite_master", sa.column("name"), sa.column("sql"))
-    rows = connection.execute(sa.select(master).where(master.c.name.in_(OBJECTS)))
-    return {str(name): str(sql) for name, sql in rows}
-
-
 def create_views(connection: sa.Connection) -> None:
     """Replace the views; the last step of every upgrade."""
     for name, query in VIEWS.items():

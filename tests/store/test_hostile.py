@@ -3,17 +3,19 @@
 import asyncio
 import json
 import runpy
+import shutil
 import sqlite3
 import time
 from contextlib import closing, suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import SCRIPTS, error_line
+from conftest import SCRIPTS, error_line, for_all
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphstore import Store, build, find_game, train
+from graphstore import Store, build, find_game, train, upgrade, verify
 from graphstore.errors import (
     EncodingError,
     GameNameError,
@@ -229,6 +231,35 @@ def test_a_file_whose_tables_would_run_sql_is_refused_unread(run, copy, trap):
     with pytest.raises(NotAStoreError):
         build("tictactoe", copy, force=True)
     assert copy.read_bytes() == before
+
+
+SCHEMA = "PRAGMA writable_schema = ON; UPDATE sqlite_master SET sql = {} WHERE name = '{}'"
+
+
+@for_all(
+    "change",
+    [
+        SCHEMA.format("replace(sql, 'plies >= 0', 'length(randomblob(9)) > 0')", "played"),
+        SCHEMA.format(
+            "replace(sql, 'kept INTEGER', 'kept INTEGER DEFAULT (random())')", "checkpoint"
+        ),
+        SCHEMA.format("replace(sql, 'id = 1', 'id > 0')", "game"),
+        SCHEMA.format("replace(sql, 'agent (id)', 'agent (id) ON DELETE CASCADE')", "bead"),
+        "CREATE INDEX i ON agent (hex(name))",
+        "CREATE INDEX i ON bead (beads) WHERE beads > abs(-1)",
+        "DROP INDEX ix_edge_child; CREATE INDEX ix_edge_child ON edge (child) WHERE child > 0",
+    ],
+)
+def test_a_file_whose_tables_were_altered_is_read_but_not_written(tictactoe_db, tmp_path, change):
+    path = Path(shutil.copy(tictactoe_db, tmp_path / "altered.db"))
+    spoil(path, change)
+    with Store.open(path) as store:
+        assert [problem.table for problem in verify(store).problems] == ["schema"]
+    before = path.read_bytes()
+    for refused in (lambda: train(path, games=1), lambda: upgrade(path)):
+        with pytest.raises(NotAStoreError, match="writing to it could run untrusted code"):
+            refused()
+    assert path.read_bytes() == before
 
 
 def test_views_of_a_file_call_no_function_that_graphstore_adds(copy):

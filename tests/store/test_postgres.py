@@ -271,26 +271,95 @@ def test_a_build_that_is_killed_at_any_moment_leaves_the_old_game_or_none(
     assert warm.run(*command).returncode == 0
 
 
+BOOM = """
+CREATE FUNCTION public.boom(text) RETURNS text IMMUTABLE LANGUAGE plpgsql
+    AS $$BEGIN RAISE EXCEPTION 'untrusted code has run'; END$$;
+CREATE FUNCTION public.boom() RETURNS trigger LANGUAGE plpgsql
+    AS $$BEGIN RAISE EXCEPTION 'untrusted code has run'; END$$;
+"""
+HIDDEN = "ALTER TABLE {0} RENAME TO hidden; "
 TRAPS = {
-    "a view for a table": "ALTER TABLE alembic_version RENAME TO hidden; "
-    "CREATE VIEW alembic_version AS SELECT * FROM hidden",
-    "a trigger": "CREATE FUNCTION public.f() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN END$$; "
-    "CREATE TRIGGER t BEFORE INSERT ON agent EXECUTE FUNCTION public.f()",
+    "a view for a table": HIDDEN.format("alembic_version")
+    + "CREATE VIEW alembic_version AS SELECT public.boom(version_num) AS version_num FROM hidden",
+    "a view for the game": HIDDEN.format("game")
+    + "CREATE VIEW game AS SELECT public.boom('x') AS name",
+    "a view for the agents": HIDDEN.format("agent")
+    + "CREATE VIEW agent AS SELECT public.boom('x') AS name",
+    "a materialized view": HIDDEN.format("state")
+    + "CREATE MATERIALIZED VIEW state AS SELECT * FROM hidden",
+    "a foreign table": HIDDEN.format("edge")
+    + "CREATE FOREIGN DATA WRAPPER w; CREATE SERVER s FOREIGN DATA WRAPPER w; "
+    "CREATE FOREIGN TABLE edge (parent bigint) SERVER s",
+    "a table in parts": HIDDEN.format("edge")
+    + "CREATE TABLE edge (parent bigint) PARTITION BY LIST (parent)",
+    "a table that inherits": "CREATE TABLE more () INHERITS (state)",
+    "a trigger": "CREATE TRIGGER t BEFORE INSERT ON agent EXECUTE FUNCTION public.boom()",
     "a rule": "CREATE RULE r AS ON INSERT TO bead DO INSTEAD NOTHING",
-    "row-level security": "ALTER TABLE state ENABLE ROW LEVEL SECURITY",
-    "a function": "CREATE FUNCTION abs(smallint) RETURNS int LANGUAGE sql AS 'SELECT 1'",
+    "row-level security": "ALTER TABLE state ENABLE ROW LEVEL SECURITY; "
+    "CREATE POLICY p ON state USING (public.boom(position) IS NULL)",
+    "a function": "CREATE FUNCTION concat(text, name) RETURNS text LANGUAGE sql "
+    "AS $$SELECT public.boom($1)$$",
+    "an aggregate": "CREATE AGGREGATE count(int) (SFUNC = int4pl, STYPE = int)",
     "an operator": "CREATE OPERATOR @@@@ (LEFTARG = int, RIGHTARG = int, FUNCTION = int4pl)",
+    "an index that computes": "CREATE INDEX i ON state (public.boom(position)) WHERE id < 0",
+    "an index with a condition": "CREATE OR REPLACE FUNCTION public.boom(text) "
+    "RETURNS text IMMUTABLE LANGUAGE sql AS 'SELECT $1'; "
+    "CREATE INDEX i ON edge (move) WHERE public.boom('x') = 'x'",
+    "statistics that compute": "CREATE STATISTICS s ON public.boom(position), ply FROM state",
+    "a check that calls": "ALTER TABLE played ADD CHECK (public.boom('x') = 'x') NOT VALID",
+    "a default that calls": "ALTER TABLE agent ALTER empty SET DEFAULT public.boom('x')",
+    "a type": "CREATE DOMAIN d AS text; ALTER TABLE game ADD more d",
+    "a view that calls": "DROP VIEW census; CREATE VIEW census AS SELECT public.boom('x') AS ply",
+    "a view that calls PostgreSQL": "DROP VIEW census; "
+    "CREATE VIEW census AS SELECT pg_read_file('/etc/hostname') AS ply",
+    "a view of another schema": "CREATE TABLE public.t (x int); DROP VIEW census; "
+    "CREATE VIEW census AS SELECT x AS ply FROM public.t",
+    "a table for a view": "DROP VIEW census; CREATE TABLE census (x int)",
 }
 
 
-@pytest.mark.parametrize("trap", TRAPS)
-def test_a_schema_that_would_run_code_is_refused_unread(database, trap):
-    build("nim(1,2)", database)
-    with psycopg.connect(database, autocommit=True) as other:
-        other.execute('SET search_path TO "nim(1,2)"')
-        other.execute(TRAPS[trap])
-    with pytest.raises(NotAStoreError, match="reading it could run untrusted code"):
-        Store.open(database)
+@pytest.fixture(scope="module")
+def trained(server):
+    """The address of a database with a small game and an agent, to copy."""
+    address = postgresql.database(server)
+    build("nim(1,2)", address)
+    train(address, games=3, seed=1)
+    postgresql.ask(address, BOOM)
+    return address
+
+
+@for_all("trap", some_of(TRAPS, 4))
+def test_a_schema_that_would_run_code_is_refused_unread(server, trained, trap):
+    place = postgresql.database(server, postgresql.name(trained))
+    postgresql.ask(place, f'SET search_path TO "nim(1,2)"; {TRAPS[trap]}')
+    for refused in (
+        lambda: Store.open(place),
+        lambda: train(place, games=1),
+        lambda: upgrade(place),
+        lambda: build("nim(1,2)", place, force=True),
+    ):
+        with pytest.raises(NotAStoreError, match="is not as graphstore writes it"):
+            refused()
+
+
+@for_all(
+    "change",
+    [
+        "ALTER TABLE played ADD CHECK (pg_sleep(0) IS NOT NULL)",
+        "ALTER TABLE agent ALTER empty SET DEFAULT pg_read_file('x')",
+        "ALTER TABLE checkpoint ALTER kept TYPE bigint",
+        "CREATE INDEX i ON agent (lower(name))",
+        "ALTER TABLE played DROP CONSTRAINT ck_played_side",
+    ],
+)
+def test_an_altered_schema_is_read_but_not_written(server, trained, change):
+    place = postgresql.database(server, postgresql.name(trained))
+    postgresql.ask(place, f'SET search_path TO "nim(1,2)"; {change}')
+    with Store.open(place) as store:
+        assert [problem.table for problem in verify(store).problems] == ["schema"]
+    for refused in (lambda: train(place, games=1), lambda: upgrade(place)):
+        with pytest.raises(NotAStoreError, match="writing to it could run untrusted code"):
+            refused()
 
 
 @pytest.mark.parametrize(
@@ -432,7 +501,7 @@ def test_a_statement_is_stopped_after_its_seconds_whatever_it_sets(asked):
         "generate_series(1, 1000000000000) AS n"
     )
     for statement in (endless, "SELECT pg_sleep(100)"):
-        connection = connect(read_address(asked.address), reads=True)
+        connection = connect(read_address(asked.address), reads=True, inside=True)
         with pytest.raises(QueryError, match="not done within"):
             list(sql.run(connection, Statement(statement, seconds=0.3), set()))
 
@@ -627,7 +696,7 @@ def test_a_game_whose_agents_cannot_be_read_is_not_replaced(database, change):
         build("tictactoe", place)
         train(place, games=10, seed=1)
         postgresql.ask(database, f"SET search_path TO game; {change}")
-        with pytest.raises(StoreError, match="nothing was changed"):
+        with pytest.raises(StoreError, match=r"nothing was changed|agents cannot be read"):
             build("tictactoe", place, force=True)
         assert postgresql.ask(database, "SELECT count(*), max(games) FROM game.agent") == [(1, 10)]
         assert build("tictactoe", place, force=True, drop_agents=True).agents == ()

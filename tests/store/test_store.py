@@ -554,14 +554,14 @@ def test_an_upgrade_that_fails_at_its_end_changes_nothing(older, end):
         ("DELETE FROM digest", "its digests are not those"),
         ("DELETE FROM edge; DELETE FROM state", "it has no states"),
         ("DELETE FROM state WHERE ply = 1", "does not join two states"),
-        ("DROP TABLE edge", "no such table: edge"),
+        ("DROP TABLE edge", "it has no edge"),
     ],
 )
 def test_an_upgrade_refuses_a_damaged_file_and_changes_nothing(older, statement, message):
     path, _ = older
     sqlite_file(path, statement)
     before = path.read_bytes()
-    with pytest.raises(NotAStoreError, match=f"{path} is damaged: .*{message}.*; nothing was"):
+    with pytest.raises(NotAStoreError, match=f"{path} is damaged: .*{message}"):
         upgrade(path)
     assert path.read_bytes() == before
 

@@ -10,17 +10,10 @@ from graphstore.store import digests, schema
 from graphstore.store.store import Store
 
 
-def objects(connection: Connection, stored: Mapping[str, str]) -> Iterator[Problem]:
-    """Yield the tables, indexes and views that differ from those that were built."""
-    objects = schema.objects(connection)
-    found = digests.of_row("schema", objects)
-    for name in schema.OBJECTS:
-        digest = f"schema.{name}"
-        if digest not in stored:
-            yield Problem("digest", digest, "blake2b", None, found.get(digest))
-        elif stored[digest] != found.get(digest):
-            sql = " ".join(objects.get(name, "missing").split())
-            yield Problem("schema", name, "sql", sql, "as it was built")
+def objects(store: Store) -> Iterator[Problem]:
+    """Yield the tables, indexes and views that are not as the migrations make them."""
+    for name, sql in store.backend.altered():
+        yield Problem("schema", name, "sql", sql or "missing", "as the migrations make it")
 
 
 def stored_digests(connection: Connection) -> dict[str, str]:

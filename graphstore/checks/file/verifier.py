@@ -74,7 +74,7 @@ def verify(
             skipped += NOT_SAMPLED
         game = _rules(store, findings)
         stored = structure.stored_digests(connection)
-        note(Check.OBJECTS, structure.objects(connection, stored))
+        note(Check.OBJECTS, structure.objects(store))
         try:
             reader: Whole | Sample
             if sample is None:

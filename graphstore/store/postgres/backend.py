@@ -24,55 +24,38 @@ from graphstore.errors import (
 from graphstore.rules.game import Ints
 from graphstore.store import schema
 from graphstore.store.backend import UNCHANGED, WAIT
-from graphstore.store.postgres import server
+from graphstore.store.postgres import server, structure
 from graphstore.store.postgres.draft import GameSchema, PostgresDraft, sweep, try_lock, unlock
 from graphstore.store.postgres.rows import RowReader
-from graphstore.store.postgres.server import MARK, check_name, explained, quoted
+from graphstore.store.postgres.server import MARK, Address, check_name, explained, quoted
 from graphstore.store.postgres.sql import run
+from graphstore.store.postgres.structure import refuse_traps
 from graphstore.store.sql import Answer, Function, Statement
+from graphstore.store.structure import altered, refuse_altered
 from graphstore.util.forks import closed_on_error
 
 _OURS = text(
     "SELECT nspname FROM pg_catalog.pg_namespace "
     "WHERE pg_catalog.obj_description(oid, 'pg_namespace') = :mark ORDER BY nspname COLLATE \"C\""
 )
-_BROKEN = """
+_BROKEN = text("""
 SELECT concat('index ', i.indexrelid::regclass, ' is not valid')
-FROM pg_catalog.pg_index AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.indrelid
-JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
-WHERE NOT i.indisvalid AND nspname = current_schema()
+FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indrelid
+WHERE NOT i.indisvalid AND c.relnamespace = :namespace
 UNION ALL
-SELECT concat('constraint ', conname, ' is not validated') FROM pg_catalog.pg_constraint
-JOIN pg_catalog.pg_namespace AS n ON n.oid = connamespace
-WHERE NOT convalidated AND nspname = current_schema()
-"""
-_TRAPS = """
-WITH here AS (
-    SELECT c.* FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n
-        ON n.oid = c.relnamespace AND n.nspname = :schema
-    WHERE c.relname = ANY(:tables)
-)
-SELECT concat(relname, ' is not a plain table') FROM here WHERE relkind <> 'r'
-UNION ALL SELECT concat(relname, ' has row-level security') FROM here WHERE relrowsecurity
-UNION ALL SELECT concat(relname, ' has a trigger, ', tgname)
-    FROM here JOIN pg_catalog.pg_trigger ON tgrelid = here.oid WHERE NOT tgisinternal
-UNION ALL SELECT concat(relname, ' has a rule, ', rulename)
-    FROM here JOIN pg_catalog.pg_rewrite ON ev_class = here.oid WHERE relkind = 'r'
-UNION ALL SELECT concat('there is a function, ', proname)
-    FROM pg_catalog.pg_proc JOIN pg_catalog.pg_namespace AS n ON n.oid = pronamespace
-    WHERE nspname = :schema
-UNION ALL SELECT concat('there is an operator, ', oprname)
-    FROM pg_catalog.pg_operator JOIN pg_catalog.pg_namespace AS n ON n.oid = oprnamespace
-    WHERE nspname = :schema
-LIMIT 1
-"""
-_TABLES = [*schema.metadata.tables, "alembic_version"]
+SELECT concat('constraint ', conname, ' is not validated') FROM pg_constraint
+WHERE NOT convalidated AND connamespace = :namespace
+""")
 
 
 class PostgresSchema(GameSchema):
     """A schema that contains or will contain a game; see `store.backend.Backend`."""
 
     dialect = "postgresql"
+
+    def __init__(self, at: Address) -> None:
+        super().__init__(at)
+        self._made: dict[str, dict[str, str]] = {}  # what migrations make, by revision
 
     @classmethod
     def of(cls, address: str) -> "PostgresSchema":
@@ -137,23 +120,23 @@ class PostgresSchema(GameSchema):
                     f"{self.address}: you may not read it; its owner can allow it: GRANT USAGE ON "
                     "SCHEMA and GRANT SELECT ON ALL TABLES IN SCHEMA"
                 )
-            trap = connection.scalar(text(_TRAPS), {"schema": self.schema, "tables": _TABLES})
-            if trap is not None:
-                raise NotAStoreError(
-                    f"{self.address} is not as graphstore writes it: {trap}; reading it could run "
-                    "untrusted code"
-                )
-            rows = connection.exec_driver_sql("SELECT version_num FROM alembic_version").all()
+            rows = self._revisions(connection, found.oid)
         if len(rows) != 1:
             raise NotAStoreError(
                 f"{self.address} is damaged: it records {len(rows)} schema revisions, not one"
             )
-        return str(rows[0][0])
+        return rows[0]
+
+    def _revisions(self, connection: Connection, namespace: int) -> list[str]:
+        """Return the schema revisions that are recorded; raise NotAStoreError for traps."""
+        refuse_traps(connection, namespace, self.address)
+        versions = f"SELECT version_num FROM {self.name}.alembic_version"
+        return [str(each) for each in connection.exec_driver_sql(versions).scalars()]
 
     def engine(self) -> Engine:
         return create_engine(
             "postgresql+psycopg://",
-            creator=lambda: server.connect(self._at, reads=True),
+            creator=lambda: server.connect(self._at, reads=True, inside=True),
             poolclass=QueuePool,
             max_overflow=-1,
             use_native_hstore=False,
@@ -175,7 +158,7 @@ class PostgresSchema(GameSchema):
             raise StoreReplacedError(f"{self.address} now holds another game; open it again")
 
     def sql(self, statement: Statement, functions: Mapping[str, Function], digest: str) -> Answer:
-        connection = server.connect(self._at, reads=True)
+        connection = server.connect(self._at, reads=True, inside=True)
         with closed_on_error(connection.close):
             self._check_same(connection, digest)
         return run(connection, statement, functions)
@@ -184,7 +167,7 @@ class PostgresSchema(GameSchema):
     def reading(self, digest: str, chosen: Ints | None) -> Iterator[RowReader]:
         with (
             self.explained(),
-            closing(server.connect(self._at, reads=True, autocommit=True)) as driver,
+            closing(server.connect(self._at, reads=True, inside=True, autocommit=True)) as driver,
         ):
             if chosen is not None:
                 driver.read_only = False
@@ -202,19 +185,44 @@ class PostgresSchema(GameSchema):
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        with self.session() as connection:
-            connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT}s'")
-            connection.exec_driver_sql("SELECT digest FROM game").all()  # before any other table
+        with self.upgrading() as connection:
             connection.exec_driver_sql("LOCK TABLE agent IN EXCLUSIVE MODE")
             yield connection
-            connection.commit()
 
     @contextmanager
     def upgrading(self) -> Iterator[Connection]:
         with self.session() as connection:
             connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT}s'")
+            namespace = self._namespace(connection)
+            (revision,) = self._revisions(connection, namespace)
+            # Before any other table, so that deadlocks cannot occur.
+            connection.exec_driver_sql(f"LOCK TABLE {self.name}.game IN ACCESS SHARE MODE")
+            if revision in schema.REVISIONS:
+                found, made = self._structures(connection, namespace, revision)
+                refuse_altered(self.address, found, made)
+            connection.exec_driver_sql(f"SET LOCAL search_path TO {self.name}")
             yield connection
             connection.commit()
+
+    def altered(self) -> Iterator[tuple[str, str]]:
+        with self.explained(), self.session() as connection:
+            namespace = self._namespace(connection)
+            yield from altered(*self._structures(connection, namespace, schema.REVISIONS[-1]))
+
+    def _structures(
+        self, connection: Connection, namespace: int, revision: str
+    ) -> tuple[dict[str, str], dict[str, str]]:
+        """Return the SQL of the objects in the schema, and as the migrations make them."""
+        if revision not in self._made:
+            self._made[revision] = structure.made(connection, revision)
+        return structure.objects(connection, namespace), self._made[revision]
+
+    def _namespace(self, connection: Connection) -> int:
+        """Return the oid of the schema; raise StoreReplacedError if it is gone."""
+        found = self.catalog_row(connection)
+        if found is None:
+            raise StoreReplacedError(f"{self.address} no longer exists; open it again")
+        return int(found.oid)
 
     def agents_in(self) -> tuple[str, list[str]]:
         with self.explained(UNCHANGED), self.session() as connection:
@@ -222,7 +230,7 @@ class PostgresSchema(GameSchema):
 
     def integrity(self) -> Iterator[str]:
         with self.explained(), self.session() as connection:
-            yield from connection.exec_driver_sql(_BROKEN).scalars()
+            yield from connection.scalars(_BROKEN, {"namespace": self._namespace(connection)})
 
     @contextmanager
     def draft(self, *, force: bool) -> Iterator[PostgresDraft]:

@@ -23,6 +23,7 @@ from graphstore.store.backend import REPLACE, UNCHANGED, WAIT, Carry
 from graphstore.store.migrating import migrate
 from graphstore.store.postgres import server
 from graphstore.store.postgres.server import MARK, Address, quoted
+from graphstore.store.postgres.structure import refuse_traps
 from graphstore.util.signals import held_back
 
 _PATIENCE = "200ms"  # the longest time that readers wait behind a build that wants the lock
@@ -34,7 +35,7 @@ _DRAFTS = text(
     "AND pg_catalog.pg_has_role(nspowner, 'USAGE')"
 )
 _THERE = text(
-    "SELECT pg_catalog.obj_description(oid, 'pg_namespace') AS mark, "
+    "SELECT oid, pg_catalog.obj_description(oid, 'pg_namespace') AS mark, "
     "pg_catalog.pg_has_role(nspowner, 'USAGE') AS mine, "
     "pg_catalog.pg_get_userbyid(nspowner) AS owner, "
     "pg_catalog.has_schema_privilege(oid, 'USAGE') AS open "
@@ -68,7 +69,7 @@ class GameSchema:
 
     @contextmanager
     def session(self, *, reads: bool = False) -> Iterator[Connection]:
-        """Yield a new connection."""
+        """Yield a new connection whose search path is pg_catalog."""
         engine = create_engine(
             "postgresql+psycopg://",
             creator=lambda: server.connect(self._at, reads=reads),
@@ -79,7 +80,7 @@ class GameSchema:
             yield connection
 
     def catalog_row(self, connection: Connection) -> Any:
-        """Return the row of the schema: mark, mine, owner, open; None if there is no schema."""
+        """Return the row of the schema: oid, mark, mine, owner, open; None without a schema."""
         return connection.execute(_THERE, {"name": self.schema}).first()
 
     def agents_seen(self, connection: Connection) -> tuple[str, list[str]]:
@@ -87,7 +88,7 @@ class GameSchema:
         found = self.catalog_row(connection)
         if found is None or found.mark != MARK:
             return "", []
-        connection.exec_driver_sql("SET LOCAL row_security = off")  # an error, not fewer rows
+        refuse_traps(connection, found.oid, self.address)
         game = connection.exec_driver_sql(f"SELECT name FROM {self.name}.game").scalar()
         known = text("SELECT pg_catalog.to_regclass(:name) IS NOT NULL")
         if not connection.scalar(known, {"name": f"{quoted(self.schema)}.agent"}):
@@ -98,7 +99,7 @@ class GameSchema:
     def check_target(self, connection: Connection, *, force: bool) -> None:
         """Raise StoreError if the schema must not or cannot be replaced."""
         found = self.catalog_row(connection)
-        right = "SELECT pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE')"
+        right = "SELECT has_database_privilege(current_database(), 'CREATE')"
         if found is not None and found.mark != MARK:
             raise StoreError(
                 f"{self.address} is a schema that graphstore did not create, so it is not "

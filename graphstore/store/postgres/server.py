@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import quote, unquote
 
 import psycopg
-from psycopg import adapters, errors, sql
+from psycopg import adapters, errors
 from psycopg.abc import AdaptContext
 from psycopg.adapt import AdaptersMap, Loader
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -83,17 +83,17 @@ def check_name(name: str, shown: str) -> str:
     return name
 
 
-def connect(address: Address, *, reads: bool, autocommit: bool = False) -> psycopg.Connection[Any]:
-    """Return a connection in which the address's schema is the search path.
+def connect(
+    address: Address, *, reads: bool, inside: bool = False, autocommit: bool = False
+) -> psycopg.Connection[Any]:
+    """Return a connection whose search path is pg_catalog, or with `inside` the address's schema.
 
     With `reads` it is read-only, and each transaction sees one state of the database.
     """
     connection = psycopg.connect(address.conninfo, context=_VALUES, autocommit=True)
     with closed_on_error(connection.close):
-        if address.schema is not None:
-            connection.execute(
-                sql.SQL("SET search_path TO {}").format(sql.Identifier(address.schema))
-            )
+        path = quoted(address.schema) if inside and address.schema is not None else "pg_catalog"
+        connection.execute(f"SET search_path TO {path}".encode())
         # Other settings would change the SQL of views and texts with a backslash.
         connection.execute("SET quote_all_identifiers = off; SET standard_conforming_strings = on")
         if reads:

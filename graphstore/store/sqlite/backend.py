@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.pool import NullPool, QueuePool
@@ -20,6 +21,8 @@ from graphstore.store.sql import Answer, Function, Statement, run
 from graphstore.store.sqlite.draft import SqliteDraft, agents_seen, check_target
 from graphstore.store.sqlite.opening import application_id, blame, connect, explained, refuse_traps
 from graphstore.store.sqlite.rows import RowReader
+from graphstore.store.sqlite.structure import made, objects
+from graphstore.store.structure import altered, refuse_altered
 from graphstore.util.files import locked_file
 from graphstore.util.forks import closed_on_error
 
@@ -150,6 +153,7 @@ class SqliteFile:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
                 if not os.path.samestat(before, self.path.stat()):
                     continue  # a build has replaced the file: open the new one
+                self._refuse_altered(connection.connection.driver_connection)
                 yield connection
                 connection.commit()
                 return
@@ -163,6 +167,16 @@ class SqliteFile:
         _check_header(self.path)
         with self.writing(foreign_keys=False) as connection:
             yield connection
+
+    def altered(self) -> Iterator[tuple[str, str]]:
+        with closing(self.connect()) as connection:
+            yield from altered(objects(connection), made(schema.REVISIONS[-1]))
+
+    def _refuse_altered(self, connection: Any) -> None:
+        refuse_traps(connection, self.path)
+        revisions = connection.execute("SELECT version_num FROM alembic_version").fetchall()
+        if len(revisions) == 1 and revisions[0][0] in schema.REVISIONS:
+            refuse_altered(self.address, objects(connection), made(revisions[0][0]))
 
     def agents_in(self) -> tuple[str, list[str]]:
         """Return the names of the game and its agents, after a rollback as in `upgrading`."""
