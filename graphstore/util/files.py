@@ -31,8 +31,10 @@ def locked_file(draft: Path, target: Path) -> Iterator[None]:
     # On Windows a locked file cannot be written, and an open file cannot be renamed.
     lock = draft.with_name(f"{draft.name}.lock") if WINDOWS else draft
     busy = f"another build is writing {draft}; wait for it, or name another file"
-    with _locked(lock, busy, 0o600 | mode_of(target, 0o666)):
+    mode = 0o600 | mode_of(target, 0o666)
+    with _locked(lock, busy, mode):
         draft.write_bytes(b"")
+        draft.chmod(draft.stat().st_mode & mode)  # a killed build left it
         try:
             yield
         finally:
