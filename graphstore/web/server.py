@@ -9,7 +9,6 @@ import warnings
 import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
-from ipaddress import ip_address
 from types import FrameType
 
 import h11
@@ -21,18 +20,6 @@ from graphstore.web.application import Explorer
 
 PATIENCE = 4  # seconds for open requests when the server stops
 WHOLE_WITHIN = 30  # seconds in which a request must arrive completely
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether only this machine can reach an address.
-
-    >>> is_loopback("localhost"), is_loopback("127.0.0.2"), is_loopback("0.0.0.0")
-    (True, True, False)
-    """
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -60,8 +47,8 @@ def address(host: str, listening: socket.socket) -> str:
     return f"http://[{name}]:{port}/" if ":" in name else f"http://{name}:{port}/"
 
 
-def serve(explorer: Explorer, listening: socket.socket) -> None:
-    """Serve games until SIGINT or SIGTERM."""
+def serve(explorer: Explorer, listening: socket.socket, *, behind_proxy: bool = False) -> None:
+    """Serve games until SIGINT or SIGTERM; behind a proxy, obey its X-Forwarded headers."""
     config = uvicorn.Config(
         explorer.app(),
         log_level="critical",
@@ -69,6 +56,7 @@ def serve(explorer: Explorer, listening: socket.socket) -> None:
         lifespan="off",
         timeout_graceful_shutdown=PATIENCE,
         server_header=False,
+        proxy_headers=behind_proxy,
         http=Connection,
     )
     server = _Server(config, explorer)
