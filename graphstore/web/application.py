@@ -29,9 +29,7 @@ sqlite3.enable_callback_tracebacks(False)
 
 HERE = Path(__file__).parent
 TAKEN: Final = ("_internal", "_memory", "-", ".", "..")
-ROUTES: Final = re.compile(
-    r"\^?/(\$|\(|favicon|-/(boards|explore|graphstore|static|static-plugins)\b)"
-)
+ROUTES: Final = re.compile(r"\^?/(\$|\(|favicon|-/(boards|explore|graphstore/|static/))")
 """The beginnings of the routes that pages need; Datasette's others tell about the machine."""
 
 NO_HOST: Final = "the Host header is missing, repeated or malformed\n"
@@ -121,8 +119,10 @@ class Explorer(Datasette):  # type: ignore[misc]  # Datasette ships no types
 
             async def send_with_policy(message: Any) -> None:
                 if message["type"] == "http.response.start":
-                    given = dict(message.get("headers", []))  # a page may be stricter
-                    more = [each for each in HEADERS if each[0] not in given]
+                    given = {name.lower() for name, _ in message.get("headers", [])}
+                    more = [
+                        each for each in HEADERS if each[0] not in given
+                    ]  # a page may be stricter
                     headers = [*message.get("headers", []), *more]
                     if current and message["status"] == 200:
                         headers = caching.tagged(headers, current)
