@@ -31,8 +31,8 @@ class Unsplit(click.types.StringParamType):
     "allowed",
     multiple=True,
     metavar="NAME",
-    help="Answer for this name, too; it may be given more than once. A server that others can "
-    "reach answers for IP addresses and HOST, others only for localhost.",
+    help="Answer requests for this name, too, not only for localhost or, with --host, for HOST and "
+    "any IP address. May be given more than once.",
 )
 @click.option(
     "--behind-proxy",
