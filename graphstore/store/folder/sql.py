@@ -193,8 +193,8 @@ def _check(connection: duckdb.DuckDBPyConnection, typed: str) -> None:
     for word, following in pairwise([*words, ""]):
         if word in _ABOUT_THE_MACHINE and (following == "(" or word == "pg_settings"):
             raise QueryError(
-                f"{word} tells about this machine, or runs a text; leave it out, or rename it if it "
-                "is yours"
+                f"{word} tells about this machine, or runs a text; leave it out, or rename it if "
+                "it is yours"
             )
     statements = connection.extract_statements(typed)
     if not statements:
