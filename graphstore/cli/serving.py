@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from graphstore.cli import options
-from graphstore.errors import MissingExtraError
+from graphstore.errors import AddressError, MissingExtraError
 
 
 class Unsplit(click.types.StringParamType):
@@ -26,6 +26,19 @@ class Unsplit(click.types.StringParamType):
 @options.number(
     "--port", "Listen at this port; 0 for any free port.", least=0, most=65535, default=8001
 )
+@click.option(
+    "--allow-host",
+    "allowed",
+    multiple=True,
+    metavar="NAME",
+    help="Answer requests for this name, too, not only for localhost or, with --host, for HOST and "
+    "any IP address. May be given more than once.",
+)
+@click.option(
+    "--behind-proxy",
+    is_flag=True,
+    help="Obey X-Forwarded-For and X-Forwarded-Proto of a proxy on this machine.",
+)
 @click.option("--open", "show", is_flag=True, help="Open the explorer in the browser.")
 @click.option(
     "--rules",
@@ -37,7 +50,15 @@ class Unsplit(click.types.StringParamType):
     help=f"{options.ABOUT_RULES} May be given more than once; each file is opened with the rules "
     "that built it.",
 )
-def serve(files: tuple[str, ...], host: str, port: int, show: bool, rules: tuple[str, ...]) -> None:
+def serve(
+    files: tuple[str, ...],
+    host: str,
+    port: int,
+    allowed: tuple[str, ...],
+    behind_proxy: bool,
+    show: bool,
+    rules: tuple[str, ...],
+) -> None:
     """Serve a read-only web explorer of FILEs.
 
     It has boards, moves, tables and SQL. The command prints its address; Ctrl-C ends it.
@@ -45,21 +66,26 @@ def serve(files: tuple[str, ...], host: str, port: int, show: bool, rules: tuple
     try:
         from graphstore.web import server
         from graphstore.web.application import application
+        from graphstore.web.hosts import Hosts, is_loopback
     except ImportError as error:
         why = "the explorer needs Datasette: pip install 'datasette<1'"
         raise MissingExtraError(why) from error
 
+    try:
+        hosts = Hosts(allowed, listens_at=host)
+    except AddressError as error:
+        raise click.UsageError(f"--allow-host {error}") from error
     with ExitStack() as held:
         stores = all_opened(held, files, rules)
-        explorer = held.enter_context(closing(application(stores)))
+        explorer = held.enter_context(closing(application(stores, hosts)))
         listening = held.enter_context(server.listen(host, port))
-        if not server.is_loopback(host):
+        if not is_loopback(host):
             options.say(f"warning: anyone who can reach {host} can read these files")
         url = server.address(host, listening)
         print(url, flush=True)
         if show:
             server.show(url)
-        server.serve(explorer, listening)
+        server.serve(explorer, listening, behind_proxy=behind_proxy)
 
 
 def all_opened(held: ExitStack, files: Sequence[str], rules: Sequence[str]) -> list[Any]:

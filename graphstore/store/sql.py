@@ -25,8 +25,6 @@ _ACTIONS = {
 }
 _PRAGMAS = {
     "application_id",
-    "compile_options",
-    "database_list",
     "foreign_key_check",
     "foreign_key_list",
     "function_list",
@@ -42,6 +40,13 @@ _PRAGMAS = {
     "table_list",
     "table_xinfo",
 }
+_ABOUT_THE_MACHINE = {
+    "fts3_tokenizer",
+    "load_extension",
+    "sqlite_compileoption_get",
+    "sqlite_compileoption_used",
+    "sqlite_stmt",  # a table of the statements of the connection, which may be of other users
+}
 _STEPS = 1_000  # of SQLite's virtual machine between two checks of time and signals
 _FEW = 4  # rows fetched from SQLite at a time: each may be as long as LIMITS allows
 _PAGE = 4_096  # most rows fetched from other databases at a time
@@ -55,7 +60,9 @@ LONGEST: Final = 100_000  # bytes of a text, and of a row outside SQLite
 
 NOTHING: Final = "there is nothing to run; write a SELECT"
 SEVERAL: Final = "this is more than one statement; write one SELECT"
-WRITES: Final = "this statement would do more than read; only SELECT and similar statements run"
+WRITES: Final = (
+    "this statement would do more than read the game; only SELECT and similar statements run"
+)
 NO_MEMORY: Final = "SQL: the statement needs more memory than its limit; select less"
 
 LIMITS: Final = {
@@ -224,21 +231,22 @@ class Watch:
             return self.raised
         if isinstance(error, MemoryError):
             return QueryError(NO_MEMORY)
-        if "one statement" in str(error):
+        what, code = str(error), getattr(error, "sqlite_errorcode", None)
+        if what.startswith("You can only execute one statement"):
             return QueryError(SEVERAL)
-        if "too big" in str(error) and self.raised is None:
+        if code == sqlite3.SQLITE_TOOBIG and self.raised is None:
             return QueryError(f"SQL: {error}: a text, blob or row has {LONGEST:,} bytes at most")
-        if self.raised is None and "user-defined function raised" in str(error):
+        if self.raised is None and what == "user-defined function raised exception":
             # Raised before its first line: by Ctrl-C, or because its argument is not UTF-8.
             main = threading.current_thread() is threading.main_thread()  # only it gets signals
             if main and signals.came() is not False:
                 return KeyboardInterrupt()
             return QueryError("SQL: a text passed to a function is not UTF-8")
-        denied = str(error).startswith("not authorized") or str(error).endswith(" is prohibited")
+        denied = code == sqlite3.SQLITE_AUTH or what.startswith("not authorized")
         # Ctrl-C, or Ctrl-C just before the first line of the authorizer.
-        if str(error) == "interrupted" or (denied and not self.denied):
+        if what == "interrupted" or (denied and not self.denied):
             return KeyboardInterrupt()
-        if "authoriz" in str(error) or "prohibited" in str(error):
+        if denied:
             return QueryError(WRITES)
         return QueryError(f"SQL: {' '.join(str(self.raised or error).split())}")
 
@@ -301,7 +309,7 @@ def _authorize(action: int, first: str | None, second: str | None) -> int:
     elif action == sqlite3.SQLITE_UPDATE:
         allowed = first == "sqlite_master"  # as json_each needs; SQLite itself guards it
     else:
-        allowed = action in _ACTIONS and second != "load_extension"
+        allowed = action in _ACTIONS and not {first, second} & _ABOUT_THE_MACHINE
     return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
 

@@ -1,12 +1,10 @@
 """The ASGI application: Datasette over solved games, read-only."""
 
-import platform
+import re
 import sqlite3
-import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from copy import copy
-from importlib.metadata import version
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, Final
@@ -18,9 +16,10 @@ from datasette.plugins import pm
 from datasette.utils.asgi import asgi_send
 from datasette.views.base import DatasetteError
 
-from graphstore.errors import GraphstoreError, StoreError
+from graphstore.errors import GraphstoreError, StoreError, shown
 from graphstore.store.store import Store
 from graphstore.web import addresses, caching, hooks
+from graphstore.web.hosts import Hosts, host_of
 from graphstore.web.tables.databases import AS_CSV, LARGE, GameFile
 from graphstore.web.tables.descriptions import tables
 from graphstore.web.tables.statements import HAS_SQL, Threads, has_sql
@@ -30,6 +29,13 @@ sqlite3.enable_callback_tracebacks(False)
 
 HERE = Path(__file__).parent
 TAKEN: Final = ("_internal", "_memory", "-", ".", "..")
+ROUTES: Final = re.compile(r"\^?/(\$|\(|favicon|-/(boards|explore|graphstore/|static/))")
+"""The beginnings of the routes that pages need; Datasette's others tell about the machine."""
+
+NO_HOST: Final = "the Host header is missing, repeated or malformed\n"
+NOT_A_PATH: Final = "the address of a page begins with /\n"
+NO_BODY: Final = "this server reads no request bodies: send none\n"
+CROSS_SITE: Final = "pages of other sites may link to this server, but not load from it\n"
 READ_ONLY: Final = "this server is read-only: use GET or HEAD\n"
 READING: Final = {"view-instance", "view-database", "view-table", "view-query", "execute-sql"}
 MOST_DESCRIPTIONS: Final = 1000  # in the cache; requests for missing tables add some, too
@@ -75,8 +81,9 @@ class _Internal(Database):  # type: ignore[misc]  # Datasette ships no types
 class Explorer(Datasette):  # type: ignore[misc]  # Datasette ships no types
     """A Datasette that serves games; `close` closes their stores, too."""
 
-    def __init__(self, stores: Iterable[Store]) -> None:
+    def __init__(self, stores: Iterable[Store], hosts: Hosts) -> None:
         named = by_name(stores)
+        self.hosts = hosts
         self.stopping = False
         self.statements = Threads()
         self._started = token_hex()
@@ -112,8 +119,10 @@ class Explorer(Datasette):  # type: ignore[misc]  # Datasette ships no types
 
             async def send_with_policy(message: Any) -> None:
                 if message["type"] == "http.response.start":
-                    given = dict(message.get("headers", []))  # a page may be stricter
-                    more = [each for each in HEADERS if each[0] not in given]
+                    given = {name.lower() for name, _ in message.get("headers", [])}
+                    more = [
+                        each for each in HEADERS if each[0] not in given
+                    ]  # a page may be stricter
                     headers = [*message.get("headers", []), *more]
                     if current and message["status"] == 200:
                         headers = caching.tagged(headers, current)
@@ -123,9 +132,9 @@ class Explorer(Datasette):  # type: ignore[misc]  # Datasette ships no types
             if scope["type"] != "http":
                 await send({"type": "websocket.close"})
                 return
-            refused = refusal(scope)
-            if refused is not None:
-                await asgi_send(send, *refused)
+            refused = refusal(scope, self.hosts)
+            if refused is not None:  # its body may still come, so the connection is closed
+                await asgi_send(send_with_policy, *refused, headers={"connection": "close"})
                 return
             for file in self.files_served.values():
                 file.refresh()
@@ -143,6 +152,9 @@ class Explorer(Datasette):  # type: ignore[misc]  # Datasette ships no types
             await inner({**scope, "headers": headers}, receive, send_with_policy)
 
         return application
+
+    def _routes(self) -> list[tuple[re.Pattern[str], Any]]:
+        return [each for each in super()._routes() if ROUTES.match(each[0].pattern)]
 
     async def permission_allowed(
         self, actor: Any, action: str, resource: Any = None, default: bool = False
@@ -201,26 +213,32 @@ class Explorer(Datasette):  # type: ignore[misc]  # Datasette ships no types
         for store in self.stores.values():
             store.close()
 
-    def _versions(self) -> dict[str, Any]:
-        """Return the content of /-/versions; Datasette's own method leaves a connection open."""
-        return {
-            "graphstore": version("graphstore"),
-            "python": {"version": platform.python_version(), "full": sys.version},
-            "datasette": {"version": version("datasette")},
-            "sqlite": {"version": sqlite3.sqlite_version},
-        }
 
-    def _connected_databases(self) -> list[dict[str, Any]]:
-        """Return the content of /-/databases, with file names instead of full paths."""
-        return [
-            {**each, "path": Path(each["path"]).name} for each in super()._connected_databases()
-        ]
-
-
-def refusal(scope: Any) -> tuple[str, int] | None:
+def refusal(scope: Any, hosts: Hosts) -> tuple[str, int] | None:
     """Return (message, status) if a request is refused before Datasette reads it, else None."""
+    given = dict(scope["headers"])
+    named = [value for name, value in scope["headers"] if name == b"host"]
+    host = host_of(named[0].decode("latin-1")) if len(named) == 1 else None
+    if host is None:
+        return NO_HOST, 400
+    if not hosts.include(host):
+        return (
+            f"this server does not answer for {shown(host)}; --allow-host NAME adds a name\n",
+            421,
+        )
+    if not scope["path"].startswith("/"):
+        return NOT_A_PATH, 400
+    if b"transfer-encoding" in given:
+        return NO_BODY, 400
     if scope["method"] not in ("GET", "HEAD"):
         return READ_ONLY, 405
+    if given.get(b"content-length", b"0") != b"0":
+        return NO_BODY, 400
+    if (
+        given.get(b"sec-fetch-site") == b"cross-site"
+        and given.get(b"sec-fetch-dest") != b"document"
+    ):
+        return CROSS_SITE, 403
     if not scope.get("raw_path", b"").isascii():
         return NOT_ASCII, 400
     query = scope["query_string"].decode("latin-1")
@@ -256,10 +274,13 @@ def by_name(stores: Iterable[Store]) -> dict[str, Store]:
     return found
 
 
-def application(stores: Iterable[Store]) -> Explorer:
-    """Return an explorer: a server runs its ``app()``; call `Explorer.close` at the end."""
+def application(stores: Iterable[Store], hosts: Hosts | None = None) -> Explorer:
+    """Return an explorer: a server runs its ``app()``; call `Explorer.close` at the end.
+
+    It answers for `hosts`, by default this machine only.
+    """
     if not pm.is_registered(hooks):
         pm.register(hooks, name="graphstore")
         # This plugin would print every error in a user's SQL, with all local variables.
         pm.unregister(name="datasette.handle_exception")
-    return Explorer(stores)
+    return Explorer(stores, hosts or Hosts())

@@ -30,6 +30,9 @@ async def page(datasette: Any, request: Any, error: Exception) -> Any:
     """Return the response to a request that raised an error."""
     limit = datasette.setting("sql_time_limit_ms") / 1000
     status, title, message = _explained(error, limit, request.query_string)
+    for store in datasette.stores.values():
+        for file in (store.path, store.path.absolute(), store.path.resolve()):
+            message = message.replace(str(file), file.name)
     if status == 500 and os.environ.get("GRAPHSTORE_DEBUG"):
         traceback.print_exception(error)
     headers = {"retry-after": str(error.seconds)} if isinstance(error, BusyError) else {}

@@ -9,7 +9,7 @@ import warnings
 import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
-from ipaddress import ip_address
+from math import inf
 from types import FrameType
 
 import h11
@@ -21,18 +21,8 @@ from graphstore.web.application import Explorer
 
 PATIENCE = 4  # seconds for open requests when the server stops
 WHOLE_WITHIN = 30  # seconds in which a request must arrive completely
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether only this machine can reach an address.
-
-    >>> is_loopback("localhost"), is_loopback("127.0.0.2"), is_loopback("0.0.0.0")
-    (True, True, False)
-    """
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+MOST_CONNECTIONS = 500  # Linux lets a process open 1,024 files by default
+BACKLOG = 100  # connections accepted at once, up to four times before one is closed
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -60,8 +50,8 @@ def address(host: str, listening: socket.socket) -> str:
     return f"http://[{name}]:{port}/" if ":" in name else f"http://{name}:{port}/"
 
 
-def serve(explorer: Explorer, listening: socket.socket) -> None:
-    """Serve games until SIGINT or SIGTERM."""
+def serve(explorer: Explorer, listening: socket.socket, *, behind_proxy: bool = False) -> None:
+    """Serve games until SIGINT or SIGTERM; behind a proxy, obey its X-Forwarded headers."""
     config = uvicorn.Config(
         explorer.app(),
         log_level="critical",
@@ -69,6 +59,9 @@ def serve(explorer: Explorer, listening: socket.socket) -> None:
         lifespan="off",
         timeout_graceful_shutdown=PATIENCE,
         server_header=False,
+        backlog=BACKLOG,
+        ws="none",
+        proxy_headers=behind_proxy,
         http=Connection,
     )
     server = _Server(config, explorer)
@@ -84,7 +77,10 @@ def show(url: str) -> None:
 
 
 class Connection(H11Protocol):
-    """An HTTP connection that is closed if a request does not arrive completely in time."""
+    """An HTTP connection that is closed if a request does not arrive completely in time.
+
+    If there are too many, the one is closed that has waited longest for its request.
+    """
 
     _late: asyncio.TimerHandle | None = None
 
@@ -92,6 +88,11 @@ class Connection(H11Protocol):
         """Start the timer for the first request."""
         super().connection_made(transport)
         self._wait()
+        if len(self.connections) > MOST_CONNECTIONS:
+            all_of_them = (each for each in self.connections if isinstance(each, Connection))
+            oldest = min(all_of_them, key=Connection._closes_at)
+            oldest._stop_waiting()
+            oldest.transport.close()
 
     def data_received(self, data: bytes) -> None:
         """Receive a part of a request; start or stop the timer."""
@@ -108,6 +109,9 @@ class Connection(H11Protocol):
 
     def _wait(self) -> None:
         self._late = self.loop.call_later(WHOLE_WITHIN, self.transport.close)
+
+    def _closes_at(self) -> float:
+        return inf if self._late is None else self._late.when()
 
     def _stop_waiting(self) -> None:
         if self._late is not None:

@@ -506,6 +506,50 @@ def test_a_file_that_is_damaged_within_is_one_line(spoilt):
     assert "\n" not in str(caught.value)
 
 
+@for_all(
+    "words",
+    [
+        "arrow_scan",
+        "read-only",
+        "std::bad_alloc",
+        "allocation failure",
+        "reading the stream registered as ''files of state'' failed: IOError",
+    ],
+)
+def test_words_that_a_user_writes_do_not_decide_what_an_error_is(folder, words):
+    for statement in (f"SELECT error('{words}')", f"SELECT CAST('{words}' AS INT)"):
+        with pytest.raises(QueryError, match=r"^SQL: (Invalid Input|Conversion) Error: "):
+            list(folder.sql(statement))
+
+
+@for_all(
+    "statement",
+    [
+        "SELECT current_setting('temp_directory')",
+        "SELECT 'temp_directory'.pg_catalog.\"current_setting\" /* */ ()",
+        "SELECT value FROM duckdb_settings()",
+        "FROM `DuckDB_settings`()",
+        "FROM pg_catalog.pg_settings",
+        "FROM 'pg_settings'",
+        "FROM duckdb_temporary_files()",
+        "FROM query('FROM duckdb_' || 'settings()')",
+        "FROM query_table('pg_settings')",
+        "FROM json_execute_serialized_sql(json_serialize_sql('SELECT 1'))",
+        "EXPLAIN SELECT current_setting('temp_directory')",
+        "FROM duckdb_extensions()",
+        "FROM read_text(':memory:')",
+    ],
+)
+def test_nothing_about_the_machine_is_answered(folder, statement):
+    with pytest.raises(QueryError, match=r"tells about this machine|would open a file"):
+        list(folder.sql(statement))
+    assert list(
+        folder.sql(
+            "SELECT query, query.current_setting FROM (SELECT 1 AS current_setting) AS query"
+        )
+    )
+
+
 def test_a_folder_that_is_not_one_of_parts_is_one_line(tmp_path):
     assert "not a game in parts" in error_line(graphstore("sql", tmp_path, "SELECT 1"))
     with pytest.raises(StoreMissingError):

@@ -184,9 +184,10 @@ def test_a_malformed_url_is_not_an_internal_error_of_the_server(copy, path, stat
     async def send(message):
         told.append(message.get("status"))
 
-    scope = {"type": "http", "method": "GET", "path": path.partition("?")[0], "headers": []}
+    scope = {"type": "http", "method": "GET", "path": path.partition("?")[0]}
     scope |= {"raw_path": path.partition("?")[0].encode(), "scheme": "http", "http_version": "1.1"}
     scope |= {"query_string": path.partition("?")[2].encode(), "root_path": ""}
+    scope |= {"headers": [(b"host", b"localhost")]}
     with asyncio.Runner() as runner, closing(application([Store.open(copy)])) as explorer:
         runner.run(explorer.app()(scope, None, send))
     assert told[0] == status

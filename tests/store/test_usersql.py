@@ -150,6 +150,46 @@ def test_what_is_wrong_is_said_in_one_line(file_store, statement, parameters, er
     assert isinstance(caught.value, GraphstoreError)
 
 
+@for_all(
+    "statement",
+    [
+        "PRAGMA database_list",
+        "SELECT * FROM pragma_database_list",
+        "PRAGMA compile_options",
+        "SELECT * FROM pragma_module_list",
+        "PRAGMA data_store_directory",
+        "SELECT sqlite_compileoption_used('x')",
+        "SELECT sql FROM sqlite_stmt",
+    ],
+)
+def test_nothing_about_the_machine_is_answered(file_store, statement):
+    with pytest.raises(QueryError, match="would do more than read the game"):
+        list(file_store.sql(statement))
+
+
+@for_all(
+    "words",
+    [
+        "authorized",
+        "x is prohibited",
+        "one statement",
+        "too big",
+        "interrupted",
+        "user-defined function raised exception",
+        "database disk image is malformed",
+        "file is not a database",
+    ],
+)
+def test_words_that_a_user_writes_do_not_decide_what_an_error_is(file_store, words):
+    for statement, reason in (
+        (f"SELECT [{words}]", "column"),
+        (f"SELECT * FROM [{words}]", "table"),
+    ):
+        with pytest.raises(QueryError) as caught:
+            list(file_store.sql(statement))
+        assert str(caught.value) == f"SQL: no such {reason}: {words}"
+
+
 def test_an_answer_is_read_as_it_comes(store):
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"
     answer = iter(store.sql(endless))

@@ -112,10 +112,8 @@ def shown_error(page):
     return html.unescape(words).strip()
 
 
-def test_the_versions_are_listed_and_no_connection_is_left_open(site):
-    versions = site.get("/-/versions.json").json()
-    assert versions["sqlite"]["version"] == sqlite3.sqlite_version
-    assert {"graphstore", "python", "datasette"} < versions.keys()
+def test_no_connection_is_left_open(site):
+    site.page("/")
     gc.collect()  # an unclosed connection is an error from Python 3.13 on
 
 
@@ -370,11 +368,6 @@ def test_no_more_than_a_thousand_rows_are_returned(site):
 def test_a_missing_page_gets_a_message_in_one_line(site, capfd, path, status):
     assert shown_error(site.page(path, status))
     assert capfd.readouterr() == ("", "")
-
-
-def test_folders_are_not_shown(site, files):
-    for path in ("/-/databases.json", "/-/metadata.json", "/-/settings.json", "/tictactoe.json"):
-        assert str(files[0].parent) not in site.page(path)
 
 
 # The stored questions, answered by Python from the graph.

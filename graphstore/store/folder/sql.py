@@ -7,6 +7,7 @@ import os
 import secrets
 import tempfile
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,11 +19,11 @@ from graphstore.games import given_or_builtin, warn_of_other_rules
 from graphstore.rules.game import Game, one_thread_at_a_time
 from graphstore.store import arrow, schema
 from graphstore.store.folder.layout import TABLES, Contents
-from graphstore.store.folder.rows import check_rows
+from graphstore.store.folder.rows import check_rows, chunks
 from graphstore.store.folder.sql_rows import Session, duckdb
 from graphstore.store.functions import functions, not_a_position
 from graphstore.store.sql import MEMORY, NOTHING, SEVERAL, WRITES, Answer, Statement, Watch, paged
-from graphstore.store.tokens import numbered
+from graphstore.store.tokens import numbered, tokens
 from graphstore.util import own_process
 from graphstore.util.forks import closed_on_error
 
@@ -33,17 +34,29 @@ _SETTINGS: Final = {
     "allow_persistent_secrets": "false",
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
-    "enable_external_access": "false",
     # NULLs in the order of SQLite.
     "default_null_order": "nulls_first_on_asc_last_on_desc",
 }
 _OF_A_CONNECTION: Final = (
+    "SET enable_external_access = false",  # set before, it would allow a file named :memory:
     "SET integer_division = true",  # as in SQLite
     "SET error_on_division_by_zero = false",
     "SET enable_progress_bar = false",
     "SET python_enable_replacements = false",
 )
 _TYPES: Final = {bool: "BOOLEAN", float: "DOUBLE", int: "BIGINT", str: "VARCHAR"}
+_COUNTS: Final = {schema.state: "states", schema.edge: "moves"}
+_ABOUT_THE_MACHINE: Final = {
+    "current_setting",
+    "duckdb_settings",
+    "duckdb_temporary_files",
+    "json_execute_serialized_sql",
+    "pg_settings",
+    "query",
+    "query_table",
+}
+"""Functions and views that tell paths, or run SQL that is written in a text."""
+
 _INTEGERS: Final = {
     f"{sign}{size}"
     for sign in ("", "U")
@@ -78,7 +91,7 @@ def run(
         connection.execute(typed, bound)
         return [column[0] for column in connection.description or ()]
 
-    session = Session(connection, watch, spill)
+    session = Session(connection, watch, spill, lambda: _check_files(path, contents))
     with closed_on_error(session.close):
         columns = session.do(begin)
         return Answer(columns, paged(session.fetch), session.close, watch, statement.rows)
@@ -88,7 +101,7 @@ def _create_tables(connection: duckdb.DuckDBPyConnection, path: Path, contents: 
     """Create the tables and the views."""
     for setting in _OF_A_CONNECTION:
         connection.execute(setting)
-    for table, count in ((schema.state, "states"), (schema.edge, "moves")):
+    for table, count in _COUNTS.items():
         files = _rows(path, table.name, contents.info[count])
         connection.register(f"files of {table.name}", files)
         cells = ", ".join(
@@ -129,6 +142,14 @@ def _rows(folder: Path, table: str, wanted: int) -> Any:
     return dataset.dataset(files, schema=types, format="parquet")
 
 
+def _check_files(path: Path, contents: Contents) -> None:
+    """Read all rows; raise NotAStoreError if a file is damaged."""
+    for table, count in _COUNTS.items():
+        for file in check_rows(path, table.name, contents.info[count]):
+            for _ in chunks(file, table.name):
+                pass
+
+
 def _type(column: Column[Any]) -> str:
     return _TYPES[column.type.python_type]
 
@@ -166,6 +187,15 @@ def _spill_folder() -> str:
 def _check(connection: duckdb.DuckDBPyConnection, typed: str) -> None:
     """Raise QueryError unless the text is one statement that reads."""
     typed.encode()  # the driver does not say why it refuses surrogates
+    words = [
+        text.strip("'\"`").lower() for kind, text in tokens(typed, "duckdb") if kind != "space"
+    ]
+    for word, following in pairwise([*words, ""]):
+        if word in _ABOUT_THE_MACHINE and (following == "(" or word == "pg_settings"):
+            raise QueryError(
+                f"{word} tells about this machine, or runs a text; leave it out, or rename it if "
+                "it is yours"
+            )
     statements = connection.extract_statements(typed)
     if not statements:
         raise QueryError(NOTHING)

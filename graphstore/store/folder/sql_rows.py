@@ -32,12 +32,22 @@ T = TypeVar("T")
 
 
 class Session:
-    """A connection, its folder `spill` for temporary files, and the thread that uses it."""
+    """A connection, its folder `spill` for temporary files, and the thread that uses it.
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, watch: Watch, spill: str) -> None:
+    `check` raises NotAStoreError if the files that the connection reads are damaged.
+    """
+
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        watch: Watch,
+        spill: str,
+        check: Callable[[], None],
+    ) -> None:
         self.connection = connection
         self.watch = watch
         self._spill = spill
+        self._check = check
         self._closed = False
         self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._thread = Thread(target=_work, args=(self._jobs,), daemon=True)
@@ -54,7 +64,7 @@ class Session:
                 raise self.watch.raised
             return job.result()
         except duckdb.Error as error:
-            raise translated(error, self.watch) from error
+            raise translated(error, self.watch, self._check) from error
         except KeyboardInterrupt as error:
             self.watch.raised = error
             self._stop(job)
@@ -121,17 +131,27 @@ def _plain(cell: Any) -> Any:
     return str(cell)
 
 
-def translated(error: Exception, watch: Watch) -> BaseException:
-    """Return the error to raise in place of an error of DuckDB."""
+def translated(error: Exception, watch: Watch, check: Callable[[], None]) -> BaseException:
+    """Return the error to raise in place of an error of DuckDB.
+
+    A user's SQL can raise an error with any words, such as ``error('bad_alloc')``, so these words
+    do not decide.
+    """
     if watch.raised is not None:
         return watch.raised
     what = " ".join(re.split(r"\n+LINE \d+:", str(error))[0].split())
-    if isinstance(error, duckdb.OutOfMemoryException) or _NO_MEMORY.search(what):
+    of_the_user = isinstance(error, duckdb.ProgrammingError | duckdb.DataError)
+    if isinstance(error, duckdb.OutOfMemoryException) or (
+        not of_the_user and _NO_MEMORY.search(what)
+    ):
         return QueryError(f"{NO_MEMORY} ({what})")
     if isinstance(error, duckdb.PermissionException):
         return QueryError("this statement would open a file; only the game's tables can be read")
-    if "arrow_scan" in what or "'files of " in what:
-        return NotAStoreError(f"a file of the game is damaged; rebuild the folder ({what})")
-    if "read-only" in what:
+    if isinstance(error, duckdb.TransactionException):
         return QueryError(WRITES)
+    if "'files of " in what:
+        try:
+            check()
+        except NotAStoreError as damage:
+            return NotAStoreError(f"a file of the game is damaged; rebuild the folder ({damage})")
     return QueryError(f"SQL: {what}")

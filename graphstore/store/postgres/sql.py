@@ -86,7 +86,7 @@ def translated(error: Exception, functions: Collection[str], watch: Watch) -> Ba
     ):
         return QueryError(WRITES)
     if isinstance(error, errors.SyntaxError):
-        if "multiple commands" in what:
+        if what.startswith("cannot insert multiple commands"):
             return QueryError(SEVERAL)
         if getattr(error.diag, "statement_position", None) == _BEGIN:
             return QueryError(

@@ -204,7 +204,7 @@ class GameFile(Database):  # type: ignore[misc]  # Datasette ships no types
                 self._open(held, self.store)
         if self.ds.stopping:
             raise DatasetteError("the server is stopping", title="Stopping", status=503)
-        held.watch.raised, held.bytes = None, 0
+        held.watch.raised, held.watch.denied, held.bytes = None, False, 0
         try:
             with _interrupted_after(held.connection, seconds):
                 return fn(held.connection)
