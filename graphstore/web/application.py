@@ -120,9 +120,8 @@ class Explorer(Datasette):  # type: ignore[misc]  # Datasette ships no types
             async def send_with_policy(message: Any) -> None:
                 if message["type"] == "http.response.start":
                     given = {name.lower() for name, _ in message.get("headers", [])}
-                    more = [
-                        each for each in HEADERS if each[0] not in given
-                    ]  # a page may be stricter
+                    # A page may be stricter.
+                    more = [each for each in HEADERS if each[0] not in given]
                     headers = [*message.get("headers", []), *more]
                     if current and message["status"] == 200:
                         headers = caching.tagged(headers, current)
