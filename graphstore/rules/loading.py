@@ -26,7 +26,7 @@ from typing import Any
 
 from graphstore.errors import GameNameError, shown
 from graphstore.rules import sources
-from graphstore.rules.game import Game, one_thread_at_a_time
+from graphstore.rules.game import Game, accept, asking, blame
 from graphstore.rules.plain import PlainGame
 
 GROUP = "graphstore.games"
@@ -51,7 +51,8 @@ def load(reference: str) -> Game:
     match = _REFERENCE.fullmatch(reference.strip())
     if match is None:
         raise GameNameError(f"{shown(reference)} is not of the form FILE.py:NAME or MODULE:NAME")
-    module = _module(match["module"])
+    with asking:
+        module = _module(match["module"])
     of, games = match["module"], _games(module)
     defined = ", ".join(games) or "none"
     if match["name"] is None and len(games) != 1:
@@ -60,17 +61,18 @@ def load(reference: str) -> Game:
     if not hasattr(module, name):
         raise GameNameError(f"{of} has no {name}; the games it defines: {defined}")
     parameters = _parameters(reference, match["parameters"])
-    game = _make(getattr(module, name), parameters, reference)
+    with asking:
+        game = _make(getattr(module, name), parameters, reference)
     if isinstance(game, PlainGame):
         file = Path(of)
         place = file.resolve() if of.endswith(".py") else file
         said = f"({','.join(map(repr, parameters))})" if parameters else ""
         vars(game)["reference"] = f"{file.name}:{name}{said}"
         vars(game)["origin"] = f"{place}:{name}{said}"
-        _ = game.rules, game.rules_alone  # digests of what was loaded: the files may change
+        _ = game.rules_alone  # and `rules`, in `accept`: the files may change
         if type(game).__module__.startswith(_PACKAGE):
             copyreg.pickle(type(game), _reduced)
-    one_thread_at_a_time(game)
+    accept(game)
     return game
 
 
@@ -103,8 +105,8 @@ def _module(name: str) -> ModuleType:
         with suppress(ValueError):  # leave the working folder out
             file = file.relative_to(Path.cwd())
         raise GameNameError(f"{file}, line {error.lineno}: {error.msg}") from error
-    except (Exception, SystemExit) as error:
-        raise GameNameError(f"{name} cannot be loaded: {type(error).__name__}: {error}") from error
+    except BaseException as error:
+        blame(f"{name} cannot be loaded", error, GameNameError)
 
 
 def _module_of_file(path: Path) -> ModuleType:
@@ -216,9 +218,8 @@ def _parameters(reference: str, text: str | None) -> tuple[Any, ...]:
 def _make(value: Any, parameters: tuple[Any, ...], reference: str) -> Game:
     try:
         game = value(*parameters) if callable(value) else value
-    except (Exception, SystemExit) as error:
-        why = f"{type(error).__name__}: {error}"
-        raise GameNameError(f"{reference} cannot be created: {why}") from error
-    if not isinstance(game, Game):
-        raise GameNameError(f"{reference} is not a game; subclass graphstore.PlainGame")
-    return game
+        if isinstance(game, Game):
+            return game
+    except BaseException as error:
+        blame(f"{reference} cannot be created", error, GameNameError)
+    raise GameNameError(f"{reference} is not a game; subclass graphstore.PlainGame")
