@@ -192,17 +192,14 @@ def _boards_and_moves_have_texts(game: Game, positions: Ints) -> Found:
     rows = positions[game.outcomes(positions) == IN_PLAY]
     parent, move, _ = game.expand(rows)
     _, first = np.unique(move, return_index=True)
-    for position in positions.tolist():
-        yield from _fault(game, position, lambda at=position: game.board(at))
-    for edge in first:
-        yield from _fault(game, rows[parent[edge]], lambda at=edge: move_text(game, int(move[at])))
-
-
-def _fault(game: Game, position: Any, call: Callable[[], str]) -> Found:
+    named = zip(rows[parent[first]], move[first].tolist(), strict=True)
     try:
-        call()
+        for at in positions.tolist():
+            game.board(at)
+        for at, name in named:
+            move_text(game, name)
     except GraphstoreError as error:
-        yield _text(game, position), str(error)
+        yield _text(game, at), str(error)
 
 
 LAWS: tuple[Callable[[Game, Ints], Found], ...] = (
