@@ -196,7 +196,7 @@ def _boards_and_moves_have_texts(game: Game, positions: Ints) -> Found:
     try:
         for at in positions.tolist():
             game.board(at)
-        for at, name in named:
+        for at, name in named:  # noqa: B007  # its text is below
             move_text(game, name)
     except GraphstoreError as error:
         yield _text(game, at), str(error)
