@@ -14,6 +14,7 @@ from functools import wraps
 from opcode import opmap
 from operator import index
 from threading import RLock
+from types import FrameType
 from typing import Any, Final, NamedTuple, NoReturn, Protocol, TypeAlias, runtime_checkable
 from weakref import WeakSet
 
@@ -135,7 +136,7 @@ def move_text(game: Game | None, move: int) -> str:
         blame(f"{game.name}: write_move({move}) failed", error)
     if name.split() != [name] or "," in name or not name.isprintable():
         raise RulesError(
-            f"{game.name}: write_move({move}) is {_brief(repr(name))}; "
+            f"{game.name}: write_move() of {move} is {_brief(repr(name))}; "
             "it must be one word without commas"
         )
     return name
@@ -179,6 +180,7 @@ class Nimble(Protocol):
 VERBS: Final = (
     *("start_states", "expand", "outcomes", "turns", "canonical", "orbits", "texts", "read"),
     *("read_many", "board", "search_from", "_look", "write_move", "read_move"),
+    *("meet", "hashed", "spelled"),  # of `PlainGame`
 )
 HOOKS: Final = (
     *("start", "starts", "moves", "play", "outcome", "to_move", "symmetries", "text", "parse"),
@@ -315,13 +317,18 @@ def blame(
 
 
 def _is_signal(error: BaseException) -> bool:
-    """Return True for a KeyboardInterrupt that a signal caused, not a statement ``raise``."""
+    """Return True for a KeyboardInterrupt of a signal, not of a statement ``raise`` in the rules.
+
+    A function that handles signals has a frame among its arguments.
+    """
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     if not isinstance(error, KeyboardInterrupt) or trace is None:
         return False
-    return trace.tb_frame.f_code.co_code[trace.tb_lasti] != opmap["RAISE_VARARGS"]
+    frame = trace.tb_frame
+    is_handler = any(isinstance(each, FrameType) for each in frame.f_locals.values())
+    return is_handler or frame.f_code.co_code[trace.tb_lasti] != opmap["RAISE_VARARGS"]
 
 
 def checked_text(game: Game, verb: str, text: Any, *where: Any) -> str:

@@ -15,7 +15,7 @@ import sys
 import warnings
 from ast import literal_eval
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import chdir, suppress
 from functools import cache, partial
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from importlib.metadata import entry_points
@@ -51,8 +51,7 @@ def load(reference: str) -> Game:
     match = _REFERENCE.fullmatch(reference.strip())
     if match is None:
         raise GameNameError(f"{shown(reference)} is not of the form FILE.py:NAME or MODULE:NAME")
-    with asking:
-        module = _module(match["module"])
+    module = _module(match["module"])
     of, games = match["module"], _games(module)
     defined = ", ".join(games) or "none"
     if match["name"] is None and len(games) != 1:
@@ -61,8 +60,7 @@ def load(reference: str) -> Game:
     if not hasattr(module, name):
         raise GameNameError(f"{of} has no {name}; the games it defines: {defined}")
     parameters = _parameters(reference, match["parameters"])
-    with asking:
-        game = _make(getattr(module, name), parameters, reference)
+    game = _make(getattr(module, name), parameters, reference)
     if isinstance(game, PlainGame):
         file = Path(of)
         place = file.resolve() if of.endswith(".py") else file
@@ -97,7 +95,8 @@ def load_installed(name: str, parameters: str | None) -> Game | None:
 def _module(name: str) -> ModuleType:
     is_file = name.endswith(".py")
     try:
-        return _module_of_file(Path(name)) if is_file else importlib.import_module(name)
+        with asking, chdir("."):  # and back
+            return _module_of_file(Path(name)) if is_file else importlib.import_module(name)
     except GameNameError:
         raise
     except SyntaxError as error:
@@ -217,9 +216,10 @@ def _parameters(reference: str, text: str | None) -> tuple[Any, ...]:
 
 def _make(value: Any, parameters: tuple[Any, ...], reference: str) -> Game:
     try:
-        game = value(*parameters) if callable(value) else value
-        if isinstance(game, Game):
-            return game
+        with asking, chdir("."):
+            game = value(*parameters) if callable(value) else value
+            if isinstance(game, Game):
+                return game
     except BaseException as error:
         blame(f"{reference} cannot be created", error, GameNameError)
     raise GameNameError(f"{reference} is not a game; subclass graphstore.PlainGame")
