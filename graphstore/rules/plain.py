@@ -41,7 +41,7 @@ class PlainGame:
     `symmetries` (fewer states), `to_move` (which player wins), `text` and `parse`, and the
     `write_move` and `read_move` of `NamesMoves`.
     A position is any hashable Python value. An int in [0, 2**63) is its own id; the id of another
-    value is a 63-bit hash of its text. Two positions with the same id are refused.
+    value, such as True or 1.0, is a 63-bit hash of its text. Two positions with one id are refused.
 
     >>> class Countdown(PlainGame):  # take one or two from a heap; taking the last wins
     ...     def start(self):
