@@ -28,6 +28,7 @@ from graphstore.errors import (
     NotInStoreError,
     OlderStoreError,
     PositionError,
+    RulesError,
     StoreError,
     StoreMissingError,
     WrongSizeError,
