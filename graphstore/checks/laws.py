@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphstore.errors import GraphstoreError
-from graphstore.rules.game import IN_PLAY, Game, Ints, Progress, quiet
+from graphstore.rules.game import IN_PLAY, Game, Ints, Progress, move_text, quiet
 from graphstore.rules.plain import PlainGame
 from graphstore.solver.exploration import explore
 from graphstore.solver.solution import solve
@@ -187,6 +187,21 @@ def _images_agree(game: Game, positions: Ints) -> Found:
             )
 
 
+def _boards_and_moves_have_texts(game: Game, positions: Ints) -> Found:
+    """Positions are drawn, and moves are named, as texts."""
+    rows = positions[game.outcomes(positions) == IN_PLAY]
+    parent, move, _ = game.expand(rows)
+    _, first = np.unique(move, return_index=True)
+    named = zip(rows[parent[first]], move[first].tolist(), strict=True)
+    try:
+        for at in positions.tolist():
+            game.board(at)
+        for at, name in named:  # noqa: B007  # its text is below
+            move_text(game, name)
+    except GraphstoreError as error:
+        yield _text(game, at), str(error)
+
+
 LAWS: tuple[Callable[[Game, Ints], Found], ...] = (
     _in_play_has_moves,
     _turns_alternate,
@@ -195,6 +210,7 @@ LAWS: tuple[Callable[[Game, Ints], Found], ...] = (
     _texts_read_back,
     _canonical_is_idempotent,
     _images_agree,
+    _boards_and_moves_have_texts,
 )
 
 

@@ -17,7 +17,7 @@ from graphstore.errors import GameNameError, RulesDifferWarning, RulesMissingErr
 from graphstore.games import connect, grid, hexapawn, morris, nim, subtraction, vanishing
 from graphstore.games.ultimate import rules as ultimate
 from graphstore.rules import loading, openspiel
-from graphstore.rules.game import Game
+from graphstore.rules.game import Game, accept
 from graphstore.util import arguments
 
 
@@ -134,6 +134,7 @@ def rules_of(game: Game | str) -> Game:
     if isinstance(game, str):
         return find_game(game)
     arguments.rules("game", game)
+    accept(game)
     return game
 
 

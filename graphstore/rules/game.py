@@ -8,11 +8,15 @@ Each method of `Game` (a *verb*) takes an array of positions, so that numpy expl
 import inspect
 import os
 import re
+import sys
 from collections.abc import Callable, Hashable, Sequence
 from functools import wraps
+from opcode import opmap
 from operator import index
 from threading import RLock
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from types import FrameType
+from typing import Any, Final, NamedTuple, NoReturn, Protocol, TypeAlias, runtime_checkable
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,12 +131,15 @@ def move_text(game: Game | None, move: int) -> str:
     if not isinstance(game, NamesMoves):
         return str(move)
     try:
-        return str(game.write_move(move))
-    except GraphstoreError:
-        raise
-    except Exception as error:
-        why = f"{type(error).__name__}: {_brief(str(error))}"
-        raise RulesError(f"{game.name}: write_move({move}) failed: {why}") from error
+        name = checked_text(game, "write_move()", game.write_move(move), move)
+    except BaseException as error:
+        blame(f"{game.name}: write_move({move}) failed", error)
+    if name.split() != [name] or "," in name or not name.isprintable():
+        raise RulesError(
+            f"{game.name}: write_move() of {move} is {_brief(repr(name))}; "
+            "it must be one word without commas"
+        )
+    return name
 
 
 def read_move(game: Game | None, text: str) -> int:
@@ -173,31 +180,183 @@ class Nimble(Protocol):
 VERBS: Final = (
     *("start_states", "expand", "outcomes", "turns", "canonical", "orbits", "texts", "read"),
     *("read_many", "board", "search_from", "_look", "write_move", "read_move"),
+    *("meet", "hashed", "spelled"),  # of `PlainGame`
 )
-_LOCKS: Final[dict[type, Any]] = {}
-if hasattr(os, "register_at_fork"):  # a thread that does not exist in the child may hold one
-    os.register_at_fork(after_in_child=_LOCKS.clear)
+HOOKS: Final = (
+    *("start", "starts", "moves", "play", "outcome", "to_move", "symmetries", "text", "parse"),
+)
+_ATTRIBUTES: Final[dict[str, tuple[str, Callable[[Any], bool]]]] = {
+    "name": ("a text of one line", lambda value: _is_label(value)),
+    "rules": ("a text of one line", lambda value: _is_label(value)),
+    "players": (
+        "two texts of one line",
+        lambda value: isinstance(value, tuple | list) and [*map(_is_label, value)] == [True] * 2,
+    ),
+    "shape": (
+        "(rows, columns) or None",
+        lambda value: value is None or [index(each) > 0 for each in value] == [True] * 2,
+    ),
+    "max_plies": ("a whole number or None", lambda value: value is None or index(value) >= 0),
+}
+"""Per attribute of `Game`: a description of the allowed values, and their test."""
+
+LONGEST: Final = 20_000
+"""The most bytes of a text of the rules. SQL reads rows of up to 100,000 bytes."""
 
 
-def one_thread_at_a_time(game: Game) -> None:
-    """Lock the verbs of a user's class of rules, so that one thread at a time runs them."""
+class _Asking:
+    """A context in which a user's code runs in one thread at a time and prints to standard error.
+
+    Standard output is for data.
+    """
+
+    def __init__(self) -> None:
+        self._lock = RLock()
+        self._outputs: list[Any] = []
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        self._outputs.append(sys.stdout)
+        sys.stdout = sys.stderr
+
+    def __exit__(self, *_: object) -> None:
+        sys.stdout = self._outputs.pop()
+        self._lock.release()
+
+
+asking: Final = _Asking()
+if hasattr(os, "register_at_fork"):  # a thread that does not exist in the child may be inside
+    os.register_at_fork(after_in_child=asking.__init__)  # type: ignore[misc]
+_accepted: Final = WeakSet[type]()
+
+
+def accept(game: Game) -> None:
+    """Refuse a user's rules with wrong attributes, and guard their verbs; see `_guarded`.
+
+    Raises:
+        RulesError: an attribute has a wrong value, or a method is async.
+    """
     kind = type(game)
-    if kind in _LOCKS or kind.__module__.startswith("graphstore.games."):
+    if kind.__module__.startswith("graphstore.games."):
         return
-    _LOCKS[kind] = RLock()
+    who = getattr(game, "reference", "") or kind.__name__
+    for name, (wanted, is_right) in _ATTRIBUTES.items():
+        value = None
+        try:
+            with asking:
+                value = getattr(game, name)
+                right = is_right(value)
+        except TypeError:
+            right = False
+        except BaseException as error:
+            blame(f"{who}: {name} failed", error)
+        if not right:
+            raise RulesError(f"{who}: {name} is {_brief(repr(value))}; it must be {wanted}")
+    for name in (*HOOKS, *VERBS):
+        if inspect.iscoroutinefunction(inspect.getattr_static(kind, name, None)):
+            raise RulesError(f"{who}: {name}() is async; write it without the word async")
+    if kind not in _accepted:
+        _accepted.add(kind)
+        for name in VERBS:
+            verb = inspect.getattr_static(kind, name, None)
+            if inspect.isfunction(verb):
+                setattr(kind, name, _guarded(verb))
 
-    def locked(verb: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(verb)
-        def alone(*arguments: Any) -> Any:
-            with _LOCKS.get(kind) or _LOCKS.setdefault(kind, RLock()):
-                return verb(*arguments)
 
-        return alone
+def _guarded(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a verb of a user's class that runs in `asking` and whose errors are explained.
 
-    for name in VERBS:
-        verb = inspect.getattr_static(kind, name, None)
-        if inspect.isfunction(verb):
-            setattr(kind, name, locked(verb))
+    Verbs that the user wrote must return positions and texts as `Game` says.
+    """
+    name, is_users = verb.__name__, verb.__module__ != "graphstore.rules.plain"
+
+    @wraps(verb)
+    def guarded(game: Game, *arguments: Any) -> Any:
+        with asking:
+            try:
+                answer = verb(game, *arguments)
+                if is_users:
+                    _check_answer(game, name, answer, *arguments)
+                return answer
+            except MemoryError:
+                raise
+            except BaseException as error:
+                blame(f"{game.name}: {name}() failed", error)
+
+    return guarded
+
+
+def _check_answer(game: Game, verb: str, answer: Any, *arguments: Any) -> None:
+    """Raise a RulesError if a verb returns texts or positions that cannot be stored."""
+    if verb == "board":
+        checked_text(game, "board()", answer, *arguments)
+    elif verb == "texts":
+        for position, text in zip(arguments[0].tolist(), answer, strict=True):
+            checked_text(game, "texts()", text, position)
+    elif verb in ("start_states", "expand", "canonical", "read_many"):
+        ids = np.asarray(answer.child if verb == "expand" else answer)
+        if ids.dtype.kind != "i" or (ids < 0).any():
+            raise RulesError(
+                f"{game.name}: {verb}() gives the positions {_brief(repr(ids))}; "
+                "they must be int64, 0 or more"
+            )
+
+
+def blame(
+    what: str, error: BaseException, kind: Callable[[str], GraphstoreError] = RulesError
+) -> NoReturn:
+    """Raise the error for an error in a user's code; errors of graphstore and Ctrl-C stay.
+
+    Any other error becomes one of `kind`, also SystemExit and a KeyboardInterrupt that the code
+    raises itself.
+    """
+    if isinstance(error, GraphstoreError) or _is_signal(error):
+        raise error
+    why = f"{type(error).__name__}: {_brief(str(error))}".removesuffix(": ")
+    raise kind(f"{what}: {why}") from error
+
+
+def _is_signal(error: BaseException) -> bool:
+    """Return True for a KeyboardInterrupt of a signal, not of a statement ``raise`` in the rules.
+
+    A function that handles signals has a frame among its arguments.
+    """
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if not isinstance(error, KeyboardInterrupt) or trace is None:
+        return False
+    frame = trace.tb_frame
+    is_handler = any(isinstance(each, FrameType) for each in frame.f_locals.values())
+    return is_handler or frame.f_code.co_code[trace.tb_lasti] != opmap["RAISE_VARARGS"]
+
+
+def checked_text(game: Game, verb: str, text: Any, *where: Any) -> str:
+    """Return the text that a user's method returns, or raise a RulesError if it cannot be stored.
+
+    It must be a str of UTF-8 of up to `LONGEST` bytes; `where` is the argument of the method.
+    """
+    why = "it must be a str"
+    if isinstance(text, str):
+        try:
+            size = len(text) if text.isascii() else len(text.encode())
+        except UnicodeEncodeError:
+            why = "UTF-8 does not have this character"
+        else:
+            if size <= LONGEST:
+                return text
+            why = f"it has {size:,} bytes, more than {LONGEST:,}"
+    of = f" of {_brief(repr(where[0]))}" if where else ""
+    raise RulesError(f"{game.name}: {verb}{of} is {_brief(repr(text))}; {why}")
+
+
+def _is_label(value: Any) -> bool:
+    """Return True for a text of one line that is not too long and has no control characters."""
+    return (
+        isinstance(value, str)
+        and 0 < len(value) <= LONGEST // 4
+        and not re.search(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]", value)
+    )
 
 
 Position: TypeAlias = Any  # any hashable; Hashable itself would reject `def moves(self, p: X)`

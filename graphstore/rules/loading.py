@@ -15,7 +15,7 @@ import sys
 import warnings
 from ast import literal_eval
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import chdir, suppress
 from functools import cache, partial
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from importlib.metadata import entry_points
@@ -26,7 +26,7 @@ from typing import Any
 
 from graphstore.errors import GameNameError, shown
 from graphstore.rules import sources
-from graphstore.rules.game import Game, one_thread_at_a_time
+from graphstore.rules.game import Game, accept, asking, blame
 from graphstore.rules.plain import PlainGame
 
 GROUP = "graphstore.games"
@@ -67,10 +67,10 @@ def load(reference: str) -> Game:
         said = f"({','.join(map(repr, parameters))})" if parameters else ""
         vars(game)["reference"] = f"{file.name}:{name}{said}"
         vars(game)["origin"] = f"{place}:{name}{said}"
-        _ = game.rules, game.rules_alone  # digests of what was loaded: the files may change
+        _ = game.rules_alone  # and `rules`, in `accept`: the files may change
         if type(game).__module__.startswith(_PACKAGE):
             copyreg.pickle(type(game), _reduced)
-    one_thread_at_a_time(game)
+    accept(game)
     return game
 
 
@@ -95,7 +95,8 @@ def load_installed(name: str, parameters: str | None) -> Game | None:
 def _module(name: str) -> ModuleType:
     is_file = name.endswith(".py")
     try:
-        return _module_of_file(Path(name)) if is_file else importlib.import_module(name)
+        with asking, chdir("."):  # and back
+            return _module_of_file(Path(name)) if is_file else importlib.import_module(name)
     except GameNameError:
         raise
     except SyntaxError as error:
@@ -103,8 +104,8 @@ def _module(name: str) -> ModuleType:
         with suppress(ValueError):  # leave the working folder out
             file = file.relative_to(Path.cwd())
         raise GameNameError(f"{file}, line {error.lineno}: {error.msg}") from error
-    except (Exception, SystemExit) as error:
-        raise GameNameError(f"{name} cannot be loaded: {type(error).__name__}: {error}") from error
+    except BaseException as error:
+        blame(f"{name} cannot be loaded", error, GameNameError)
 
 
 def _module_of_file(path: Path) -> ModuleType:
@@ -215,10 +216,10 @@ def _parameters(reference: str, text: str | None) -> tuple[Any, ...]:
 
 def _make(value: Any, parameters: tuple[Any, ...], reference: str) -> Game:
     try:
-        game = value(*parameters) if callable(value) else value
-    except (Exception, SystemExit) as error:
-        why = f"{type(error).__name__}: {error}"
-        raise GameNameError(f"{reference} cannot be created: {why}") from error
-    if not isinstance(game, Game):
-        raise GameNameError(f"{reference} is not a game; subclass graphstore.PlainGame")
-    return game
+        with asking, chdir("."):
+            game = value(*parameters) if callable(value) else value
+            if isinstance(game, Game):
+                return game
+    except BaseException as error:
+        blame(f"{reference} cannot be created", error, GameNameError)
+    raise GameNameError(f"{reference} is not a game; subclass graphstore.PlainGame")

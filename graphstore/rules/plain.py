@@ -7,14 +7,15 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cached_property
 from hashlib import blake2b
+from itertools import islice
 from operator import index
 from pathlib import Path
-from typing import Any, Self, TypeGuard
+from typing import Any, Final, NoReturn, Self, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphstore.errors import GraphstoreError, PositionError, RulesError, shown
+from graphstore.errors import PositionError, RulesError, shown
 from graphstore.rules import sources
 from graphstore.rules.game import (
     DRAW,
@@ -27,6 +28,8 @@ from graphstore.rules.game import (
     Moves,
     Position,
     _brief,
+    blame,
+    checked_text,
     stuck,
 )
 
@@ -38,7 +41,7 @@ class PlainGame:
     `symmetries` (fewer states), `to_move` (which player wins), `text` and `parse`, and the
     `write_move` and `read_move` of `NamesMoves`.
     A position is any hashable Python value. An int in [0, 2**63) is its own id; the id of another
-    value is a 63-bit hash of its text. Two positions with the same id are refused.
+    value, such as True or 1.0, is a 63-bit hash of its text. Two positions with one id are refused.
 
     >>> class Countdown(PlainGame):  # take one or two from a heap; taking the last wins
     ...     def start(self):
@@ -131,9 +134,9 @@ class PlainGame:
     def start_states(self) -> Ints:
         """See `Game.start_states`."""
         try:
-            starts = list(self.starts())
-        except Exception as error:
-            raise self._fault("starts()", error) from error
+            starts = _listed(self.starts())
+        except BaseException as error:
+            self._blame("starts()", error)
         if not starts:
             raise RulesError(
                 f"{self.name}: starts() is empty; it must return at least one position"
@@ -146,10 +149,10 @@ class PlainGame:
         for key in positions.tolist():
             position = self._position(key)
             try:
-                legal = sorted(map(index, self.moves(position)))
+                legal = sorted(map(index, _listed(self.moves(position))))
                 played = [self.play(position, move) for move in legal]
-            except Exception as error:
-                raise self._fault("moves() or play()", error, position) from error
+            except BaseException as error:
+                self._blame("moves() or play()", error, position)
             twice = len({*legal}) != len(legal)
             if twice or (legal and not -(2**31) <= legal[0] <= legal[-1] < 2**31):
                 fault = "lists a move twice" if twice else "must be 32-bit integers"
@@ -203,6 +206,8 @@ class PlainGame:
                     f"{shown(text)} is not a position of {self.name}: {_brief(str(error))}"
                 ) from error
             return known
+        except BaseException as error:
+            self._blame(f"parse() of {shown(text)}", error)
 
     def read_many(self, texts: Sequence[str]) -> Ints:
         """See `Game.read_many`."""
@@ -232,8 +237,8 @@ class PlainGame:
             text = self._text(position)
             try:
                 same = self.parse(text)
-            except Exception as error:
-                raise self._fault(f"parse() of {shown(text)}", error) from error
+            except BaseException as error:
+                self._blame(f"parse() of {shown(text)}", error)
             if same != position:
                 raise RulesError(
                     f"{self.name}: parse() of {shown(text)} is {_brief(repr(same))}, but the text "
@@ -251,16 +256,23 @@ class PlainGame:
             vars(other).pop(kept, None)
         return other
 
+    def meet(self, ids: Ints) -> None:
+        """Add positions that are their own ids to those that were seen."""
+        for key in ids.tolist():
+            self._id(key)
+
     def _id(self, position: Position) -> int:
+        # True and 1.0 are equal to 1 in a dict, but their texts differ.
+        kept = type(position) not in _LIKE_INTS
         try:
-            key = self._ids.get(position)
-        except TypeError as error:
+            key = self._ids.get(position) if kept else None
+        except Exception as error:
             raise RulesError(
                 f"{self.name}: {_brief(repr(position))} cannot be a position: {error}; "
                 "build it from tuples and frozensets"
             ) from error
         if key is None:
-            position = int(position) if isinstance(position, np.integer) else position
+            position = position.item() if isinstance(position, _SCALARS) else position
             key = position_id(position, self._text(position))
             other = self._met.setdefault(key, position)
             if other != position:
@@ -268,7 +280,8 @@ class PlainGame:
                     f"{self.name}: {_brief(repr(position))} and {_brief(repr(other))} share the id "
                     f"{key}; text() must differ for any two positions, also for the side to move"
                 )
-            self._ids[position] = key
+            if kept:
+                self._ids[position] = key
         return key
 
     def _position(self, key: int) -> Position:
@@ -293,20 +306,15 @@ class PlainGame:
     def _text(self, position: Position) -> str:
         try:
             text = self.text(position)
-        except Exception as error:
-            raise self._fault("text()", error, position) from error
-        if not isinstance(text, str):
-            raise RulesError(
-                f"{self.name}: text() of {_brief(repr(position))} is {_brief(repr(text))}; "
-                "it must be a str"
-            )
-        return text
+        except BaseException as error:
+            self._blame("text()", error, position)
+        return checked_text(self, "text()", text, position)
 
     def _look(self, position: Position, goal: int) -> bool | list[Position]:
         try:
-            children = [self.play(position, move) for move in self.moves(position)]
-        except Exception as error:
-            raise self._fault("moves() or play()", error, position) from error
+            children = [self.play(position, move) for move in _listed(self.moves(position))]
+        except BaseException as error:
+            self._blame("moves() or play()", error, position)
         if not children:
             raise stuck(self, self._text(position))
         found = []
@@ -323,9 +331,9 @@ class PlainGame:
         if type(self).symmetries is PlainGame.symmetries:
             return position, 1
         try:
-            images = {position, *self.symmetries(position)}
-        except Exception as error:
-            raise self._fault("symmetries()", error, position) from error
+            images = {position, *_listed(self.symmetries(position))}
+        except BaseException as error:
+            self._blame("symmetries()", error, position)
         return min(images, key=self._rank), len(images)
 
     def _class(self, key: int) -> tuple[int, int]:
@@ -358,9 +366,9 @@ class PlainGame:
         """Return the result of a user's method for a position, or raise a RulesError."""
         try:
             code: int | None = getattr(self, verb)(position)
-            right = code in allowed and not isinstance(code, bool)
-        except Exception as error:
-            raise self._fault(f"{verb}()", error, position) from error
+            right = code in allowed and not isinstance(code, bool | np.bool_)
+        except BaseException as error:
+            self._blame(f"{verb}()", error, position)
         if not right:
             choices = ", ".join(map(repr, allowed))
             raise RulesError(
@@ -369,13 +377,10 @@ class PlainGame:
             )
         return code
 
-    def _fault(self, verb: str, error: Exception, *where: Position) -> GraphstoreError:
-        """Return the RulesError for an error in a user's method; it names the position."""
-        if isinstance(error, GraphstoreError):
-            return error
+    def _blame(self, verb: str, error: BaseException, *where: Position) -> NoReturn:
+        """Raise the RulesError for an error in a user's method; it names the position."""
         at = f" at {_brief(repr(where[0]))}" if where else ""
-        why = f"{type(error).__name__}: {_brief(str(error))}"
-        return RulesError(f"{self.name}: {verb} failed{at}: {why}")
+        blame(f"{self.name}: {verb} failed{at}", error)
 
 
 def position_id(position: Hashable, text: str) -> int:
@@ -406,6 +411,7 @@ def plain_value(text: str, *, like: Hashable) -> Position:
     """
     if isinstance(like, str):
         return text
+    like = like.item() if isinstance(like, _SCALARS) else like
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # from the compiler: the error says what is wrong
@@ -419,6 +425,22 @@ def plain_value(text: str, *, like: Hashable) -> Position:
         raise ValueError(
             f"write a Python value such as {plain_text(like)}, or define parse(self, text)"
         ) from error
+
+
+MOST: Final = 1_000_000
+"""The most moves or images of a position, and the most starts."""
+
+
+def _listed(values: Iterable[Any]) -> list[Any]:
+    """Return the values that a user's method yields; refuse those without an end."""
+    found = list(islice(values, MOST + 1))
+    if len(found) > MOST:
+        raise ValueError(f"more than {MOST:,} values")
+    return found
+
+
+_SCALARS: Final = (np.number, np.bool_)
+_LIKE_INTS: Final = frozenset((bool, float, complex, np.bool_, np.float16, np.float32, np.float64))
 
 
 def _is_id(position: object) -> TypeGuard[int]:

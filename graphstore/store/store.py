@@ -23,7 +23,7 @@ from graphstore.errors import (
     StoreReplacedError,
 )
 from graphstore.games import given_or_builtin, warn_of_other_rules
-from graphstore.rules.game import Game, one_thread_at_a_time
+from graphstore.rules.game import Game, accept
 from graphstore.rules.notebook import facts, or_none
 from graphstore.store import probe as query
 from graphstore.store import schema
@@ -69,7 +69,7 @@ class Store:
                 self.info: dict[str, Any] = dict(rows[0])
             if rules is not None:
                 arguments.rules("rules", rules)
-                one_thread_at_a_time(rules)
+                accept(rules)
                 name, version = self.info["name"], self.info["rules"]
                 warn_of_other_rules(
                     rules, self.address, name, version, hint="; run: graphstore verify"

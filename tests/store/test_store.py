@@ -29,6 +29,7 @@ from graphstore.errors import (
     NotInStoreError,
     OlderStoreError,
     PositionError,
+    RulesError,
     StoreError,
     StoreMissingError,
     WrongSizeError,
@@ -690,7 +691,7 @@ def test_an_error_of_given_rules_is_not_blamed_on_the_file(spoilt_page):
 
     rules = find_game("tictactoe")
     rules.__class__ = Mine
-    with Store.open(spoilt_page, rules=rules) as store, pytest.raises(KeyError):
+    with Store.open(spoilt_page, rules=rules) as store, pytest.raises(RulesError, match="KeyError"):
         store.probe(".../.../...")
 
 

@@ -6,7 +6,6 @@ files of steps that have a record, and writes its own record at its end.
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext, redirect_stdout
 from functools import lru_cache, wraps
 from pathlib import Path
 from socket import gethostname
@@ -95,9 +94,7 @@ def recorded(step: Step) -> Step:
         if done is not None:
             return done
         since = perf_counter()
-        # Rules on a worker may print; that is not output of graphstore.
-        with redirect_stdout(sys.stderr) if isinstance(build.game, str) else nullcontext():
-            record = step(build, at, *rest)
+        record = step(build, at, *rest)
         record["seconds"] = round(perf_counter() - since, 6)
         record["peak_bytes"] = _peak_bytes()
         build.work.note(step.__name__, at, record)

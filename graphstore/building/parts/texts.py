@@ -33,7 +33,9 @@ def spelled(game: Game, ids: Ints) -> Texts:
 
 
 def register(game: Game, ids: Ints, texts: Texts) -> None:
-    """Parse the texts of hashed ids, so that the game knows these ids; see `spelled`."""
+    """Make ids known to the game; parse the texts of those that are hashes; see `spelled`."""
+    if isinstance(game, PlainGame):
+        game.meet(ids[texts == ""] if len(texts) else ids)
     hashed = np.flatnonzero(texts != "")
     if not hashed.size:
         return

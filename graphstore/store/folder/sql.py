@@ -16,7 +16,7 @@ from sqlalchemy.dialects import postgresql
 
 from graphstore.errors import NotAStoreError, NotInStoreError, PositionError, QueryError, shown
 from graphstore.games import given_or_builtin, warn_of_other_rules
-from graphstore.rules.game import Game, one_thread_at_a_time
+from graphstore.rules.game import Game, accept
 from graphstore.store import arrow, schema
 from graphstore.store.folder.layout import TABLES, Contents
 from graphstore.store.folder.rows import check_rows, chunks
@@ -76,7 +76,7 @@ def run(
     """Return the rows of one read-only statement; see `graphstore.Folder.sql`."""
     name, version = contents.info["name"], contents.info["rules"]
     if rules is not None:
-        one_thread_at_a_time(rules)
+        accept(rules)
         warn_of_other_rules(rules, str(path), name, version)
     typed, bound = numbered(statement.text, statement.parameters, "duckdb")
     watch = Watch(statement.seconds)
