@@ -19,7 +19,7 @@ def run() -> None:
     """Run `cli.main.main`; Ctrl-C prints one line, even during imports and at exit."""
     done = False
 
-    def interrupt(_number: int, _frame: Any) -> None:
+    def interrupt(*_: Any) -> None:
         if not done:
             raise KeyboardInterrupt
 

@@ -3,9 +3,9 @@
 import os
 import signal
 import sys
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from io import TextIOWrapper
-from typing import Any
+from typing import Any, TextIO, cast
 
 import click
 
@@ -18,6 +18,7 @@ from graphstore.cli.playing import agents, play, train
 from graphstore.cli.queries import line, show, sql, stats
 from graphstore.cli.serving import serve
 from graphstore.errors import GraphstoreError
+from graphstore.util.output import DataOutput
 
 
 def main() -> None:
@@ -34,8 +35,9 @@ def main() -> None:
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        cli.main(prog_name="graphstore", standalone_mode=False)
-        sys.stdout.flush()
+        with redirect_stdout(cast(TextIO, DataOutput(sys.stdout))):
+            cli.main(prog_name="graphstore", standalone_mode=False)
+            sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         sys.exit(error.exit_code)

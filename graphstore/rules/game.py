@@ -8,13 +8,10 @@ Each method of `Game` (a *verb*) takes an array of positions, so that numpy expl
 import inspect
 import os
 import re
-import sys
 from collections.abc import Callable, Hashable, Sequence
 from functools import wraps
-from opcode import opmap
 from operator import index
 from threading import RLock
-from types import FrameType
 from typing import Any, Final, NamedTuple, NoReturn, Protocol, TypeAlias, runtime_checkable
 from weakref import WeakSet
 
@@ -22,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphstore.errors import GraphstoreError, MoveError, RulesError, shown
+from graphstore.util import output
 
 Ints: TypeAlias = NDArray[np.int64]
 Codes: TypeAlias = NDArray[np.int8]
@@ -205,22 +203,17 @@ LONGEST: Final = 20_000
 
 
 class _Asking:
-    """A context in which a user's code runs in one thread at a time and prints to standard error.
-
-    Standard output is for data.
-    """
+    """A context in which a user's code runs, in one thread at a time; see `DataOutput`."""
 
     def __init__(self) -> None:
         self._lock = RLock()
-        self._outputs: list[Any] = []
 
     def __enter__(self) -> None:
         self._lock.acquire()
-        self._outputs.append(sys.stdout)
-        sys.stdout = sys.stderr
+        output.rules.depth += 1
 
     def __exit__(self, *_: object) -> None:
-        sys.stdout = self._outputs.pop()
+        output.rules.depth -= 1
         self._lock.release()
 
 
@@ -307,28 +300,12 @@ def blame(
 ) -> NoReturn:
     """Raise the error for an error in a user's code; errors of graphstore and Ctrl-C stay.
 
-    Any other error becomes one of `kind`, also SystemExit and a KeyboardInterrupt that the code
-    raises itself.
+    Any other error becomes one of `kind`, also SystemExit.
     """
-    if isinstance(error, GraphstoreError) or _is_signal(error):
+    if isinstance(error, GraphstoreError | KeyboardInterrupt):
         raise error
     why = f"{type(error).__name__}: {_brief(str(error))}".removesuffix(": ")
     raise kind(f"{what}: {why}") from error
-
-
-def _is_signal(error: BaseException) -> bool:
-    """Return True for a KeyboardInterrupt of a signal, not of a statement ``raise`` in the rules.
-
-    A function that handles signals has a frame among its arguments.
-    """
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if not isinstance(error, KeyboardInterrupt) or trace is None:
-        return False
-    frame = trace.tb_frame
-    is_handler = any(isinstance(each, FrameType) for each in frame.f_locals.values())
-    return is_handler or frame.f_code.co_code[trace.tb_lasti] != opmap["RAISE_VARARGS"]
 
 
 def checked_text(game: Game, verb: str, text: Any, *where: Any) -> str:

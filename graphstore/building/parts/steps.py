@@ -6,6 +6,7 @@ files of steps that have a record, and writes its own record at its end.
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import redirect_stdout
 from functools import lru_cache, wraps
 from pathlib import Path
 from socket import gethostname
@@ -94,7 +95,8 @@ def recorded(step: Step) -> Step:
         if done is not None:
             return done
         since = perf_counter()
-        record = step(build, at, *rest)
+        with redirect_stdout(sys.stderr):  # rules may print; a worker shares its builder's stdout
+            record = step(build, at, *rest)
         record["seconds"] = round(perf_counter() - since, 6)
         record["peak_bytes"] = _peak_bytes()
         build.work.note(step.__name__, at, record)
