@@ -33,7 +33,8 @@ ECHOED = 60  # characters of a line from a pipe
 def play_at_keyboard(match: Match, console: Console) -> None:
     """Play until the match is over or the user leaves it unfinished."""
     if isinstance(sys.stdin, TextIOWrapper):
-        sys.stdin.reconfigure(errors="backslashreplace")
+        encoding = None if sys.stdin.isatty() else "utf-8-sig"
+        sys.stdin.reconfigure(encoding=encoding, errors="backslashreplace")
     try:
         while _play_machines(match, console) and _play_command(match, console):
             pass
@@ -127,6 +128,8 @@ def _read_line(prompt: str, console: Console) -> str | None:
     console.file.write(prompt)
     console.file.flush()
     line = "" if sys.stdin is None else sys.stdin.readline()
+    if line.startswith((r"\xff\xfe", r"\xfe\xff")):
+        raise MoveError("standard input is UTF-16; save it as UTF-8")
     if not line or not sys.stdin.isatty():  # a terminal shows what is typed; a pipe does not
         console.print("".join(filter(str.isprintable, line[:ECHOED])))
     return line or None

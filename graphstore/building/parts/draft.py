@@ -12,7 +12,7 @@ from uuid import uuid4
 from graphstore.building.parts.work import VERSION
 from graphstore.errors import PositionError, RulesError, StoreError, StoreExistsError
 from graphstore.store.folder.layout import MANIFEST, TABLES, WORK, draft_of
-from graphstore.util.files import clear, explained, locked_folder, name_new, put
+from graphstore.util.files import clear, explained, locked_folder, name_new, put, rename
 
 OURS: Final = {MANIFEST, *TABLES}
 PLAN: Final = "plan.json"
@@ -64,7 +64,7 @@ def drafting(target: Path, plan: Mapping[str, Any], *, force: bool) -> Iterator[
         with explained(target):
             stack.enter_context(locked_folder(place, busy))
         if (place / OLD).is_dir() and not target.exists():
-            (place / OLD).rename(target)  # a build was killed just before its end
+            rename(place / OLD, target)  # a build was killed just before its end
         check_free(target, force=force)
         try:
             path = _begun(place, plan, force=force)
@@ -77,7 +77,7 @@ def drafting(target: Path, plan: Mapping[str, Any], *, force: bool) -> Iterator[
         with suppress(OSError):
             target.rmdir()  # if it is empty
         if force and target.exists():
-            target.rename(place / OLD)
+            rename(target, place / OLD)
         name_new(path, target)
         clear(place)
 

@@ -20,7 +20,7 @@ from graphstore.store.sql import Answer, Function, Statement, run
 from graphstore.store.sqlite.draft import SqliteDraft, agents_seen, check_target
 from graphstore.store.sqlite.opening import application_id, blame, connect, explained, refuse_traps
 from graphstore.store.sqlite.rows import RowReader
-from graphstore.util.files import locked_file
+from graphstore.util.files import locked_file, uri
 from graphstore.util.forks import closed_on_error
 
 CACHE = 64 * 2**20  # most bytes of a file that a connection keeps in memory
@@ -136,7 +136,7 @@ class SqliteFile:
     def writing(self, *, foreign_keys: bool = True) -> Iterator[Connection]:
         driver = partial(
             sqlite3.connect,
-            f"{self.path.absolute().as_uri()}?mode=rw",
+            uri(self.path.absolute(), "mode=rw"),
             uri=True,
             isolation_level=None,  # the driver would begin a transaction too late
             timeout=WAIT,
