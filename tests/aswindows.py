@@ -1,42 +1,51 @@
-"""Show graphstore, and rules, an emulated Windows; its libraries still see Linux.
+"""An emulated Windows for graphstore and for users' rules; libraries still see Linux.
 
 Modules whose names begin with ``graphstore`` see no POSIX-only module or name. In the whole
-process, as on Windows, an open file cannot be renamed, replaced or removed, and neither can its
-folder be renamed; a rename replaces nothing; a folder cannot be opened.
+process, an open file cannot be replaced or removed, no folder with an open file can be renamed, and
+`os.rename` replaces nothing. A file counts as open if this process or its parent has it open.
 """
 
 import builtins
 import importlib
 import os
-import signal
 import sys
-import time
-from pathlib import Path
+from contextlib import suppress
 from types import ModuleType
 
-MODULES = "crypt fcntl grp posix pty pwd readline resource select_poll syslog termios tty".split()
+MODULES = {
+    "fcntl",
+    "grp",
+    "posix",
+    "pty",
+    "pwd",
+    "readline",
+    "resource",
+    "syslog",
+    "termios",
+    "tty",
+}
 NAMES = {
-    "os": "chown chroot fchmod fchown fork forkpty getegid geteuid getgid getgroups getloadavg getpgid"
-    " getpriority getuid killpg lchown mkfifo mknod nice openpty pread preadv pwrite pwritev"
-    " register_at_fork sched_getaffinity sched_yield setpriority setsid setuid setgid sysconf"
-    " sysconf_names statvfs fstatvfs fchdir sync uname wait wait4 waitid ttyname tcgetpgrp confstr"
-    " sendfile posix_fallocate posix_fadvise posix_spawn fdatasync O_NOFOLLOW O_DIRECTORY O_CLOEXEC"
-    " O_NONBLOCK O_SYNC O_DSYNC PRIO_PROCESS P_PID WNOHANG EX_OK RTLD_NOW".split(),
-    "signal": "setitimer getitimer alarm pause pthread_sigmask pthread_kill sigwait sigpending"
-    " siginterrupt ITIMER_REAL ITIMER_PROF SIG_BLOCK SIG_UNBLOCK SIG_SETMASK SIGKILL SIGHUP SIGALRM"
-    " SIGQUIT SIGUSR1 SIGUSR2 SIGPIPE SIGCHLD SIGCONT SIGSTOP SIGTSTP SIGXFSZ SIGXCPU SIGBUS".split(),
-    "socket": "AF_UNIX socketpair send_fds recv_fds".split(),
-    "select": "poll epoll".split(),
-    "time": "clock_gettime pthread_getcpuclockid tzset CLOCK_MONOTONIC".split(),
-}  # fmt: skip
-DELAY = 0.05  # seconds until a file that another program scans can be renamed
+    "os": "chown fchmod fchown fdatasync fork forkpty fstatvfs getegid geteuid getgid getgroups"
+    " getloadavg getpgid getuid killpg lchown mkfifo mknod nice openpty posix_fadvise posix_spawn"
+    " pread pwrite register_at_fork sched_getaffinity sendfile setpriority setsid statvfs sync"
+    " sysconf uname wait waitid PRIO_PROCESS O_CLOEXEC O_DIRECTORY O_NOFOLLOW O_NONBLOCK WNOHANG",
+    "select": "epoll poll",
+    "shutil": "chown",
+    "signal": "alarm getitimer pause pthread_kill pthread_sigmask setitimer sigpending sigwait"
+    " ITIMER_PROF ITIMER_REAL SIG_BLOCK SIG_UNBLOCK SIGALRM SIGBUS SIGCHLD SIGCONT SIGHUP SIGKILL"
+    " SIGPIPE SIGQUIT SIGSTOP SIGTSTP SIGUSR1 SIGUSR2 SIGXCPU SIGXFSZ",
+    "socket": "AF_UNIX recv_fds send_fds",
+    "sys": "",
+    "time": "clock_gettime CLOCK_MONOTONIC tzset",
+}
+BUSY = 32  # the error code of Windows for a file that is open: ERROR_SHARING_VIOLATION
 
 
 class View(ModuleType):
-    """A module as graphstore sees it."""
+    """A module as graphstore sees it: without some names, or with others."""
 
-    def __init__(self, module, gone=(), **changed):
-        self.__dict__.update(changed, _module=module, _gone=frozenset(gone))
+    def __init__(self, module, gone, changed):
+        vars(self).update(changed, _module=module, _gone=set(gone.split()))
 
     def __getattr__(self, name):
         if name in self._gone:
@@ -46,86 +55,62 @@ class View(ModuleType):
     def __setattr__(self, name, value):
         setattr(self._module, name, value)
 
-    def __dir__(self):
-        return sorted({*dir(self._module)} - self._gone)
 
-
-def is_open(path, *, inside=False) -> bool:
-    """Return whether this process or its parent has a file open or mapped."""
-    path = os.path.realpath(os.fspath(path))
-    found = set()
-    for process in ("self", str(os.getppid())):
-        try:
+def refuse(path, *, if_inside=False):
+    """Raise the error of Windows if a file, or with `if_inside` one in a folder, is open."""
+    path, opened = os.path.realpath(path), set()
+    for process in ("self", os.getppid()):
+        with suppress(OSError), open(f"/proc/{process}/maps", encoding="utf-8") as lines:
+            opened |= {line[line.index("/") :].rstrip("\n") for line in lines if "/" in line}
             for each in os.listdir(f"/proc/{process}/fd"):
-                try:
-                    found.add(os.readlink(f"/proc/{process}/fd/{each}"))
-                except OSError:
-                    pass
-            with open(f"/proc/{process}/maps") as lines:
-                found.update(line.rstrip("\n").split(None, 5)[5] for line in lines if "/" in line)
-        except OSError:
-            pass
-    return path in found or (inside and any(each.startswith(f"{path}/") for each in found))
-
-
-def refuse(path):
-    error = PermissionError(13, "The process cannot access the file", os.fspath(path))
-    error.winerror = 32
-    raise error
+                with suppress(OSError):
+                    opened.add(os.readlink(f"/proc/{process}/fd/{each}"))
+    if path in opened or (if_inside and any(each.startswith(f"{path}/") for each in opened)):
+        error = PermissionError(13, "The process cannot access the file", path)
+        error.winerror = BUSY
+        raise error
 
 
 def pretend():
     """Begin the emulation; call it before graphstore is imported."""
-    real = {name: getattr(os, name) for name in ("rename", "replace", "unlink", "open")}
-    bare = open
+    rename_, replace_, unlink_, open_ = os.rename, os.replace, os.unlink, os.open
 
     def rename(source, target, **how):
         if os.path.lexists(target):
-            raise FileExistsError(17, "Cannot create a file when that file exists", source, 183, target)
-        if is_open(source, inside=True):
-            refuse(source)
-        real["rename"](source, target, **how)
+            raise FileExistsError(17, "Cannot create a file when that file already exists", target)
+        refuse(source, if_inside=True)
+        rename_(source, target, **how)
 
     def replace(source, target, **how):
-        if os.path.isdir(target) or is_open(target):
-            refuse(target)
-        if is_open(source, inside=True):
-            refuse(source)
-        real["replace"](source, target, **how)
+        if os.path.isdir(target):
+            raise PermissionError(13, "Access is denied", target)
+        refuse(target)
+        refuse(source, if_inside=True)
+        replace_(source, target, **how)
 
     def unlink(path, *, dir_fd=None):
-        if is_open(path if dir_fd is None else f"{os.readlink(f'/proc/self/fd/{dir_fd}')}/{path}"):
-            refuse(path)
-        real["unlink"](path, dir_fd=dir_fd)
+        refuse(path if dir_fd is None else f"{os.readlink(f'/proc/self/fd/{dir_fd}')}/{path}")
+        unlink_(path, dir_fd=dir_fd)
 
-    def open_(path, flags, *rest, **how):
-        if isinstance(path, str | os.PathLike) and os.path.isdir(path) and not how:
-            caller = sys._getframe(1).f_globals.get("__name__", "")
-            if caller.startswith("graphstore"):
-                refuse(path)
-        return real["open"](path, flags, *rest, **how)
+    def open_file(path, flags, *rest, **how):
+        if os.path.isdir(path):
+            raise PermissionError(13, "Access is denied", path)
+        return open_(path, flags, *rest, **how)
 
-    assert bare, time
-    views = {"sys": View(sys, platform="win32")}
-    for name, gone in NAMES.items():
-        changed = {"name": "nt"} if name == "os" else {}
-        views[name] = View(importlib.import_module(name), gone, **changed)
-    for name, function in {"rename": rename, "replace": replace, "unlink": unlink, "remove": unlink, "open": open_}.items():
-        setattr(os, name, function)
-    imported = builtins.__import__
+    os.rename, os.replace, os.unlink, os.remove = rename, replace, unlink, unlink
+    changed = {"os": {"name": "nt", "open": open_file}, "sys": {"platform": "win32"}}
+    views = {
+        name: View(importlib.import_module(name), gone, changed.get(name, {}))
+        for name, gone in NAMES.items()
+    }
+    import_ = builtins.__import__
 
-    def import_(name, globals=None, locals=None, fromlist=(), level=0):
-        module = imported(name, globals, locals, fromlist, level)
-        if level or not str((globals or {}).get("__name__")).startswith("graphstore"):
-            return module
-        if name.partition(".")[0] in MODULES:
+    def importing(name, scope=None, *rest, **more):
+        if not str((scope or {}).get("__name__")).startswith("graphstore"):
+            return import_(name, scope, *rest, **more)
+        if name in MODULES:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-        return views.get(name, module)
+        return views.get(name) or import_(name, scope, *rest, **more)
 
-    builtins.__import__ = import_
-    exists = Path.exists
-
-    def proc(self, **how):
-        return not str(self).startswith("/proc") and exists(self, **how)
-
-    Path.exists = proc
+    builtins.__import__ = importing
+    assert sys.platform == "linux"
