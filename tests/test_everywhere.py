@@ -16,7 +16,7 @@ from pathlib import PureWindowsPath
 from textwrap import dedent
 
 import pytest
-from conftest import GRAPHSTORE, ROOT, TESTS, check_all, error_line, for_all, graphstore
+from conftest import GRAPHSTORE, ROOT, SLOW, TESTS, check_all, error_line, for_all, graphstore
 
 from graphstore import find_game
 from graphstore.rules import sources
@@ -42,6 +42,27 @@ class Piles(PlainGame):
     def write_move(self, move): return f"é{move}"
     def read_move(self, text): return int(text.strip("é→"))
 '''
+QUICK = [
+    "build tictactoe",
+    "show tictactoe.db",
+    "line tictactoe.db --json",
+    "sql tictactoe.db SELECT/count(*)/FROM/state",
+    "train tictactoe.db --games 3",
+    "build tictactoe --force",
+    "verify tictactoe.db",
+    "play tictactoe.db --moves 4",
+    "export tictactoe.db --output tables --format csv",
+    "draw tictactoe.db --output position.svg",
+    "build rules.py",
+    "build nim(2,2) --folder parts",
+    "build nim(2,2) --folder parts --force",
+    "sql parts SELECT/count(*)/FROM/state",
+]
+SLOWER = [
+    "build rules.py --folder more --cluster local:2",
+    "load parts --db loaded.db",
+    "build nim(2,2) --out-of-core --db loaded.db --force",
+]
 COMMANDS = """
 import json, sys
 from graphstore.cli.main import main
@@ -81,27 +102,9 @@ def piles(tmp_path_factory):
     return folder
 
 
-def test_the_commands_work_on_an_emulated_windows(as_windows, tmp_path):
+@pytest.mark.parametrize("commands", [QUICK, pytest.param(SLOWER, marks=SLOW)])
+def test_the_commands_work_on_an_emulated_windows(as_windows, tmp_path, commands):
     (tmp_path / "rules.py").write_text(CHECK + RULES, encoding="utf-8")
-    commands = [
-        "build tictactoe",
-        "show tictactoe.db",
-        "line tictactoe.db --json",
-        "sql tictactoe.db SELECT/count(*)/FROM/state",
-        "train tictactoe.db --games 3",
-        "build tictactoe --force",
-        "verify tictactoe.db",
-        "play tictactoe.db --moves 4",
-        "export tictactoe.db --output tables --format csv",
-        "draw tictactoe.db --output position.svg",
-        "build rules.py",
-        "build nim(2,2) --folder parts",
-        "build nim(2,2) --folder parts --force",
-        "sql parts SELECT/count(*)/FROM/state",
-        "build rules.py --folder more --cluster local:2",
-        "load parts --db loaded.db",
-        "build nim(2,2) --out-of-core --db loaded.db --force",
-    ]
     words = [[word.replace("/", " ") for word in each.split()] for each in commands]
     (tmp_path / "commands").write_text(json.dumps(words))
     script = [sys.executable, "-c", COMMANDS, "commands"]
@@ -125,21 +128,24 @@ def test_a_server_starts_and_answers_on_an_emulated_windows(as_windows, tictacto
 
 
 def test_what_another_program_has_open_on_windows_stays_and_is_named(as_windows, tmp_path):
-    def run(*words):
-        command = [*GRAPHSTORE, *words]
-        return subprocess.run(command, cwd=tmp_path, env=as_windows, capture_output=True, text=True)
-
     targets = {"file.db": ["--db", "file.db"], "parts": ["--folder", "parts"]}
     for name, where in targets.items():
-        assert run("build", "nim(2,2)", *where).returncode == 0
+        command = ["build", "nim(2,2)", *where]
+        assert graphstore(*command, cwd=tmp_path).returncode == 0
         path = tmp_path / name
         with (path if path.is_file() else path / "game.json").open("rb") as file:
             before = file.read()
-            said = error_line(run("build", "nim(2,2)", *where, "--force"))
+            done = subprocess.run(
+                [*GRAPHSTORE, *command, "--force"],
+                cwd=tmp_path,
+                env=as_windows,
+                capture_output=True,
+                text=True,
+            )
             file.seek(0)
             assert file.read() == before
-        assert re.search(rf"\b{name} is open in another program; close it", said)
-        assert run("build", "nim(2,2)", *where, "--force").returncode == 0
+        assert re.search(rf"\b{name} is open in another program; close it", error_line(done))
+        assert graphstore(*command, "--force", cwd=tmp_path).returncode == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file.db", "parts"]
 
 
