@@ -60,8 +60,8 @@ QUICK = [
 ]
 SLOWER = [
     "build rules.py --folder more --cluster local:2",
-    "load parts --db loaded.db",
-    "build nim(2,2) --out-of-core --db loaded.db --force",
+    "load more --db loaded.db",
+    "build nim(2,2) --out-of-core --db nim.db",
 ]
 COMMANDS = """
 import json, sys

@@ -116,6 +116,8 @@ def _play_command(match: Match, console: Console) -> bool:
                 console.print(" ".join(_names(match)))
             elif command == "help":
                 console.print(HELP.format(examples=" ".join(_names(match)[:3])))
+            elif word.startswith((r"\xff\xfe", r"\xfe\xff")):
+                raise MoveError("standard input is UTF-16; save it as UTF-8")
             elif word:
                 match.play(word)
                 return True
@@ -128,8 +130,6 @@ def _read_line(prompt: str, console: Console) -> str | None:
     console.file.write(prompt)
     console.file.flush()
     line = "" if sys.stdin is None else sys.stdin.readline()
-    if line.startswith((r"\xff\xfe", r"\xfe\xff")):
-        raise MoveError("standard input is UTF-16; save it as UTF-8")
     if not line or not sys.stdin.isatty():  # a terminal shows what is typed; a pipe does not
         console.print("".join(filter(str.isprintable, line[:ECHOED])))
     return line or None
