@@ -14,12 +14,13 @@ from graphstore.building.saving import Clock, Report, refuse_target, save
 from graphstore.errors import StoreError
 from graphstore.games import are_those_of, rules_of
 from graphstore.rules.game import Game, Progress, quiet
-from graphstore.solver.estimate import machine_memory, sized
+from graphstore.solver.estimate import sized
 from graphstore.store.backend import Backend
 from graphstore.store.folder.folder import Folder
 from graphstore.store.store import find_backend
 from graphstore.util import arguments
 from graphstore.util.files import refuse_others
+from graphstore.util.memory import machine_memory
 
 OVERHEAD: Final = 280_000_000  # bytes of a process without any state, as measured
 LEAST: Final = 400_000_000  # the fewest bytes that `memory` may be

@@ -71,7 +71,7 @@ def progress_shown() -> Iterator[rules.Progress]:
     from rich import progress  # slow to import
 
     columns = (
-        progress.SpinnerColumn(),
+        progress.SpinnerColumn("line" if console.options.ascii_only else "dots"),
         progress.TextColumn("{task.description}"),
         progress.BarColumn(),
         progress.MofNCompleteColumn(),
@@ -119,8 +119,15 @@ def print_json_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> No
     print("[]" if separator == "[\n" else "\n]")
 
 
+def output_as_in_a_file() -> None:
+    """Write standard output in UTF-8, and line ends as they are, as in a file."""
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace", newline="")
+
+
 def print_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Print rows as CSV with a header; NULL is an empty cell."""
+    output_as_in_a_file()
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows([_jsonable(c) if isinstance(c, bytes) else c for c in row] for row in rows)

@@ -2,7 +2,6 @@
 
 import sys
 from contextlib import nullcontext
-from io import TextIOWrapper
 from typing import Any
 
 import click
@@ -96,7 +95,6 @@ def export(
             else:
                 console.print_report({"files": ", ".join(done.files), **done.rows})
             return
-        if isinstance(sys.stdout, TextIOWrapper):
-            sys.stdout.reconfigure(encoding="utf-8", newline="")  # as in a file
+        console.output_as_in_a_file()
         with nullcontext(quiet) if sys.stdout.isatty() else options.working() as progress:
             exporting.stream(store, sys.stdout, format_, table=table, progress=progress, **part)

@@ -1,5 +1,6 @@
 """The list of commands, and the exit codes of errors."""
 
+import errno
 import os
 import signal
 import sys
@@ -18,6 +19,7 @@ from graphstore.cli.playing import agents, play, train
 from graphstore.cli.queries import line, show, sql, stats
 from graphstore.cli.serving import serve
 from graphstore.errors import GraphstoreError
+from graphstore.util.files import WINDOWS
 from graphstore.util.output import DataOutput
 
 
@@ -53,9 +55,10 @@ def main() -> None:
         options.fail(str(error))
     except OSError as error:  # databases and files raise a GraphstoreError
         drop_output()
-        options.fail(
-            f"cannot read standard input or write standard output: {error.strerror or error}"
-        )
+        if WINDOWS and error.errno == errno.EINVAL:  # its error of a closed pipe
+            sys.exit(141)
+        where = error.filename or "cannot read standard input or write standard output"
+        options.fail(f"{where}: {error.strerror or error}")
     except MemoryError:
         options.fail(
             "not enough memory; build with --out-of-core, or stop earlier with --max-states"

@@ -33,7 +33,8 @@ ECHOED = 60  # characters of a line from a pipe
 def play_at_keyboard(match: Match, console: Console) -> None:
     """Play until the match is over or the user leaves it unfinished."""
     if isinstance(sys.stdin, TextIOWrapper):
-        sys.stdin.reconfigure(errors="backslashreplace")
+        encoding = None if sys.stdin.isatty() else "utf-8-sig"
+        sys.stdin.reconfigure(encoding=encoding, errors="backslashreplace")
     try:
         while _play_machines(match, console) and _play_command(match, console):
             pass
@@ -115,6 +116,8 @@ def _play_command(match: Match, console: Console) -> bool:
                 console.print(" ".join(_names(match)))
             elif command == "help":
                 console.print(HELP.format(examples=" ".join(_names(match)[:3])))
+            elif word.startswith((r"\xff\xfe", r"\xfe\xff")):
+                raise MoveError("standard input is UTF-16; save it as UTF-8")
             elif word:
                 match.play(word)
                 return True

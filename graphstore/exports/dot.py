@@ -130,7 +130,7 @@ def render(text: str, kind: Literal["svg", "png"], *, seconds: float = SECONDS) 
         raise MissingExtraError(f"graphs and PNGs need pygraphviz: {INSTALL}")
     with tempfile.TemporaryDirectory() as folder:
         fonts = Path(folder) / "fonts.conf"
-        fonts.write_text(_fonts())
+        fonts.write_text(_fonts(), encoding="utf-8")
         try:
             done = subprocess.run(  # noqa: S603  # this Python, without a shell
                 [sys.executable, "-P", "-c", _PROGRAM, kind, str(fonts), str(ceil(seconds) + 1)],

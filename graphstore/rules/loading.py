@@ -131,7 +131,10 @@ class _Loader(SourceFileLoader):
 
     def get_code(self, fullname: str) -> CodeType:
         """Return the code of the file as it is now; cached bytecode may be older."""
-        return self.source_to_code(self.get_data(self.path), self.path)
+        source = self.get_data(self.path)
+        if b"\0" in source:  # as PowerShell before version 6 writes texts
+            raise GameNameError(f"{self.path} has null bytes, so it is not UTF-8; save it as UTF-8")
+        return self.source_to_code(source, self.path)
 
     def exec_module(self, module: ModuleType) -> None:
         """Run a module with its own `__import__`."""

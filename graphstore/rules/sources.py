@@ -15,9 +15,9 @@ SHARED: Final = ("site-packages", "dist-packages")
 
 def digest(file: Path) -> str:
     """Return a digest of a file of rules and of the modules in its folder that it imports."""
-    content = file.read_bytes()
-    for other in sorted(_imported(file) - {file}):
-        source = other.read_bytes()
+    content = _content(file)
+    for other in sorted(_imported(file) - {file}, key=lambda each: each.parts):
+        source = _content(other)
         name = other.relative_to(file.parent).as_posix()
         content += f"\0{name}\0{len(source)}\0".encode() + source
     return blake2b(content, digest_size=8).hexdigest()
@@ -25,7 +25,12 @@ def digest(file: Path) -> str:
 
 def digest_alone(file: Path) -> str:
     """Return a digest of a file of rules without its imports, as older databases hold it."""
-    return blake2b(file.read_bytes(), digest_size=8).hexdigest()
+    return blake2b(_content(file), digest_size=8).hexdigest()
+
+
+def _content(file: Path) -> bytes:
+    """Return the bytes of a file; those of Windows lines are the same as of others."""
+    return file.read_bytes().replace(b"\r\n", b"\n")
 
 
 def _imported(file: Path) -> set[Path]:

@@ -8,7 +8,6 @@ the first waves. The range is empirical: a factor of (all / seen) ** 0.15, at le
 """
 
 import math
-import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -117,13 +116,6 @@ def _round(number: float) -> str:
 def file_bytes(states: int, moves: int) -> int:
     """Return the approximate size of a database in bytes."""
     return states * BYTES_A_STATE + moves * BYTES_A_MOVE
-
-
-def machine_memory() -> int:
-    """Return the memory of this machine in bytes; 8 GB if the system does not report it."""
-    if not hasattr(os, "sysconf"):  # on Windows
-        return 8 * 10**9
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def sized(number: float) -> str:

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from graphstore.errors import RulesError, TooLargeError, TooLargeWarning
 from graphstore.rules.game import IN_PLAY, Codes, Game, Ints, Progress, quiet, stuck
 from graphstore.solver.columns import Edges, States
-from graphstore.solver.estimate import Estimate, about, machine_memory, project, sized
+from graphstore.solver.estimate import Estimate, about, project, sized
 from graphstore.solver.graph import GameGraph
 from graphstore.util import arguments
 from graphstore.util.arrays import distinct, member, numbered
+from graphstore.util.memory import machine_memory
 
 MAX_STATES = 100_000_000
 LOOK = 300_000  # states to explore before the size of the game is estimated

@@ -428,7 +428,7 @@ def find_backend(address: str | os.PathLike[str], name: str = "address") -> Back
             import psycopg  # noqa: F401  # or is libpq missing?
         except ImportError as error:
             raise MissingExtraError(
-                "a PostgreSQL address needs psycopg: pip install 'psycopg[binary]'"
+                'a PostgreSQL address needs psycopg: pip install "psycopg[binary]"'
             ) from error
         from graphstore.store.postgres.backend import PostgresSchema
 

@@ -6,8 +6,10 @@ unlocked; the next process that writes the same target takes it over.
 
 import errno
 import os
+import re
 import shutil
 import stat
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -20,6 +22,7 @@ WINDOWS: Final = os.name == "nt"
 LOCK: Final = "lock"  # the file in a draft folder that is locked
 _NOT_PLANTED: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 """Flags with which a link or a pipe that others have put in the place of a lock is not opened."""
+PAUSES: Final = (0.01, 0.1, 0.5)  # seconds, for programs on Windows that scan a new file
 
 
 @contextmanager
@@ -39,7 +42,8 @@ def locked_file(draft: Path, target: Path) -> Iterator[None]:
             yield
         finally:
             if WINDOWS:
-                draft.unlink(missing_ok=True)
+                with suppress(OSError):
+                    draft.unlink()
 
 
 @contextmanager
@@ -160,7 +164,37 @@ def name_new(draft: Path, target: Path) -> None:
             os.link(draft, target)
         except OSError:  # this file system may lack hard links
             refuse_existing(target)
-    draft.rename(target)  # does nothing if both names are hard links of one file
+    rename(draft, target)  # does nothing if both names are hard links of one file
+
+
+def rename(source: Path, target: Path, *, replace: bool = False) -> None:
+    """Rename a file or folder; with `replace`, the target may be an existing file.
+
+    Raises:
+        StoreError: a program has the file open, or one in the folder, and this is Windows.
+    """
+    for pause in (*PAUSES, None):
+        try:
+            source.replace(target) if replace else source.rename(target)
+            return
+        except PermissionError as error:
+            if not WINDOWS:
+                raise
+            if pause is None:
+                named = target if replace and target.exists() else source
+                raise StoreError(f"{named} is open in another program; close it there") from error
+            time.sleep(pause)
+
+
+def uri(path: Path, how: str) -> str:
+    """Return the URI of an absolute path for SQLite, with options such as ``mode=ro``.
+
+    >>> from pathlib import PureWindowsPath
+    >>> uri(PureWindowsPath("C:/a b.db"), "mode=ro"), uri(PureWindowsPath("//host/x/a.db"), "")
+    ('file:///C:/a%20b.db?mode=ro', 'file:////host/x/a.db?')
+    """
+    # SQLite refuses a URI with a host; that of a share is the first part of its path.
+    return f"{re.sub('^file://(?=[^/])', 'file:////', path.as_uri())}?{how}"
 
 
 def sync(path: Path) -> None:
@@ -199,7 +233,7 @@ def put(path: Path, write: Callable[[BinaryIO], object]) -> None:
             folder.mkdir(exist_ok=True)
         with draft.open("xb") as file:
             write(file)
-        draft.replace(path)
+        rename(draft, path, replace=True)
 
 
 @contextmanager

@@ -23,9 +23,10 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from shared import Figures, Laps, as_text, best_runs, in_own_process, machine, peak_bytes, run_main
+from shared import Figures, Laps, as_text, best_runs, in_own_process, machine, run_main
 
 from graphstore import GraphstoreError
+from graphstore.util.memory import peak_bytes
 
 Triple = tuple[int, int, int]
 

@@ -362,7 +362,7 @@ def parsers() -> Iterator[list[Parser]]:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         stack.callback(os.chdir, Path.cwd())
         os.chdir(folder)
-        (folder / "fuzzed.py").write_text(RULES)
+        (folder / "fuzzed.py").write_text(RULES, encoding="utf-8")
         stores = {}
         for name in BUILT:
             path = folder / (re.sub(r"\W+", "-", name) + ".db")

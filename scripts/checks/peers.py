@@ -1,7 +1,7 @@
 """Compare graphstore with OpenSpiel and easyAI, on the same games, in one run.
 
 Each measurement has its own process and a time limit. A package that is not installed is left out,
-and a note says so. Install them with: pip install '.[bench]'
+and a note says so. Install them with: pip install ".[bench]"
 """
 
 import argparse

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
-from shared import Figures, Laps, best_runs, in_own_process, machine, peak_bytes, run_main
+from shared import Figures, Laps, best_runs, in_own_process, machine, run_main
 
 from graphstore import Folder, GraphstoreError, build_folder, explore, find_game, load, solve
 from graphstore.building.saving import save
@@ -23,6 +23,7 @@ from graphstore.store.arrow import pyarrow
 from graphstore.store.columns import SolvedGraph
 from graphstore.store.folder.layout import draft_of, write_rows
 from graphstore.store.store import find_backend
+from graphstore.util.memory import peak_bytes
 
 GAMES = ("connect(4,4)", "connect(4,5)", "connect(6,3)", "connect(5,4)")
 LARGE = "connect(6,4)"
@@ -80,7 +81,7 @@ def _arguments() -> argparse.Namespace:
 def read_again(file: str) -> tuple[Figures, str]:
     """Return the result in a file that --json has written, and its tables."""
     try:
-        result = json.loads(Path(file).read_text())
+        result = json.loads(Path(file).read_bytes())
         return result, tables(result)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise GraphstoreError(f"{file} is not JSON of an earlier run: {error}") from error
@@ -88,11 +89,11 @@ def read_again(file: str) -> tuple[Figures, str]:
 
 def put_into(document: Path, shown: str) -> None:
     """Replace what a document has between `MARKS`."""
-    before, begin, rest = document.read_text().partition(MARKS[0])
+    before, begin, rest = document.read_text(encoding="utf-8").partition(MARKS[0])
     _, end, after = rest.partition(MARKS[1])
     if not end:
         raise GraphstoreError(f"{document} has no place for the tables: {' '.join(MARKS)}")
-    document.write_text(f"{before}{begin}\n{shown}\n{end}{after}")
+    document.write_text(f"{before}{begin}\n{shown}\n{end}{after}", encoding="utf-8")
 
 
 # Measuring

@@ -14,7 +14,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from graphstore import GraphstoreError
+from graphstore.util.memory import machine_memory
 
 Figures = dict[str, Any]
 
@@ -96,25 +99,13 @@ class Laps:
         self._since = now
 
 
-def peak_bytes() -> int:
-    """Return the most memory that this process has held; 0 on Windows."""
-    try:
-        import resource
-    except ImportError:
-        return 0
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # bytes on macOS, else kilobytes
-    return peak * (1 if sys.platform == "darwin" else 1024)
-
-
 def machine() -> Figures:
-    """Return the machine and versions of a run; on Windows without memory and load."""
-    posix = hasattr(os, "getloadavg")
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if posix else 0
+    """Return the machine and versions of a run."""
     packages = ("graphstore", "numpy", "networkx", "sqlalchemy")
     return {
         "cores": os.cpu_count(),
-        "memory_gib": round(memory / 2**30) if posix else None,
-        "load": round(os.getloadavg()[0], 2) if posix else None,
+        "memory_gib": round(machine_memory() / 2**30),
+        "load": round(psutil.getloadavg()[0], 2),
         "system": platform.platform(),
         "python": platform.python_version(),
         "sqlite": sqlite3.sqlite_version,

@@ -50,7 +50,7 @@ def same(new: str, old: str) -> bool:
 def write_files(text: str, folder: Path) -> None:
     """Write the Python files that a page shows below a comment with their name."""
     for name, code in _FILE.findall(text):
-        (folder / name).write_text(code)
+        (folder / name).write_text(code, encoding="utf-8")
 
 
 def refreshed(text: str, run: Callable[[list[str]], str], games: str = "") -> str:

@@ -27,6 +27,7 @@ from graphstore.util.files import (
     mode_of,
     name_new,
     put,
+    rename,
 )
 
 OURS: Final = {MANIFEST, *TABLES}
@@ -84,7 +85,7 @@ def drafting(target: Path, plan: Mapping[str, Any], *, force: bool) -> Iterator[
         with explained(target):
             stack.enter_context(locked_folder(place, busy))
         if (place / OLD).is_dir() and not target.exists():
-            (place / OLD).rename(target)  # a build was killed just before its end
+            rename(place / OLD, target)  # a build was killed just before its end
         check_free(target, force=force)
         if target.exists():
             place.chmod(0o700 | mode_of(target, 0))
@@ -100,7 +101,7 @@ def drafting(target: Path, plan: Mapping[str, Any], *, force: bool) -> Iterator[
         with suppress(OSError):
             target.rmdir()  # if it is empty
         if force and target.exists():
-            target.rename(place / OLD)
+            rename(target, place / OLD)
         name_new(path, target)
         clear(place)
 

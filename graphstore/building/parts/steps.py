@@ -29,6 +29,7 @@ from graphstore.solver.solution import backed_up, scores, solution_of
 from graphstore.store.columns import state_columns
 from graphstore.store.folder.layout import ROW_GROUP, file_of, write_rows
 from graphstore.util.arrays import distinct, first_of_runs, offsets, places
+from graphstore.util.memory import peak_bytes
 
 
 class Build(NamedTuple):
@@ -98,20 +99,11 @@ def recorded(step: Step) -> Step:
         with redirect_stdout(sys.stderr):  # rules may print; a worker shares its builder's stdout
             record = step(build, at, *rest)
         record["seconds"] = round(perf_counter() - since, 6)
-        record["peak_bytes"] = _peak_bytes()
+        record["peak_bytes"] = peak_bytes()
         build.work.note(step.__name__, at, record)
         return record
 
     return take
-
-
-def _peak_bytes() -> int:
-    """Return the peak memory of this process in bytes; 0 if the system does not report it."""
-    try:
-        from resource import RUSAGE_SELF, getrusage
-    except ImportError:  # on Windows
-        return 0
-    return getrusage(RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 @recorded

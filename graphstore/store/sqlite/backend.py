@@ -23,7 +23,7 @@ from graphstore.store.sqlite.opening import application_id, blame, connect, expl
 from graphstore.store.sqlite.rows import RowReader
 from graphstore.store.sqlite.structure import made, objects
 from graphstore.store.structure import altered, refuse_altered
-from graphstore.util.files import locked_file
+from graphstore.util.files import locked_file, uri
 from graphstore.util.forks import closed_on_error
 
 CACHE = 64 * 2**20  # most bytes of a file that a connection keeps in memory
@@ -139,7 +139,7 @@ class SqliteFile:
     def writing(self, *, foreign_keys: bool = True) -> Iterator[Connection]:
         driver = partial(
             sqlite3.connect,
-            f"{self.path.absolute().as_uri()}?mode=rw",
+            uri(self.path.absolute(), "mode=rw"),
             uri=True,
             isolation_level=None,  # the driver would begin a transaction too late
             timeout=WAIT,

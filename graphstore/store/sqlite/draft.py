@@ -20,7 +20,7 @@ from graphstore.store import schema
 from graphstore.store.backend import REPLACE, UNCHANGED, WAIT, Carry
 from graphstore.store.migrating import migrate
 from graphstore.store.sqlite.opening import application_id, connect, explained, refuse_traps
-from graphstore.util.files import WINDOWS, keep_rights, name_new, sync
+from graphstore.util.files import WINDOWS, keep_rights, name_new, rename, sync, uri
 
 
 class SqliteDraft:
@@ -78,7 +78,7 @@ class SqliteDraft:
                 stack.close()  # which cannot replace an open file
             if self._force:
                 keep_rights(target, self._path)
-                self._path.replace(target)
+                rename(self._path, target, replace=True)
             else:
                 name_new(self._path, target)
         sync(target.absolute().parent)
@@ -96,11 +96,11 @@ class SqliteDraft:
 
     def _copy_agents(self, carry: Carry) -> None:
         driver = partial(
-            sqlite3.connect, self._path.absolute().as_uri(), isolation_level=None, uri=True
+            sqlite3.connect, uri(self._path.absolute(), "mode=rw"), isolation_level=None, uri=True
         )
         engine = create_engine("sqlite://", creator=driver, poolclass=NullPool)
         with engine.connect() as copy:
-            old = f"{self._target.absolute().as_uri()}?mode=ro"
+            old = uri(self._target.absolute(), "mode=ro")
             # The draft needs no journal, which a killed build would leave.
             copy.exec_driver_sql("PRAGMA journal_mode = OFF")
             copy.exec_driver_sql("ATTACH ? AS old", (old,))

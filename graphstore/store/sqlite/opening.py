@@ -14,13 +14,14 @@ from sqlalchemy.exc import DBAPIError
 
 from graphstore.errors import GraphstoreError, NotAStoreError, StoreError, shown
 from graphstore.store.schema import WINNER, metadata
+from graphstore.util.files import uri
 from graphstore.util.forks import closed_on_error
 
 
 def connect(path: Path, how: str = "mode=ro", *, timeout: float = 5) -> sqlite3.Connection:
     """Return a connection to an existing file, read-only by default, that runs no code in it."""
-    uri = f"{path.absolute().as_uri()}?{how}"
-    connection = sqlite3.connect(uri, timeout=timeout, uri=True, check_same_thread=False)
+    name = uri(path.absolute(), how)
+    connection = sqlite3.connect(name, timeout=timeout, uri=True, check_same_thread=False)
     with closed_on_error(connection.close):
         connection.execute("PRAGMA trusted_schema = OFF")  # views call harmless functions only
         connection.execute("PRAGMA cell_size_check = ON")
