@@ -20,6 +20,8 @@ class Check(StrEnum):
     OBJECTS = "schema"
     DIGESTS = "digests"
     ROW = "table game"
+    CONDITIONS = "conditions of columns"
+    TEXTS = "distinct texts"
     IDS = "ids"
     CLOSURE = "ends of edges"
     VALUES = "values and depths"
@@ -28,6 +30,7 @@ class Check(StrEnum):
     AGENTS = "agents"
     RULES = "states and edges against the rules"
     STATE_RULES = "states against the rules"
+    SYMMETRIES = "symmetries of the rules"
     PROOF = "proof"
 
 
