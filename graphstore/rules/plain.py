@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cached_property
 from hashlib import blake2b
+from itertools import islice
 from operator import index
 from pathlib import Path
 from typing import Any, Self, TypeGuard
@@ -29,6 +30,8 @@ from graphstore.rules.game import (
     _brief,
     stuck,
 )
+
+MOST_IMAGES = 10_000_000  # that symmetries() may list: 10! permutations are fewer
 
 
 class PlainGame:
@@ -186,6 +189,12 @@ class PlainGame:
             return np.ones(len(positions), dtype=np.int64)
         return np.array([self._class(key)[1] for key in positions.tolist()], dtype=np.int64)
 
+    def images(self, position: int) -> list[int]:
+        """Return the ids of a position and of its images under the symmetries, ascending."""
+        if type(self).symmetries is PlainGame.symmetries:
+            return [position]
+        return sorted(map(self._id, self._images(self._position(position))))
+
     def texts(self, positions: Ints) -> list[str]:
         """See `Game.texts`."""
         return [self._text(self._position(key)) for key in positions.tolist()]
@@ -322,11 +331,21 @@ class PlainGame:
         """Return the smallest image of a position, and the number of its images."""
         if type(self).symmetries is PlainGame.symmetries:
             return position, 1
+        images = self._images(position)
+        return min(images, key=self._rank), len(images)
+
+    def _images(self, position: Position) -> set[Position]:
+        """Return a position and its images under the symmetries."""
         try:
-            images = {position, *self.symmetries(position)}
+            images = [position, *islice(self.symmetries(position), MOST_IMAGES)]
+            if len(images) <= MOST_IMAGES:
+                return set(images)
         except Exception as error:
             raise self._fault("symmetries()", error, position) from error
-        return min(images, key=self._rank), len(images)
+        raise RulesError(
+            f"{self.name}: symmetries() of {self._text(position)} lists {MOST_IMAGES:,} images or "
+            "more; it must end"
+        )
 
     def _class(self, key: int) -> tuple[int, int]:
         """Return (canonical id, orbit) of the position with this id."""

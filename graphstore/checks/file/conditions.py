@@ -73,10 +73,11 @@ def _checks(table: sa.Table) -> list[Condition]:
     """
     checks = (each for each in table.constraints if isinstance(each, sa.CheckConstraint))
     texts = sorted(str(check.sqltext) for check in checks)
+    names = schema.COLUMNS[table.name]
     computed = [column for column in table.c if column.computed is not None]
     return [
         Condition(
-            " ".join(name for name in table.c.keys() if re.search(rf"\b{name}\b", text)),
+            " ".join(name for name in names if re.search(rf"\b{name}\b", text)),
             text,
             sa.text(f"NOT ({text})"),
         )
@@ -96,7 +97,7 @@ def _problems(
     connection: sa.Connection, table: sa.Table, conditions: Sequence[Condition]
 ) -> Iterator[Problem]:
     """Yield the cells that break a condition."""
-    names = table.primary_key.columns.keys()
+    names = [column.name for column in table.primary_key]
     for condition, key, cell in _broken(connection, table, conditions, sa.true()):
         pairs = ", ".join(f"{name} {each}" for name, each in zip(names, key, strict=True))
         row = f"({pairs})" if len(names) > 1 else str(key[0])
@@ -112,8 +113,8 @@ def _broken(
     tests = [sa.case((each.broken, 1), else_=0) for each in conditions]
     query = sa.select(*tests, *table.c).where(sa.or_(*(each.broken for each in conditions)), only)
     for row in connection.execute(query.order_by(*table.primary_key)):
-        cells = dict(zip(table.c.keys(), row[len(tests) :], strict=True))
-        key = tuple(cells[name] for name in table.primary_key.columns.keys())
+        cells = dict(zip(schema.COLUMNS[table.name], row[len(tests) :], strict=True))
+        key = tuple(cells[column.name] for column in table.primary_key)
         for condition, is_broken in zip(conditions, row, strict=False):
             if is_broken:
                 of = [cells[name] for name in condition.columns.split()]

@@ -128,6 +128,7 @@ class Findings:
 
     def __init__(self, texts: Callable[[Sequence[int]], dict[int, str]]) -> None:
         self.skipped: list[str] = []  # the checks that were not made, and why
+        self.extents: dict[Check, str] = {}  # the rows of a check, if not all
         self.drawn = np.empty(0, dtype=np.int64)  # ids of states
         self.wrong: set[int] = set()  # those of them that are wrong
         self._texts = texts  # returns the texts of states, by id
@@ -153,7 +154,11 @@ class Findings:
         """Return the verdict on all findings so far."""
         problems = tuple(each for what in Check for each in self._listed.get(what, ()))
         more = sum(self._counts.values()) - len(problems)
-        checked = tuple(what.value for what in Check if what in self._listed)
+        checked = tuple(
+            f"{what} {self.extents.get(what, '')}".rstrip()
+            for what in Check
+            if what in self._listed
+        )
         return Verdict(problems, more, checked, tuple(self.skipped), sample)
 
     def _problems(self, cells: WrongCells, most: int) -> list[Problem]:

@@ -11,7 +11,7 @@ from random import SystemRandom
 import numpy as np
 from sqlalchemy import Connection, select
 
-from graphstore.checks import proof
+from graphstore.checks import laws, proof
 from graphstore.checks.file import conditions, consistency, reading, structure
 from graphstore.checks.file import rules as by_rules
 from graphstore.checks.file.agents import impossible, orphans
@@ -27,6 +27,9 @@ from graphstore.store import schema
 from graphstore.store.store import Store
 from graphstore.util import arguments
 from graphstore.util.arrays import distinct
+
+SYMMETRIC = 1_000
+"""The states at which the symmetries of the rules are checked, at most."""
 
 
 def verify(
@@ -146,7 +149,7 @@ def _verify_rows(
     rights, in_plays = [np.empty(0, dtype=np.bool_)], [np.empty(0, dtype=np.bool_)]
     for part in reader.states():
         if game is not None and len(part["id"]):
-            found = by_rules.packed(game, part["position"])
+            found = laws.packed(game, part["position"])
             findings.note(Check.IDS, by_rules.ids(found, part))
             right = found == part["id"]  # the others cannot be compared further
             part = reading.select_rows(part, right)
@@ -157,11 +160,25 @@ def _verify_rows(
             rights.append(right)
             in_plays.append(in_play)
     right, in_play = np.concatenate(rights), np.concatenate(in_plays)
+    if game is not None:
+        _verify_symmetries(game, reader.ids[right], findings)
     for rows, part in reader.edges():
         if game is not None and not is_strategy:
             ids = reader.ids[rows][right[rows]]
             edges = by_rules.edges(game, ids, in_play[rows][right[rows]], part)
             findings.note(Check.RULES, edges)
+
+
+def _verify_symmetries(game: Game, ids: Ints, findings: Findings) -> None:
+    """Check the symmetries of the rules at some states, evenly spread over `ids`."""
+    tried = ids[:: -(-len(ids) // SYMMETRIC) or 1]
+    findings.extents[Check.SYMMETRIES] = f"at {len(tried):,} of {len(ids):,} states"
+    for law, position, detail in laws.symmetry_breaches(game, tried) if len(tried) else ():
+        at = f" at position {position}" * bool(position)
+        kept = f"rules that keep the law: {law}"
+        problem = Problem("game", "1", "rules", f"wrong{at} ({detail})", kept)
+        findings.note(Check.SYMMETRIES, [problem])
+    findings.note(Check.SYMMETRIES, ())
 
 
 def _verify_neighbours(reader: Whole | Sample, findings: Findings, progress: Progress) -> None:
@@ -198,8 +215,8 @@ def _verify_game(
         if find_builtin(game.name) is not None:
             expected["rules"] = game.rules
         if extent == schema.BELOW:
-            begins = by_rules.packed(game, [store.info["start"]])
-            begins = begins[begins != by_rules.NO_POSITION]
+            begins = laws.packed(game, [store.info["start"]])
+            begins = begins[begins != laws.NO_POSITION]
         else:
             begins = distinct(game.canonical(game.start_states()))
             expected.setdefault("starts", len(begins))
