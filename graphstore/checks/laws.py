@@ -4,21 +4,29 @@ A breach names the law and the position. The game is also solved with and withou
 find symmetric positions with different values.
 """
 
+import os
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from hashlib import blake2b
 from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from graphstore.errors import GraphstoreError, PositionError
+from graphstore.errors import GraphstoreError, PositionError, RulesError
 from graphstore.rules.game import IN_PLAY, Game, Ints, Progress, quiet
 from graphstore.rules.plain import PlainGame
 from graphstore.solver.exploration import explore
 from graphstore.solver.solution import solve
 from graphstore.util.arrays import distinct, member, offsets
+
+ELSEWHERE = 10_000
+"""The positions at which rules are asked in other processes, at most."""
 
 POSITIONS = 100_000
 """The number of positions that `check_rules` looks at by default."""
@@ -86,12 +94,20 @@ def check_rules(
 
     def answers_repeat(game: Game, positions: Ints) -> Found:
         """The same position gives the same answers."""
-        again = _ask(game, positions[::-1])[0][::-1]
-        for row, column in np.argwhere(again != answers):
-            yield (
-                _text(game, positions[row]),
-                f"{ASKED[column]} changes when the rules are called again",
-            )
+        count, chance = len(positions), np.random.default_rng(0)
+        for _ in range(min(10, 2 + 1000 // count)):
+            order = chance.permutation(count)
+            again = _ask(game, positions[order])[0]
+            for at, column in np.argwhere(again != answers[order]):
+                text = _text(game, positions[order[at]])
+                yield text, f"{ASKED[column]} changes when the rules are called again"
+        for other in _answers_elsewhere(game, min(max_positions, ELSEWHERE)):
+            shared = min(len(other), len(answers))
+            for row, column in np.argwhere(other[:shared] != answers[:shared]):
+                yield (
+                    _text(game, positions[row]),
+                    f"{ASKED[column]} is another in a second process; do not iterate over a set",
+                )
 
     breaches: list[Breach] = []
     for law in (answers_repeat, *LAWS):
@@ -136,6 +152,38 @@ def _walk(game: Game, limit: int, progress: Progress) -> tuple[Ints, Ints, bool]
         answers.append(_ask(game, fresh)[0])
     return known, np.concatenate(answers), not fresh.size
 
+
+def _answers_elsewhere(game: Game, limit: int) -> Iterator[Ints]:
+    """Yield the answers of rules from a file, in processes in which texts have other hashes.
+
+    So sets of texts have another order there.
+    """
+    origin = getattr(game, "origin", "")
+    for seed in ("1", "2") if origin else ():
+        with TemporaryDirectory() as folder:
+            path = str(Path(folder, "answers.npy"))
+            done = subprocess.run(  # noqa: S603  # this Python, without a shell
+                [sys.executable, "-c", _ASK_ELSEWHERE, origin, str(limit), path],
+                env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+            )
+            if done.returncode:
+                why = (done.stderr.split("\n")[-2:] or [""])[0]
+                raise RulesError(f"the rules fail in a second process: {why}")
+            yield np.load(path)
+
+
+_ASK_ELSEWHERE = """
+import sys
+import numpy
+from graphstore.checks.laws import _walk
+from graphstore.rules.loading import load
+from graphstore.rules.game import quiet
+numpy.save(sys.argv[3], _walk(load(sys.argv[1]), int(sys.argv[2]), quiet)[1])
+"""
 
 ASKED = (
     *("the result", "the side to move", "the list of moves", "a position after a move"),
@@ -363,11 +411,10 @@ def _symmetric_values_agree(game: Game, progress: Progress) -> Iterator[Breach]:
             _text(game, ids[row]),
             f"its canonical position, {_text(game, states[row])}, is not reached with symmetry",
         )
-    if not stored.all():
-        return
+    ids, states = ids[stored], states[stored]
     rows = np.searchsorted(folded.states.id, states)
     for name in ("value", "remoteness"):
-        without, with_ = getattr(there, name), getattr(here, name)[rows]
+        without, with_ = getattr(there, name)[stored], getattr(here, name)[rows]
         for row in np.flatnonzero(without != with_)[:1]:
             yield Breach(
                 "Images under the symmetries have one value",
