@@ -118,4 +118,5 @@ def _broken(
         for condition, is_broken in zip(conditions, row, strict=False):
             if is_broken:
                 of = [cells[name] for name in condition.columns.split()]
-                yield condition, key, of[0] if len(of) == 1 else ", ".join(map(str, of))
+                plain = len(of) == 1 and not isinstance(of[0], bytes)
+                yield condition, key, of[0] if plain else ", ".join(map(str, of))
