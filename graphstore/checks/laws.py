@@ -206,7 +206,7 @@ def _ask(game: Game, positions: Ints) -> tuple[Ints, Ints]:
         for each in (move, child)
     )
     if isinstance(game, PlainGame):
-        images = [_hash(str(game.images(key)).encode()) for key in positions.tolist()]
+        images = [_hash(str(game._image_ids(key)).encode()) for key in positions.tolist()]
     else:
         images = (game.canonical(positions) ^ game.orbits(positions)).tolist()
     hashes = [_hash(text.encode(errors="surrogatepass")) for text in texts]
@@ -303,9 +303,9 @@ def _images_are_closed(game: Game, positions: Ints) -> Found:
     right: set[int] = set()
     for position in positions.tolist():
         if position not in right:
-            images = game.images(position)
+            images = game._image_ids(position)
             for image in _some(images):
-                others = game.images(image)
+                others = game._image_ids(image)
                 if others != images:
                     yield (
                         _text(game, position),
@@ -353,7 +353,7 @@ def _with_images(game: Game, positions: Ints) -> Ints:
     if not isinstance(game, PlainGame):
         return positions
     states = distinct(game.canonical(positions)).tolist()
-    images = [image for state in states for image in _some(game.images(state))]
+    images = [image for state in states for image in _some(game._image_ids(state))]
     return distinct(np.concatenate((positions, np.array(images, dtype=np.int64))))
 
 

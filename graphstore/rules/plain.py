@@ -31,7 +31,7 @@ from graphstore.rules.game import (
     stuck,
 )
 
-MOST_IMAGES = 10_000_000  # that symmetries() may list: 10! permutations are fewer
+MOST_IMAGES = 4_000_000  # that symmetries() may list; 10! permutations are fewer
 
 
 class PlainGame:
@@ -189,7 +189,7 @@ class PlainGame:
             return np.ones(len(positions), dtype=np.int64)
         return np.array([self._class(key)[1] for key in positions.tolist()], dtype=np.int64)
 
-    def images(self, position: int) -> list[int]:
+    def _image_ids(self, position: int) -> list[int]:
         """Return the ids of a position and of its images under the symmetries, ascending."""
         if type(self).symmetries is PlainGame.symmetries:
             return [position]

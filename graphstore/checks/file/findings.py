@@ -14,19 +14,19 @@ SHOWN = 20  # problems of a column to list; all are counted
 
 
 class Check(StrEnum):
-    """The checks, in the order of the report."""
+    """The checks, in the order of the report, and what each compares cells with."""
 
     STRUCTURE = "file structure"
     OBJECTS = "schema"
-    DIGESTS = "digests"
-    ROW = "table game"
-    CONDITIONS = "conditions of columns"
+    DIGESTS = "columns against the digests in the file"
+    ROW = "table game against the other tables"
+    CONDITIONS = "cells against the conditions of their columns"
     TEXTS = "distinct texts"
-    IDS = "ids"
+    IDS = "ids against the rules"
     CLOSURE = "ends of edges"
-    VALUES = "values and depths"
-    PLIES = "plies"
-    RANDOM = "values of random play"
+    VALUES = "values and depths against the children"
+    PLIES = "plies against the parents"
+    RANDOM = "values of random play against the children"
     AGENTS = "agents"
     RULES = "states and edges against the rules"
     STATE_RULES = "states against the rules"

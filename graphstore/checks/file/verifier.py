@@ -1,4 +1,4 @@
-"""The verification: compute every edge from the rules, and every value from its children.
+"""The verification: edges are compared with the rules, and values with those of the children.
 
 The checks are the same for all states and for a sample; `Whole` and `Sample` read the rows. Every
 wrong cell among these is reported. If the file holds a strategy, `graphstore.checks.proof` checks
@@ -40,7 +40,12 @@ def verify(
     seed: int | None = None,
     progress: Progress = quiet,
 ) -> Verdict:
-    """Compute every cell of a database again and compare; return the verdict.
+    """Compare the cells of a database with the rules, with other cells and with its digests.
+
+    States, edges and starts are compared with the rules, if these are known; values, depths and
+    plies with the neighbouring rows; and all columns of state and edge, and the row of game, with
+    the digests in the same file. The verdict lists what was checked. Agents are searched for what
+    cannot be, because nothing says what their cells must be.
 
     Args:
         store: the database.
@@ -172,7 +177,7 @@ def _verify_rows(
 def _verify_symmetries(game: Game, ids: Ints, findings: Findings) -> None:
     """Check the symmetries of the rules at some states, evenly spread over `ids`."""
     tried = ids[:: -(-len(ids) // SYMMETRIC) or 1]
-    findings.extents[Check.SYMMETRIES] = f"at {len(tried):,} of {len(ids):,} states"
+    findings.extents[Check.SYMMETRIES] = f"at {len(tried):,} states"
     for law, position, detail in laws.symmetry_breaches(game, tried) if len(tried) else ():
         at = f" at position {position}" * bool(position)
         kept = f"rules that keep the law: {law}"
