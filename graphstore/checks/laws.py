@@ -159,7 +159,7 @@ def _answers_elsewhere(game: Game, limit: int) -> Iterator[Ints]:
     So sets of texts have another order there.
     """
     origin = getattr(game, "origin", "")
-    for seed in ("1", "2") if origin else ():
+    for seed in ("1", "2") if origin and sys.executable else ():
         with TemporaryDirectory() as folder:
             path = str(Path(folder, "answers.npy"))
             done = subprocess.run(  # noqa: S603  # this Python, without a shell

@@ -362,7 +362,7 @@ def test_a_users_game_with_cycles_is_checked_by_its_rules(tmp_path):
         path.write_bytes(before)
 
 
-def test_without_the_rules_the_rest_is_checked_and_a_note_says_so(tmp_path):
+def test_without_the_rules_the_rest_is_checked_and_a_note_says_so(tmp_path, run):
     path = tmp_path / "ring.db"
     build(RING, path)
     verdict = verdict_on(path)
@@ -370,6 +370,9 @@ def test_without_the_rules_the_rest_is_checked_and_a_note_says_so(tmp_path):
     assert "states and edges against the rules" in " ".join(verdict.skipped)
     assert "--rules" in " ".join(verdict.skipped)
     assert not [what for what in verdict.checked if "rules" in what]
+    said = run("verify", path).stdout
+    assert "shows nothing wrong in what was checked" in said
+    assert "is correct" not in said
     change(path, "UPDATE edge SET move = 3 WHERE move = 2")
     assert is_named(verdict_on(path), "edge", "move")
 

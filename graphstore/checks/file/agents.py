@@ -12,7 +12,7 @@ from graphstore.errors import GraphstoreError, OpponentError
 from graphstore.play import agents
 from graphstore.play.agents import Agent
 from graphstore.play.arena import Arena
-from graphstore.play.menace import Boxes, checkpoints
+from graphstore.play.menace import Boxes, box_rows, checkpoints
 from graphstore.play.opponents import agent_name, read_opponent
 from graphstore.rules.game import DRAW, IN_PLAY, WIN, Ints
 from graphstore.store import schema
@@ -111,7 +111,11 @@ def _checkpoints(store: Store, arena: Arena, known: Agent, boxes: Boxes) -> Iter
     if wrong:
         due = "the numbers at which checkpoints are due"
         yield Problem("checkpoint", known.name, "games", f"wrong at {wrong[0]}", due)
-    at_first, before, now = Boxes(arena, known.settings).kept, 0, len(boxes.rows)
+    loses = np.zeros(len(arena.state), dtype=np.bool_)
+    loses[arena.parent[~np.array(arena.keeps, dtype=np.bool_)]] = True
+    # At first all moves of a box have the same number of beads.
+    at_first = int((box_rows(arena, known.settings.side) & ~loses).sum())
+    before, now = 0, len(boxes.rows)
     for point in points:
         row = f"(agent {known.name}, games {point.games})"
         if not before <= point.boxes <= now:
