@@ -92,12 +92,11 @@ def test_wrong_symmetries_are_found_in_rules_and_in_what_they_build(tmp_path, ki
     path = tmp_path / "wrong.db"
     try:
         build(rules, path, force=True)
-    except GraphstoreError:
+        with Store.open(path, rules=with_symmetries(kind, images)) as store:
+            verdicts = verify(store), verify(store, sample=1000)
+    except GraphstoreError:  # where the image that is stored has other symmetries
         return
-    with Store.open(path, rules=with_symmetries(kind, images)) as store:
-        verdict = verify(store)
-        sampled = verify(store, sample=1000)
-    for each in (verdict, sampled):
+    for each in verdicts:
         wrong = [problem for problem in each.problems if problem.column == "rules"]
         assert wrong
         assert all("keep the law" in problem.expected for problem in wrong)
