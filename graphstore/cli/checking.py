@@ -40,9 +40,10 @@ def verify(
     rules: str | None,
     as_json: bool,
 ) -> None:
-    """Recompute every edge and value of FILE and print what is wrong.
+    """Compare FILE with the rules, its rows with each other, and print what is wrong.
 
-    The exit code is 1 if anything is wrong. FILE is not changed.
+    The last line says what was compared. The exit code is 1 if anything is wrong. FILE is not
+    changed.
     """
     for option in ("seed", "confidence"):
         given = click.get_current_context().get_parameter_source(option)
@@ -85,7 +86,9 @@ def print_verdict(verdict: Any, store: Any) -> None:
     if verdict.sample is not None:
         print(verdict.sample)
     if whole:
-        print(f"{store.address} is correct: {info['states']:,} states, {info['moves']:,} moves")
+        size = f"{info['states']:,} states, {info['moves']:,} moves"
+        found = "shows nothing wrong in what was checked" if verdict.skipped else "is correct"
+        print(f"{store.address} {found}: {size}")
     if verdict.ok:
         print(f"checked: {', '.join(verdict.checked)}")
     if whole and options.is_strategy(store):

@@ -64,7 +64,7 @@ def play(
     """
     from graphstore.cli import console, terminal
     from graphstore.play.match import PERSON, Match
-    from graphstore.play.training import learn_from, refuse_too_large
+    from graphstore.play.training import learn_from, refuse_match
 
     if moves is not None and PERSON not in (you, against):
         raise click.UsageError(
@@ -81,7 +81,7 @@ def play(
         seats = (you, against) if first == "you" else (against, you)
         match = Match(store, *seats, start=position, seed=seed)
         if learn and match.agents:
-            refuse_too_large(store)
+            refuse_match(match)
         screen = console.out(stderr=as_json)
         interrupted = False
         try:

@@ -13,7 +13,7 @@ from graphstore.errors import OpponentError, SettingError, TooLargeError, shown
 from graphstore.play import agents
 from graphstore.play.agents import Agent, Played
 from graphstore.play.arena import RESIGN, Arena, Choose, at_random, mistaken, perfect
-from graphstore.play.match import Match
+from graphstore.play.match import PERSON, Match
 from graphstore.play.menace import Boxes, Settings, next_checkpoint, whole_number, written
 from graphstore.play.opponents import read_opponent
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Progress, quiet
@@ -131,15 +131,34 @@ def refuse_too_large(store: Store) -> None:
         )
 
 
+def refuse_match(match: Match) -> None:
+    """Raise an error if agents cannot learn from a match.
+
+    Raises:
+        TooLargeError: see `refuse_too_large`.
+        OpponentError: machines play it from a position that is not a start.
+    """
+    refuse_too_large(match.store)
+    first = match.turns[0].before if match.turns else match.probe
+    if first.ply > 0 and PERSON not in match.opponents:
+        raise OpponentError(
+            "agents learn from a match of two machines only if it begins at the start; leave out "
+            "the position, or play yourself"
+        )
+
+
 def learn_from(match: Match) -> list[str]:
     """Let the agents of a match learn from it, save them and return their names.
 
     They do not learn from a match that is not over; the list is then empty.
+
+    Raises:
+        TooLargeError, OpponentError: see `refuse_match`.
     """
     if not match.over or not match.agents:
         return []
+    refuse_match(match)
     store = match.store
-    refuse_too_large(store)
     arena = Arena.of(store.graph())
     rows = {state: row for row, state in enumerate(arena.state.tolist())}
     winner = match.result.winner or 0

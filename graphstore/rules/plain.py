@@ -189,6 +189,12 @@ class PlainGame:
             return np.ones(len(positions), dtype=np.int64)
         return np.array([self._class(key)[1] for key in positions.tolist()], dtype=np.int64)
 
+    def _image_ids(self, position: int) -> list[int]:
+        """Return the ids of a position and of its images under the symmetries, ascending."""
+        if type(self).symmetries is PlainGame.symmetries:
+            return [position]
+        return sorted(map(self._id, self._images(self._position(position))))
+
     def texts(self, positions: Ints) -> list[str]:
         """See `Game.texts`."""
         return [self._text(self._position(key)) for key in positions.tolist()]
@@ -330,11 +336,15 @@ class PlainGame:
         """Return the smallest image of a position, and the number of its images."""
         if type(self).symmetries is PlainGame.symmetries:
             return position, 1
+        images = self._images(position)
+        return min(images, key=self._rank), len(images)
+
+    def _images(self, position: Position) -> set[Position]:
+        """Return a position and its images under the symmetries."""
         try:
-            images = {position, *_listed(self.symmetries(position))}
+            return {position, *_listed(self.symmetries(position))}
         except BaseException as error:
             self._blame("symmetries()", error, position)
-        return min(images, key=self._rank), len(images)
 
     def _class(self, key: int) -> tuple[int, int]:
         """Return (canonical id, orbit) of the position with this id."""

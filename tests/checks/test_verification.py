@@ -62,7 +62,8 @@ def test_a_changed_cell_anywhere_is_found_and_named(copy, table, column, kind):
 def test_a_new_file_is_correct(tictactoe_db):
     verdict = verdict_on(tictactoe_db)
     assert (verdict.ok, verdict.problems, verdict.more, verdict.skipped) == (True, (), 0, ())
-    assert len(verdict.checked) == 11
+    assert len(verdict.checked) == 14
+    assert verdict.checked[-1] == "symmetries of the rules at 765 states"
 
 
 @pytest.mark.parametrize("name", ["mnk(1,1,1)", "mnk(1,3,2)", "mnk(3,3,3,misere)", "mnk(4,2,2)"])
@@ -357,7 +358,7 @@ def test_a_users_game_with_cycles_is_checked_by_its_rules(tmp_path):
         path.write_bytes(before)
 
 
-def test_without_the_rules_the_rest_is_checked_and_a_note_says_so(tmp_path):
+def test_without_the_rules_the_rest_is_checked_and_a_note_says_so(tmp_path, run):
     path = tmp_path / "ring.db"
     build(RING, path)
     verdict = verdict_on(path)
@@ -365,6 +366,9 @@ def test_without_the_rules_the_rest_is_checked_and_a_note_says_so(tmp_path):
     assert "states and edges against the rules" in " ".join(verdict.skipped)
     assert "--rules" in " ".join(verdict.skipped)
     assert not [what for what in verdict.checked if "rules" in what]
+    said = run("verify", path).stdout
+    assert "shows nothing wrong in what was checked" in said
+    assert "is correct" not in said
     change(path, "UPDATE edge SET move = 3 WHERE move = 2")
     assert is_named(verdict_on(path), "edge", "move")
 

@@ -56,7 +56,7 @@ MISBEHAVING = {
     "#\nexit()": "r.py cannot be loaded: SystemExit: None",
     "#\n\0": "null bytes",
     # Arrays: what a user's verb returns.
-    "def canonical(self, ids): return ids - 9": "canonical() gives the positions array([-6]); they",
+    "def canonical(self, ids): return ids - 9": "canonical() gives the positions array([-6",
     "def canonical(self, ids): return ids / 1": "canonical() gives the positions array([3.",
     "def canonical(self, ids): exit()": "r.py:G: canonical() failed: SystemExit: None",
     "def texts(self, ids): return [b''] * len(ids)": "is b''; it must be a str",

@@ -1,1 +1,1 @@
-"""Verification of a database: compute its cells again from the rules and from their neighbours."""
+"""Verification of a database: compare its cells with the rules and with their neighbours."""

@@ -14,20 +14,23 @@ SHOWN = 20  # problems of a column to list; all are counted
 
 
 class Check(StrEnum):
-    """The checks, in the order of the report."""
+    """The checks, in the order of the report, and what each compares cells with."""
 
     STRUCTURE = "file structure"
     OBJECTS = "schema"
-    DIGESTS = "digests"
-    ROW = "table game"
-    IDS = "ids"
+    DIGESTS = "columns against the digests in the file"
+    ROW = "table game against the other tables"
+    CONDITIONS = "cells against the conditions of their columns"
+    TEXTS = "distinct texts"
+    IDS = "ids against the rules"
     CLOSURE = "ends of edges"
-    VALUES = "values and depths"
-    PLIES = "plies"
-    RANDOM = "values of random play"
+    VALUES = "values and depths against the children"
+    PLIES = "plies against the parents"
+    RANDOM = "values of random play against the children"
     AGENTS = "agents"
     RULES = "states and edges against the rules"
     STATE_RULES = "states against the rules"
+    SYMMETRIES = "symmetries of the rules"
     PROOF = "proof"
 
 
@@ -125,6 +128,7 @@ class Findings:
 
     def __init__(self, texts: Callable[[Sequence[int]], dict[int, str]]) -> None:
         self.skipped: list[str] = []  # the checks that were not made, and why
+        self.extents: dict[Check, str] = {}  # the rows of a check, if not all
         self.drawn = np.empty(0, dtype=np.int64)  # ids of states
         self.wrong: set[int] = set()  # those of them that are wrong
         self._texts = texts  # returns the texts of states, by id
@@ -150,7 +154,11 @@ class Findings:
         """Return the verdict on all findings so far."""
         problems = tuple(each for what in Check for each in self._listed.get(what, ()))
         more = sum(self._counts.values()) - len(problems)
-        checked = tuple(what.value for what in Check if what in self._listed)
+        checked = tuple(
+            f"{what} {self.extents.get(what, '')}".rstrip()
+            for what in Check
+            if what in self._listed
+        )
         return Verdict(problems, more, checked, tuple(self.skipped), sample)
 
     def _problems(self, cells: WrongCells, most: int) -> list[Problem]:

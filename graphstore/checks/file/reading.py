@@ -4,9 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from sqlalchemy import BigInteger, Connection, Select, cast, func, or_, select
+from sqlalchemy import BigInteger, Connection, Select, cast, func, select
 
-from graphstore.checks.file.findings import WrongCells
 from graphstore.errors import NotAStoreError
 from graphstore.rules.game import Ints
 from graphstore.store import schema
@@ -17,8 +16,8 @@ from graphstore.store.probe import BATCH
 PART = 50_000  # states of a part, with their edges: bounds the memory
 
 _NULL = cast(NULL, BigInteger)
-_NULLABLE = ("to_move", "remoteness", "win_depth", "lose_depth")
-_INTEGERS = (*_NULLABLE, "ply", "value", "orbit")  # the last three can be NULL in a damaged file
+_INTEGERS = ("to_move", "remoteness", "win_depth", "lose_depth", "ply", "value", "orbit")
+"""Columns of integers; the last three can be NULL in a damaged file."""
 _STATE = select(
     *(
         func.coalesce(column, _NULL).label(column.name) if column.name in _INTEGERS else column
@@ -104,14 +103,3 @@ def texts(connection: Connection, ids: Sequence[int]) -> dict[int, str]:
     state = schema.state.c
     query = select(state.id, state.position).where(state.id.in_(ids))
     return {int(key): str(text) for key, text in connection.execute(query)}
-
-
-def false_nulls(connection: Connection, ids: Sequence[int] | None = None) -> Iterator[WrongCells]:
-    """Yield the cells, of all states or of `ids`, that hold the number which stands for NULL."""
-    state = schema.state.c
-    cells = [state[name] for name in _NULLABLE]
-    query = select(state.id, *cells).where(or_(*(cell == _NULL for cell in cells)))
-    for key, *row in connection.execute(query if ids is None else query.where(state.id.in_(ids))):
-        for name, found in zip(_NULLABLE, row, strict=True):
-            if found == NULL:
-                yield WrongCells(np.array([key]), name, [str(found)], "NULL or a small number")

@@ -1,31 +1,16 @@
 """Checks of stored states and edges against the rules, part by part."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphstore.checks.file.findings import Problem, WrongCells
-from graphstore.errors import PositionError
+from graphstore.checks.laws import NO_POSITION
 from graphstore.rules.game import IN_PLAY, Game, Ints, Moves
 from graphstore.store.digests import NULL
 from graphstore.util.arrays import member
-
-NO_POSITION = -1
-
-
-def packed(game: Game, texts: list[Any]) -> Ints:
-    """Return packed positions, with `NO_POSITION` for a text that is not a position."""
-    try:
-        return game.read_many(texts)
-    except PositionError:
-        found = np.full(len(texts), NO_POSITION, dtype=np.int64)
-        for place, text in enumerate(texts):
-            with suppress(PositionError):
-                found[place] = game.read(text)
-        return found
 
 
 def ids(found: Ints, rows: Mapping[str, Any]) -> Iterator[WrongCells]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, func, select
 
-from graphstore.checks.file import consistency, reading
+from graphstore.checks.file import conditions, consistency, reading
 from graphstore.checks.file.confidence import at_most
 from graphstore.checks.file.consistency import Links, States
 from graphstore.checks.file.findings import Check, Drawn, Findings
@@ -28,7 +28,7 @@ from graphstore.util.arrays import distinct, member
 
 CONFIDENCE = 0.95
 NOT_SAMPLED = (
-    "file structure, digests of columns and counts: these need the whole file",
+    "file structure, digests of columns, distinct texts and counts: these need the whole file",
     "whether play can cycle: this is taken from the table game",
 )
 
@@ -54,7 +54,9 @@ class Sample:
     def states(self) -> Iterator[dict[str, Any]]:
         """Yield the columns of the drawn states."""
         for _, ids in self._batches():
-            self._findings.note(Check.VALUES, reading.false_nulls(self._connection, ids.tolist()))
+            self._findings.note(
+                Check.CONDITIONS, conditions.of_states(self._connection, ids.tolist())
+            )
             yield reading.states_of(self._connection, ids.tolist())
 
     def edges(self) -> Iterator[tuple[slice, dict[str, Any]]]:

@@ -1,4 +1,4 @@
-"""The verification: compute every edge from the rules, and every value from its children.
+"""The verification: edges are compared with the rules, and values with those of the children.
 
 The checks are the same for all states and for a sample; `Whole` and `Sample` read the rows. Every
 wrong cell among these is reported. If the file holds a strategy, `graphstore.checks.proof` checks
@@ -11,8 +11,8 @@ from random import SystemRandom
 import numpy as np
 from sqlalchemy import Connection, select
 
-from graphstore.checks import proof
-from graphstore.checks.file import consistency, reading, structure
+from graphstore.checks import laws, proof
+from graphstore.checks.file import conditions, consistency, reading, structure
 from graphstore.checks.file import rules as by_rules
 from graphstore.checks.file.agents import impossible, orphans
 from graphstore.checks.file.findings import Check, Findings, Problem, Verdict, plain
@@ -28,8 +28,8 @@ from graphstore.store.store import Store
 from graphstore.util import arguments
 from graphstore.util.arrays import distinct
 
-CELL_DAMAGE = "CHECK constraint failed"
-"""The line of integrity_check for a wrong cell; such a file can still be read."""
+SYMMETRIC = 1_000
+"""The states at which the symmetries of the rules are checked, at most."""
 
 
 def verify(
@@ -40,7 +40,12 @@ def verify(
     seed: int | None = None,
     progress: Progress = quiet,
 ) -> Verdict:
-    """Compute every cell of a database again and compare; return the verdict.
+    """Compare the cells of a database with the rules, with other cells and with its digests.
+
+    States, edges and starts are compared with the rules, if these are known; values, depths and
+    plies with the neighbouring rows; and all columns of state and edge, and the row of game, with
+    the digests in the same file. The verdict lists what was checked. Agents are searched for what
+    cannot be, because nothing says what their cells must be.
 
     Args:
         store: the database.
@@ -63,11 +68,16 @@ def verify(
         if sample is None:
             progress(f"verify {Check.STRUCTURE}", 0, None)
             damage = list(store.backend.integrity())
+            of_cells = [line for line in damage if " value in " in line]  # NULL, or another type
             of_file = (
-                Problem("file", store.address, "integrity_check", line, "ok") for line in damage
+                Problem("file", store.address, "integrity_check", line, "ok")
+                for line in damage
+                if line not in of_cells
             )
             note(Check.STRUCTURE, of_file)
-            if not all(line.startswith(CELL_DAMAGE) for line in damage):
+            if of_cells and len(of_cells) == len(damage):
+                note(Check.CONDITIONS, conditions.of_types(connection))
+            if damage:
                 skipped.append("everything else, because the file structure is damaged")
                 return findings.verdict()
         else:
@@ -75,6 +85,10 @@ def verify(
         game = _rules(store, findings)
         stored = structure.stored_digests(connection)
         note(Check.OBJECTS, structure.objects(store))
+        left_out = () if sample is None else schema.AGENT_TABLES
+        for table in schema.metadata.sorted_tables:
+            if table not in (schema.state, *left_out):  # the reader checks the states
+                note(Check.CONDITIONS, conditions.of_table(connection, table))
         try:
             reader: Whole | Sample
             if sample is None:
@@ -140,7 +154,7 @@ def _verify_rows(
     rights, in_plays = [np.empty(0, dtype=np.bool_)], [np.empty(0, dtype=np.bool_)]
     for part in reader.states():
         if game is not None and len(part["id"]):
-            found = by_rules.packed(game, part["position"])
+            found = laws.packed(game, part["position"])
             findings.note(Check.IDS, by_rules.ids(found, part))
             right = found == part["id"]  # the others cannot be compared further
             part = reading.select_rows(part, right)
@@ -151,11 +165,25 @@ def _verify_rows(
             rights.append(right)
             in_plays.append(in_play)
     right, in_play = np.concatenate(rights), np.concatenate(in_plays)
+    if game is not None:
+        _verify_symmetries(game, reader.ids[right], findings)
     for rows, part in reader.edges():
         if game is not None and not is_strategy:
             ids = reader.ids[rows][right[rows]]
             edges = by_rules.edges(game, ids, in_play[rows][right[rows]], part)
             findings.note(Check.RULES, edges)
+
+
+def _verify_symmetries(game: Game, ids: Ints, findings: Findings) -> None:
+    """Check the symmetries of the rules at some states, evenly spread over `ids`."""
+    tried = ids[:: -(-len(ids) // SYMMETRIC) or 1]
+    findings.extents[Check.SYMMETRIES] = f"at {len(tried):,} states"
+    for law, position, detail in laws.symmetry_breaches(game, tried) if len(tried) else ():
+        at = f" at position {position}" * bool(position)
+        kept = f"rules that keep the law: {law}"
+        problem = Problem("game", "1", "rules", f"wrong{at} ({detail})", kept)
+        findings.note(Check.SYMMETRIES, [problem])
+    findings.note(Check.SYMMETRIES, ())
 
 
 def _verify_neighbours(reader: Whole | Sample, findings: Findings, progress: Progress) -> None:
@@ -192,8 +220,8 @@ def _verify_game(
         if find_builtin(game.name) is not None:
             expected["rules"] = game.rules
         if extent == schema.BELOW:
-            begins = by_rules.packed(game, [store.info["start"]])
-            begins = begins[begins != by_rules.NO_POSITION]
+            begins = laws.packed(game, [store.info["start"]])
+            begins = begins[begins != laws.NO_POSITION]
         else:
             begins = distinct(game.canonical(game.start_states()))
             expected.setdefault("starts", len(begins))

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection
 
-from graphstore.checks.file import consistency, reading
+from graphstore.checks.file import conditions, consistency, reading
 from graphstore.checks.file.consistency import Links, States
-from graphstore.checks.file.findings import Check, Findings, plain
+from graphstore.checks.file.findings import Check, Findings, WrongCells, plain
 from graphstore.rules.game import Ints, Progress
 from graphstore.store.digests import NULL, ColumnDigests
 from graphstore.store.store import Store
-from graphstore.util.arrays import member
+from graphstore.util.arrays import first_of_runs, member
 
 
 class Whole:
@@ -35,6 +35,7 @@ class Whole:
     def states(self) -> Iterator[dict[str, Any]]:
         """Yield the columns of the states, part by part, ascending by id."""
         parts: list[States] = []
+        hashes: list[Ints] = []
         done, total = 0, self._store.info["states"]
         for part in reading.states(self._connection):
             if len(part["id"]):  # an empty column has no digest
@@ -42,12 +43,29 @@ class Whole:
             # Python's sum is exact, also for large cells.
             self._positions += sum(part["orbit"][part["orbit"] != NULL].tolist())
             parts.append(States.of(part))
+            hashes.append(np.fromiter(map(hash, part["position"]), dtype=np.int64))
             yield part
             done += len(part["id"])
             self._progress("verify states", done, total)
         self._states = States.joined(parts)
         self.ids = self._states.id
-        self._findings.note(Check.VALUES, reading.false_nulls(self._connection))
+        self._findings.note(Check.CONDITIONS, conditions.of_states(self._connection))
+        self._findings.note(Check.TEXTS, self._shared_texts(np.concatenate(hashes)))
+
+    def _shared_texts(self, hashes: Ints) -> Iterator[WrongCells]:
+        """Yield the states that have the text of another; `hashes` are those of their texts."""
+        order = np.argsort(hashes)
+        again = ~first_of_runs(hashes[order])
+        rows = order[again | np.append(again[1:], False)]
+        first: dict[str, int] = {}
+        for ids in consistency.in_parts(np.sort(self.ids[rows])):
+            texts = reading.states_of(self._connection, ids.tolist())["position"]
+            pairs = list(zip(ids.tolist(), texts, strict=True))
+            second = [(each, text) for each, text in pairs if first.setdefault(text, each) != each]
+            if second:
+                found, shared = zip(*second, strict=True)
+                expected = [f"a text that state {first[text]} does not have" for text in shared]
+                yield WrongCells(np.array(found), "position", shared, expected)
 
     def edges(self) -> Iterator[tuple[slice, dict[str, Any]]]:
         """Yield slices of `ids`, and the columns of the edges from those states."""
