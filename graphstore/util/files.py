@@ -9,8 +9,10 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from io import BufferedWriter
 from pathlib import Path
-from typing import BinaryIO, Final, TextIO
+from typing import Any, BinaryIO, Final, TextIO
+from zlib import crc32
 
 from graphstore.errors import StoreError, StoreExistsError
 from graphstore.util.signals import held_back
@@ -152,17 +154,47 @@ def new_file(name: str, *, keep: bool = True) -> Iterator[TextIO]:
             name_new(draft, path)
 
 
-def put(path: Path, write: Callable[[BinaryIO], object]) -> None:
+def sync_all(folder: Path) -> None:
+    """Flush a folder and everything in it to the disk: first the files, then the names."""
+    paths = [*folder.rglob("*"), folder]
+    for path in sorted(paths, key=lambda path: (path.is_dir(), -len(path.parts))):
+        sync(path)
+
+
+class Summed(BufferedWriter):
+    """A new binary file; `checksum` is the CRC-32 of the bytes written so far."""
+
+    checksum = 0
+
+    def write(self, data: Any) -> int:
+        """Write bytes."""
+        self.checksum = crc32(data, self.checksum)
+        return super().write(data)
+
+
+def checksum(path: Path) -> int | None:
+    """Return the CRC-32 of a file, or None if it cannot be read."""
+    found = 0
+    with suppress(OSError), path.open("rb") as file:
+        while data := file.read(1 << 20):
+            found = crc32(data, found)
+        return found
+    return None
+
+
+def put(path: Path, write: Callable[[Summed], object]) -> int:
     """Create or replace a file with the output of `write`; of two writers the later one wins.
 
-    Only the two innermost folders are created: a removed build must not come back.
+    Only the two innermost folders are created: a removed build must not come back. Return the
+    CRC-32 of the file.
     """
     with _draft_of(path) as draft:
         for folder in (path.parent.parent, path.parent):
             folder.mkdir(exist_ok=True)
-        with draft.open("wb") as file:
+        with Summed(draft.open("wb", buffering=0)) as file:
             write(file)
         draft.replace(path)
+    return file.checksum
 
 
 @contextmanager

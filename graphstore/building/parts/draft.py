@@ -12,7 +12,7 @@ from uuid import uuid4
 from graphstore.building.parts.work import VERSION
 from graphstore.errors import PositionError, RulesError, StoreError, StoreExistsError
 from graphstore.store.folder.layout import MANIFEST, TABLES, WORK, draft_of
-from graphstore.util.files import clear, explained, locked_folder, name_new, put
+from graphstore.util.files import clear, explained, locked_folder, name_new, put, sync, sync_all
 
 OURS: Final = {MANIFEST, *TABLES}
 PLAN: Final = "plan.json"
@@ -74,11 +74,13 @@ def drafting(target: Path, plan: Mapping[str, Any], *, force: bool) -> Iterator[
             raise
         check_free(target, force=force)  # another program may have created it meanwhile
         shutil.rmtree(path / WORK, ignore_errors=True)
+        sync_all(path)
         with suppress(OSError):
             target.rmdir()  # if it is empty
         if force and target.exists():
             target.rename(place / OLD)
         name_new(path, target)
+        sync(target.parent)
         clear(place)
 
 

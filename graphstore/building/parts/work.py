@@ -18,10 +18,13 @@ from numpy.typing import NDArray
 from graphstore.errors import StoreError
 from graphstore.store.arrow import pyarrow
 from graphstore.store.folder.layout import BUILDING, WORK
-from graphstore.util.files import put
+from graphstore.util.files import Summed, checksum, put
 
-VERSION: Final = 2
+VERSION: Final = 3
 """The version of the files in ``work``; a build of another version is not resumed."""
+
+WHOLE: Final = 0x2144DF1C
+"""The CRC-32 of any bytes that are followed by their own CRC-32, the lowest byte first."""
 
 SMALL: Final = 1 << 16  # bytes of a file that is read faster than it is mapped
 
@@ -56,9 +59,10 @@ class Work:
             cells.append(arrow.Array.from_buffers(binary, 1, buffers))
         batch = arrow.record_batch(cells, schema=arrow.schema(fields))
 
-        def write(file: Any) -> None:
+        def write(file: Summed) -> None:
             with arrow.ipc.new_file(file, batch.schema) as out:
                 out.write_batch(batch)
+            file.write(file.checksum.to_bytes(4, "little"))
 
         put(self._file(kind, at), write)
 
@@ -66,15 +70,21 @@ class Work:
         """Return arrays by name; those of a large file are mapped from the disk."""
         arrow, file = pyarrow(), self._file(kind, at)
         try:
-            mapped = file.stat().st_size > SMALL
-            with (arrow.memory_map if mapped else arrow.OSFile)(str(file)) as source:
-                batch = arrow.ipc.open_file(source).get_batch(0)
+            size = file.stat().st_size
+            with (arrow.memory_map if size > SMALL else arrow.OSFile)(str(file)) as source:
+                batch = arrow.ipc.open_file(source, footer_offset=size - 4).get_batch(0)
             return {
                 field.name: np.frombuffer(cell.buffers()[2], field.metadata[b"dtype"].decode())
                 for field, cell in zip(batch.schema, batch.columns, strict=True)
             }
         except (OSError, ValueError, TypeError, LookupError, arrow.ArrowException) as error:
             raise damaged(file, getattr(error, "strerror", None) or "") from error
+
+    def check(self) -> None:
+        """Raise if the arrays of a build that resumes are damaged."""
+        for file in sorted(self.path.glob("*/*.arrow")):
+            if checksum(file) != WHOLE:
+                raise damaged(file)
 
     def drop(self, kind: str, at: BlockId) -> None:
         """Remove the arrays of a kind and block, if they exist."""
