@@ -18,6 +18,7 @@ from graphstore.cli.playing import agents, play, train
 from graphstore.cli.queries import line, show, sql, stats
 from graphstore.cli.serving import serve
 from graphstore.errors import GraphstoreError
+from graphstore.util.extras import short_of_memory
 
 
 def main() -> None:
@@ -49,16 +50,15 @@ def main() -> None:
         sys.exit(141)
     except (GraphstoreError, click.ClickException) as error:
         options.fail(str(error))
-    except OSError as error:  # databases and files raise a GraphstoreError
-        drop_output()
-        options.fail(
-            f"cannot read standard input or write standard output: {error.strerror or error}"
-        )
-    except MemoryError:
-        options.fail(
-            "not enough memory; build with --out-of-core, or stop earlier with --max-states"
-        )
     except Exception as error:
+        if short_of_memory(error):
+            options.fail("not enough memory; end other programs, or raise the limit (ulimit -v)")
+        if isinstance(error, FileNotFoundError) and not os.path.isdir(os.curdir):
+            options.fail("the working folder does not exist any more; change to another folder")
+        if isinstance(error, OSError):  # databases and files raise a GraphstoreError
+            drop_output()
+            what = error.strerror or error
+            options.fail(f"cannot read standard input or write standard output: {what}")
         if os.environ.get("GRAPHSTORE_DEBUG"):
             raise
         options.fail(

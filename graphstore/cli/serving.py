@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from graphstore.cli import options
-from graphstore.errors import MissingExtraError
+from graphstore.util.extras import extra
 
 
 class Unsplit(click.types.StringParamType):
@@ -42,12 +42,9 @@ def serve(files: tuple[str, ...], host: str, port: int, show: bool, rules: tuple
 
     It has boards, moves, tables and SQL. The command prints its address; Ctrl-C ends it.
     """
-    try:
+    with extra("the explorer needs Datasette: pip install 'datasette<1'"):
         from graphstore.web import server
         from graphstore.web.application import application
-    except ImportError as error:
-        why = "the explorer needs Datasette: pip install 'datasette<1'"
-        raise MissingExtraError(why) from error
 
     with ExitStack() as held:
         stores = all_opened(held, files, rules)

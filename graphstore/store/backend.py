@@ -58,6 +58,9 @@ class RowReader(Protocol):
 class Backend(Protocol):
     """The database of one game, which exists or will be built."""
 
+    def recover(self) -> None:
+        """Let the database undo what a killed program left half-written, if anything."""
+
     address: str  # without a password
     dialect: str  # of SQL: sqlite or postgresql
 

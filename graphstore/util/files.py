@@ -73,6 +73,7 @@ def _lock(path: Path, busy: str) -> BinaryIO:
     from filelock import lock_descriptor  # the import takes 50 ms; most commands lock nothing
 
     while True:
+        existed = path.exists()
         try:
             file = path.open("ab")
         except FileNotFoundError:
@@ -83,7 +84,13 @@ def _lock(path: Path, busy: str) -> BinaryIO:
             continue
         with ExitStack() as stack:
             stack.callback(file.close)
-            if not lock_descriptor(file.fileno(), blocking=False):
+            try:
+                locked = lock_descriptor(file.fileno(), blocking=False)
+            except OSError:  # this file system may lack locks
+                if not existed:
+                    path.unlink(missing_ok=True)
+                raise
+            if not locked:
                 raise StoreError(busy)
             if _has_name(file, path):  # else its owner has just renamed or removed it; try again
                 if os.fstat(file.fileno()).st_nlink == 1:

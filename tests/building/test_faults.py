@@ -8,6 +8,7 @@ outputs that are closed (test_cli).
 import gzip
 import os
 import random
+import re
 import shutil
 import signal
 import sqlite3
@@ -165,18 +166,20 @@ def test_killed_at_any_moment_an_agent_has_learned_from_its_last_saved_game(
     assert all_rows(again) == all_rows(copy)
 
 
+@pytest.mark.parametrize("option", ["--db", "--folder"])
 def test_a_new_file_is_on_the_disk_before_it_has_its_name_and_its_name_is_before_the_end(
-    tmp_path,
+    tmp_path, option
 ):
     """A loss of power cannot be tested, but the calls that protect from it can.
 
-    They come in this order: sync the bytes of the draft, rename it, sync the folder.
+    They come in this order: sync the draft (of a folder, first all files, then all names in it),
+    rename it, sync the folder that it is in.
     """
-    trace = tmp_path / "trace"
+    trace, target = tmp_path / "trace", tmp_path / "t"
     calls = "trace=fsync,rename,renameat,renameat2"
     try:
         tracer = ["strace", "-f", "-y", "-o", trace, "-e", calls]
-        command = [*GRAPHSTORE, "build", "mnk(2,2,2)", "--db", tmp_path / "t.db"]
+        command = [*GRAPHSTORE, "build", "mnk(2,2,2)", option, target]
         done = subprocess.run([*tracer, *command], capture_output=True, text=True, timeout=100)
     except FileNotFoundError:
         assert os.environ.get("GRAPHSTORE_STRACE") != "required"
@@ -185,12 +188,21 @@ def test_a_new_file_is_on_the_disk_before_it_has_its_name_and_its_name_is_before
         pytest.skip(f"nothing can be traced here: {done.stderr.strip()}")
     assert (done.returncode, done.stderr) == (0, "")
     lines = [line.partition(" ")[2].strip() for line in trace.read_text().splitlines()]
-    sync, rename, folder = (line for line in lines if line.startswith(("fsync", "rename")))
-    assert sync.startswith("fsync(")
-    assert f"<{tmp_path}/.t.db.building>" in sync
-    assert f'.building", "{tmp_path}/t.db"' in rename
-    assert folder.startswith("fsync(")
-    assert f"<{tmp_path}>" in folder
+    begin = next(at for at, line in enumerate(lines) if line.startswith("fsync"))
+    *synced, rename, folder = (line for line in lines[begin:] if line[:5] in ("fsync", "renam"))
+    paths = [re.search("<(.*)>", line)[1] for line in synced]
+    draft = f"{tmp_path}/.t.building"
+    assert re.search(f'{draft}(/[0-9a-f]*)?", .*"{target}"', rename)
+    assert re.match(rf"fsync\(\d+<{tmp_path}>", folder)
+    if option == "--db":
+        assert paths == [draft]
+    else:
+        root = re.match(f"{draft}/[0-9a-f]*", paths[0])[0]
+        assert {path.removeprefix(root) for path in paths} == {
+            str(each).removeprefix(str(target)) for each in (target, *target.rglob("*"))
+        }
+        assert all(not path.endswith((".parquet", ".json")) for path in paths[-7:])
+        assert paths[-1] == root
 
 
 # No room

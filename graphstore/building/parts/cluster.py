@@ -25,13 +25,13 @@ from graphstore.building.parts.workers import Workers
 from graphstore.errors import (
     AddressError,
     GameNameError,
-    MissingExtraError,
     RulesError,
     StoreError,
     shown,
 )
 from graphstore.games import find_game
 from graphstore.rules.game import Game
+from graphstore.util.extras import extra
 
 MOST_PROCESSES: Final = 512
 ANSWER: Final = 10.0  # seconds: timeout for a scheduler and its workers
@@ -263,11 +263,9 @@ def _check(client: Any, address: str) -> int:
 
 def _dask() -> tuple[Any, Any]:
     """Return the modules dask and distributed; raise a MissingExtraError if not installed."""
-    try:
+    with extra("clusters need Dask: pip install distributed pyarrow"):
         import dask
         import distributed
-    except ImportError as error:
-        raise MissingExtraError("clusters need Dask: pip install distributed pyarrow") from error
     return dask, distributed
 
 

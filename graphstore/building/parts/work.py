@@ -8,6 +8,7 @@ done.
 import json
 import shutil
 from collections.abc import Mapping
+from errno import ENOENT
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from zlib import crc32
@@ -77,13 +78,19 @@ class Work:
                 field.name: np.frombuffer(cell.buffers()[2], field.metadata[b"dtype"].decode())
                 for field, cell in zip(batch.schema, batch.columns, strict=True)
             }
+        except MemoryError:
+            raise
         except (OSError, ValueError, TypeError, LookupError, arrow.ArrowException) as error:
+            if getattr(error, "errno", None) not in (None, ENOENT):
+                raise
             raise damaged(file, getattr(error, "strerror", None) or "") from error
 
     def check(self) -> None:
-        """Raise if the arrays of a build that resumes are damaged."""
-        for file in sorted(self.path.glob("*/*.arrow")):
-            if checksum(file) != WHOLE:
+        """Raise if a file of a build that resumes is damaged."""
+        for file in sorted(self.path.glob("*/*.*")):
+            if (file.suffix == ".arrow" and checksum(file) != WHOLE) or (
+                file.suffix == ".json" and _record_in(file) is None
+            ):
                 raise damaged(file)
 
     def drop(self, kind: str, at: BlockId) -> None:
@@ -102,20 +109,25 @@ class Work:
 
     def noted(self, step: str, at: BlockId) -> Record | None:
         """Return the record of a step, or None if it is not done."""
-        try:
-            found = self._record(step, at).read_bytes()
-            if int(found[:8], 16) != crc32(found[8:]):
-                return None
-            record: Record = json.loads(found[8:])
-        except (OSError, ValueError):  # missing, or cut off by a loss of power
-            return None
-        return record
+        return _record_in(self._record(step, at))
 
     def _file(self, kind: str, at: BlockId) -> Path:
         return self.path / kind / f"{at}.arrow"
 
     def _record(self, step: str, at: BlockId) -> Path:
         return self.path / "done" / f"{step}-{at}.json"
+
+
+def _record_in(file: Path) -> Record | None:
+    """Return the record in a file; None if it is missing or damaged."""
+    try:
+        found = file.read_bytes()
+        if int(found[:8], 16) != crc32(found[8:]):
+            return None
+        record: Record = json.loads(found[8:])
+    except (OSError, ValueError):
+        return None
+    return record
 
 
 def damaged(path: Path, why: str = "") -> StoreError:
