@@ -49,12 +49,12 @@ def main() -> None:
         drop_output()
         sys.exit(141)
     except (GraphstoreError, click.ClickException) as error:
-        options.fail(str(error))
+        options.fail(f"{error}; {_NO_FOLDER}" if _without_folder() else str(error))
     except Exception as error:
         if short_of_memory(error):
             options.fail("not enough memory; end other programs, or raise the limit (ulimit -v)")
-        if isinstance(error, FileNotFoundError) and not os.path.isdir(os.curdir):
-            options.fail("the working folder does not exist any more; change to another folder")
+        if _without_folder():
+            options.fail(_NO_FOLDER)
         if isinstance(error, OSError):  # databases and files raise a GraphstoreError
             drop_output()
             what = error.strerror or error
@@ -64,6 +64,18 @@ def main() -> None:
         options.fail(
             f"a bug: {type(error).__name__}: {error}; set GRAPHSTORE_DEBUG=1 for a traceback"
         )
+
+
+_NO_FOLDER = "the working folder does not exist any more; change to another folder"
+
+
+def _without_folder() -> bool:
+    """Return whether the working folder was removed."""
+    try:
+        os.getcwd()
+    except OSError:
+        return True
+    return False
 
 
 def drop_output() -> None:

@@ -22,9 +22,9 @@ from itertools import pairwise, product
 import pytest
 from conftest import DATA, GRAPHSTORE, error_line, small_disk, some_of
 from stored import all_rows, content, games_of, names
-from warm import NOBODY
+from warm import NOBODY, resource
 
-from graphstore import Store, build, train, upgrade
+from graphstore import Store, build, build_folder, train, upgrade
 from graphstore.checks import verify
 from graphstore.errors import GraphstoreError
 
@@ -630,3 +630,81 @@ def test_a_clock_that_goes_back_changes_nothing(warm, trained_db, tmp_path):
         assert warm.run(*words, before=back).returncode == 0
     assert names(tmp_path) == ["t.db"]
     assert_whole(path)
+
+
+def test_a_writer_repairs_what_a_killed_writer_left(warm, trained_db, tmp_path):
+    path = tmp_path / "t.db"
+    for words in (
+        ("train", path, "--games", "10"),
+        ("train", path, "--agent", "new", "--as", "X", "--games", "10"),
+        ("play", path, "--against", "menace", "--learn", "--moves", "4"),
+        ("agents", path, "menace", "--remove"),
+        ("build", "tictactoe", "--db", path, "--force"),
+    ):
+        shutil.copy(trained_db, path)
+        subprocess.run([sys.executable, "-c", WRITER, path, "delete"], check=True, timeout=60)
+        assert "run: graphstore upgrade" in error_line(warm.run("show", path))
+        done = warm.run(*words)
+        assert done.returncode == 0, done
+        assert_whole(path)
+
+
+def test_in_a_removed_working_folder_absolute_names_work_and_others_name_the_cause(
+    warm, copy, tmp_path
+):
+    for words, code in (
+        (("games",), 0),
+        (("show", copy), 0),
+        (("build", "nim(1)", "--db", tmp_path / "new.db"), 0),
+        (("build", "nim(1)", "--folder", tmp_path / "new"), 0),
+        (("export", copy, "--format", "csv", "--output", tmp_path / "out"), 0),
+        (("show", "t.db"), 1),
+        (("build", "nim(1)"), 1),
+        (("build", "nim(1)", "--folder", "new"), 1),
+        (("load", tmp_path / "new"), 1),
+        (("sql", tmp_path / "new", "SELECT 1"), 1),
+        (("draw", copy, "--output", "new.svg"), 1),
+    ):
+        folder = tmp_path / "gone"
+        folder.mkdir()
+        done = warm.run(
+            *words, before=f"import os; os.chdir({str(folder)!r}); os.rmdir({str(folder)!r})"
+        )
+        assert done.returncode == code, done
+        if code:
+            assert "the working folder does not exist any more" in error_line(done)
+
+
+@pytest.mark.parametrize("megabytes", some_of(range(100, 700, 50), 6))
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("build", "tictactoe", "--db", "new"),
+        ("build", "tictactoe", "--folder", "new"),
+        ("load", "t.parts", "--db", "new"),
+        ("sql", "t.parts", "SELECT 1"),
+        ("export", "t.db", "--format", "parquet", "--output", "new"),
+        ("train", "t.db", "--games", "10"),
+    ],
+    ids=lambda words: "-".join(words[:2]),
+)
+def test_a_process_with_little_address_space_works_or_says_so_in_one_line(
+    trained_db, tmp_path, words, megabytes
+):
+    """It begins with the limit, as after ``ulimit -v``."""
+    shutil.copy(trained_db, tmp_path / "t.db")
+    build_folder("tictactoe", tmp_path / "t.parts")
+    most = megabytes * 1_000_000
+    done = subprocess.run(
+        [*GRAPHSTORE, *words],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most)),
+    )
+    if done.returncode:
+        assert (done.returncode, done.stdout) == (1, "")
+        assert len(done.stderr.splitlines()) == 1
+        assert "memory" in done.stderr.lower()
+        assert "t.parts" not in done.stderr

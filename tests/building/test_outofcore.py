@@ -325,7 +325,7 @@ def test_a_flipped_bit_in_any_file_of_a_stopped_build_gives_the_right_game_or_on
             refused += 1
             said = str(error)
             plan = file.name == "plan.json" and "begun with other options" in said
-            assert plan or f"{file} is damaged; remove {draft} and begin again" in said  # noqa: PT017
+            assert plan or f"{file} is damaged; remove {draft} and begin again" in said
         shutil.rmtree(draft, ignore_errors=True)
         shutil.rmtree(folder, ignore_errors=True)
         shutil.move(tmp_path / "kept", draft)
