@@ -708,3 +708,27 @@ def test_a_process_with_little_address_space_works_or_says_so_in_one_line(
         assert len(done.stderr.splitlines()) == 1
         assert "memory" in done.stderr.lower()
         assert "t.parts" not in done.stderr
+
+
+LOCKLESS = """
+import errno, filelock
+def fails(*_, **__):
+    raise OSError(errno.ENOLCK, "No locks available")
+filelock.lock_descriptor = fails
+"""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("export", "t.db", "--format", "csv", "--output", "new"),
+        ("build", "nim(1)", "--db", "new.db"),
+        ("build", "nim(1)", "--folder", "new"),
+    ],
+    ids=lambda words: words[3],
+)
+def test_where_files_cannot_be_locked_a_command_says_so_and_leaves_no_draft(warm, copy, words):
+    copy.rename(copy.with_name("t.db"))
+    done = warm.run(*words, cwd=copy.parent, before=LOCKLESS)
+    assert "No locks available" in error_line(done)
+    assert names(copy.parent) == ["t.db"]
