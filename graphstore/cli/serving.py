@@ -42,7 +42,7 @@ def serve(files: tuple[str, ...], host: str, port: int, show: bool, rules: tuple
 
     It has boards, moves, tables and SQL. The command prints its address; Ctrl-C ends it.
     """
-    with extra("the explorer needs Datasette: pip install 'datasette<1'"):
+    with extra("the explorer needs Datasette: pip install 'datasette<1'", megabytes=600):
         from graphstore.web import server
         from graphstore.web.application import application
 
