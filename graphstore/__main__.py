@@ -2,11 +2,13 @@
 
 import _thread
 import logging
+import os
 import signal
 import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
+from graphstore.util.extras import short_of_memory
 from graphstore.util.signals import SIGNALS
 
 if TYPE_CHECKING:
@@ -35,6 +37,8 @@ def run() -> None:
             except KeyboardInterrupt:  # it came while the timer started
                 threading.Timer(LATER, _thread.interrupt_main).start()
 
+    # numpy's library would reserve memory for threads that graphstore does not use.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         alarm = [signal.SIGALRM] if hasattr(signal, "SIGALRM") else []  # not on Windows
         for number in (*SIGNALS, *alarm):
@@ -43,8 +47,13 @@ def run() -> None:
         sys.unraisablehook = once_more
         # SQLAlchemy would print the traceback of a close that was interrupted.
         logging.getLogger("sqlalchemy").addHandler(logging.NullHandler())
-        from graphstore.cli.main import main
-
+        try:
+            from graphstore.cli.main import main
+        except (ImportError, MemoryError, SystemError) as error:
+            if not short_of_memory(error) and isinstance(error, ImportError):
+                raise
+            sys.stderr.write("graphstore: not enough memory to start\n")
+            sys.exit(1)
         main()
         done = True
     except KeyboardInterrupt:

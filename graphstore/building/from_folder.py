@@ -11,6 +11,7 @@ from graphstore.store import digests, schema
 from graphstore.store.backend import UNCHANGED
 from graphstore.store.columns import Chunk
 from graphstore.store.folder.folder import Folder
+from graphstore.store.folder.layout import damaged_file
 from graphstore.store.folder.rows import check_rows, chunks, ordered
 from graphstore.store.store import find_backend
 from graphstore.util import arguments
@@ -86,6 +87,10 @@ class FolderRows:
                 check_rows(folder.path, table, wanted)
         except NotAStoreError as error:
             raise NotAStoreError(f"{error}; {UNCHANGED}") from error
+        if not folder.digests:  # it was built only to be loaded
+            changed = damaged_file(folder.path, folder.contents.sums)
+            if changed is not None:
+                raise self._damaged(f"{changed} was changed")
 
     def rows(self, table: str) -> Iterator[Chunk]:
         """Yield the rows of a table; at the end, raise if the folder was changed."""
@@ -95,7 +100,7 @@ class FolderRows:
         found, built = self._hashes.of_columns(), self._folder.digests
         names = {name for name in found.keys() | built if name.startswith(f"{table}.")}
         differing = sorted(name for name in names if found.get(name) != built.get(name))
-        if built and differing:  # a folder that is built only to be loaded has no digests
+        if built and differing:
             raise self._damaged(f"cells were changed in {', '.join(differing)}")
 
     def blocks(self, table: str) -> list[Iterator[Chunk]]:

@@ -7,6 +7,9 @@ import click
 
 from graphstore.cli import options
 
+MORE_MEMORY = "build with --out-of-core, or stop earlier with --max-states"
+LESS_MEMORY = "give a smaller --memory, fewer processes, or raise the limit (ulimit -v)"
+
 
 @click.command()
 @options.JSON
@@ -110,14 +113,14 @@ def build(
     if not out_of_core and of_parts["cluster"] is None and folder is None:
         if any(value is not None for value in of_parts.values()):
             raise click.UsageError("--memory and --parts need --out-of-core, --cluster or --folder")
-        with options.working() as progress:
+        with options.working() as progress, options.advised(MORE_MEMORY):
             report = build_database(rules, target, progress=progress, **settings)
         print_build(report, as_json=as_json)
         return
     from graphstore.building.out_of_core import build_folder, build_out_of_core
 
     try:
-        with options.working() as progress:
+        with options.working() as progress, options.advised(LESS_MEMORY):
             settings |= of_parts | {"progress": progress}
             if folder is None:
                 report = build_out_of_core(rules, target, **settings)

@@ -19,6 +19,7 @@ from graphstore.cli.playing import agents, play, train
 from graphstore.cli.queries import line, show, sql, stats
 from graphstore.cli.serving import serve
 from graphstore.errors import GraphstoreError
+from graphstore.util.extras import short_of_memory
 from graphstore.util.files import WINDOWS
 from graphstore.util.output import DataOutput
 
@@ -52,23 +53,35 @@ def main() -> None:
         drop_output()
         sys.exit(141)
     except (GraphstoreError, click.ClickException) as error:
-        options.fail(str(error))
-    except OSError as error:  # databases and files raise a GraphstoreError
-        drop_output()
-        if WINDOWS and error.errno == errno.EINVAL:  # its error of a closed pipe
-            sys.exit(141)
-        where = error.filename or "cannot read standard input or write standard output"
-        options.fail(f"{where}: {error.strerror or error}")
-    except MemoryError:
-        options.fail(
-            "not enough memory; build with --out-of-core, or stop earlier with --max-states"
-        )
+        options.fail(f"{error}; {_NO_FOLDER}" if _without_folder() else str(error))
     except Exception as error:
+        if short_of_memory(error):
+            options.fail("not enough memory; end other programs, or raise the limit (ulimit -v)")
+        if _without_folder():
+            options.fail(_NO_FOLDER)
+        if isinstance(error, OSError):  # databases and files raise a GraphstoreError
+            drop_output()
+            if WINDOWS and error.errno == errno.EINVAL:  # its error of a closed pipe
+                sys.exit(141)
+            where = error.filename or "cannot read standard input or write standard output"
+            options.fail(f"{where}: {error.strerror or error}")
         if os.environ.get("GRAPHSTORE_DEBUG"):
             raise
         options.fail(
             f"a bug: {type(error).__name__}: {error}; set GRAPHSTORE_DEBUG=1 for a traceback"
         )
+
+
+_NO_FOLDER = "the working folder does not exist any more; change to another folder"
+
+
+def _without_folder() -> bool:
+    """Return whether the working folder was removed."""
+    try:
+        os.getcwd()
+    except OSError:
+        return True
+    return False
 
 
 def drop_output() -> None:

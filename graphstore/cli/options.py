@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 
 import click
 
-from graphstore.errors import StoreMissingError, visible
+from graphstore.errors import GraphstoreError, StoreMissingError, TooLargeError, visible
+from graphstore.util.extras import short_of_memory
 from graphstore.util.files import new_file
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -58,11 +59,13 @@ def warnings_printed() -> Iterator[None]:
         yield
 
 
-def opened(file: str, rules: str | None = None) -> Any:
-    """Return the open database of a file, with the rules of --rules."""
-    from graphstore.store.store import Store
+def opened(file: str, rules: str | None = None, *, repair: bool = False) -> Any:
+    """Return the open database of a file, with the rules of --rules; see `recover` for `repair`."""
+    from graphstore.store.store import Store, recover
     from graphstore.util.forks import closed_on_error
 
+    if repair:
+        recover(file)
     try:
         with warnings_printed():
             store = Store.open(file)
@@ -160,6 +163,17 @@ def working() -> Iterator[Any]:
 
     with warnings_printed(), progress_shown() as progress:
         yield progress
+
+
+@contextmanager
+def advised(advice: str) -> Iterator[None]:
+    """Add an advice to an error that means too little memory."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, GraphstoreError) or not short_of_memory(error):
+            raise
+        raise TooLargeError(f"not enough memory; {advice}") from error
 
 
 def json(text: str = "Print JSON instead of text.") -> Callable[[F], F]:

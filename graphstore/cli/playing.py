@@ -72,7 +72,7 @@ def play(
         )
     if record is not None:
         options.refuse_existing(record)
-    with options.opened(file, rules) as store:
+    with options.opened(file, rules, repair=learn) as store:
         options.say_if_without_rules(store)
         if first is None:
             from_here = store.info["start"] if position is None else position
@@ -200,7 +200,7 @@ def train(
     if stages is not None:
         given["stages"] = read_stages(stages)
     if side is not None:
-        with options.opened(file, rules) as store:
+        with options.opened(file, rules, repair=True) as store:
             given["side"] = player_number(store, side)
     if curve is not None:
         check_picture(curve)
@@ -244,7 +244,7 @@ def agents(file: str, agent: str | None, curve: str | None, remove: bool, as_jso
         raise click.UsageError(f"{'--remove' if remove else '--curve'} needs an AGENT")
     if curve is not None:
         check_picture(curve)
-    with options.opened(file) as store:
+    with options.opened(file, repair=remove) as store:
         if agent is None:
             rows = standings.summaries(store)
             if as_json:

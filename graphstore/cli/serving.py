@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from graphstore.cli import options
-from graphstore.errors import AddressError, MissingExtraError
+from graphstore.errors import AddressError
+from graphstore.util.extras import extra
 
 
 class Unsplit(click.types.StringParamType):
@@ -63,13 +64,10 @@ def serve(
 
     It has boards, moves, tables and SQL. The command prints its address; Ctrl-C ends it.
     """
-    try:
+    with extra('the explorer needs Datasette: pip install "datasette<1"', megabytes=600):
         from graphstore.web import server
         from graphstore.web.application import application
         from graphstore.web.hosts import Hosts, is_loopback
-    except ImportError as error:
-        why = "the explorer needs Datasette: pip install 'datasette<1'"
-        raise MissingExtraError(why) from error
 
     try:
         hosts = Hosts(allowed, listens_at=host)

@@ -2,17 +2,15 @@
 
 from typing import Any
 
-from graphstore.errors import MissingExtraError
 from graphstore.play.standings import Curve
+from graphstore.util.extras import extra
 from graphstore.util.files import new_file
 
 
 def figure_class() -> Any:
     """Return matplotlib's Figure, or raise a MissingExtraError."""
-    try:
+    with extra("pictures need matplotlib: pip install matplotlib"):
         from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError("pictures need matplotlib: pip install matplotlib") from error
     return Figure
 
 

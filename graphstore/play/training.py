@@ -18,7 +18,7 @@ from graphstore.play.menace import Boxes, Settings, next_checkpoint, whole_numbe
 from graphstore.play.opponents import read_opponent
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Progress, quiet
 from graphstore.store.schema import STRATEGY
-from graphstore.store.store import Store
+from graphstore.store.store import Store, recover
 from graphstore.util import arguments
 
 SELF = "self"
@@ -81,6 +81,7 @@ def train(
     if seed is not None and not 0 <= whole_number("seed", seed) < 2**63:
         raise SettingError(f"the seed is {shown(seed)}; it must be from 0 to 2**63 - 1")
     given = Settings.of(settings)
+    recover(file)
     with Store.open(arguments.path("file", file)) as store:
         if store.info["extent"] == STRATEGY:
             raise SettingError(

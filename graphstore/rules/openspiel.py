@@ -9,8 +9,9 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
-from graphstore.errors import GameNameError, MissingExtraError, PositionError, shown
+from graphstore.errors import GameNameError, PositionError, shown
 from graphstore.rules.plain import PlainGame
+from graphstore.util.extras import extra
 
 PREFIX = "openspiel:"
 PASS = -1
@@ -33,12 +34,8 @@ class OpenSpielGame(PlainGame):
     """Rules of a game of OpenSpiel, for one position at a time."""
 
     def __init__(self, name: str) -> None:
-        try:
+        with extra("games of OpenSpiel need its package: pip install open_spiel"):
             import pyspiel
-        except ImportError:
-            raise MissingExtraError(
-                "games of OpenSpiel need its package: pip install open_spiel"
-            ) from None
         self.reference = PREFIX + name
         if name.partition("(")[0].strip() not in pyspiel.registered_names():
             raise GameNameError(f"OpenSpiel has no game {shown(name)}")

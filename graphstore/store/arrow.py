@@ -1,19 +1,19 @@
 """Parquet files through pyarrow, which is imported on first use."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
-from graphstore.errors import MissingExtraError
 from graphstore.store.schema import cell_type
+from graphstore.util.extras import extra
+
+PYARROW_MB: Final = 400  # with less, some reads end the process, as measured
 
 
 def pyarrow() -> Any:
     """Import and return pyarrow and its module `parquet`."""
-    try:
+    with extra("Parquet needs pyarrow: pip install pyarrow", megabytes=PYARROW_MB):
         import pyarrow as arrow
         import pyarrow.parquet
-    except ImportError as error:
-        raise MissingExtraError("Parquet needs pyarrow: pip install pyarrow") from error
     return arrow
 
 

@@ -79,6 +79,9 @@ class Backend(Protocol):
             StoreMissingError: the address has no game or several.
         """
 
+    def recover(self) -> None:
+        """Let the database undo what a killed program left half-written, if anything."""
+
     def exists(self) -> bool:
         """Return whether the file or the schema exists."""
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, Engine
 
 from graphstore.errors import (
-    MissingExtraError,
     NewerStoreError,
     NotAStoreError,
     NotInStoreError,
@@ -35,6 +34,7 @@ from graphstore.store.q_table import of_position, whole
 from graphstore.store.sql import Answer, Statement
 from graphstore.store.sqlite.backend import SqliteFile
 from graphstore.util import arguments
+from graphstore.util.extras import extra
 from graphstore.util.forks import Owned
 
 if TYPE_CHECKING:
@@ -407,6 +407,11 @@ def upgrade(address: str | os.PathLike[str]) -> str:
     return before
 
 
+def recover(file: str | os.PathLike[str]) -> None:
+    """Let SQLite undo what a killed program left half-written; a reader cannot do this."""
+    find_backend(file, "file").recover()
+
+
 _ALMOST = re.compile(r"postgres(ql)?:|(host|hostaddr|port|user|password|dbname|service) *=")
 
 
@@ -424,12 +429,8 @@ def find_backend(address: str | os.PathLike[str], name: str = "address") -> Back
     if scheme == "sqlite":
         return SqliteFile(Path(rest.removeprefix("/")))
     if scheme in ("postgresql", "postgres"):
-        try:
+        with extra('a PostgreSQL address needs psycopg: pip install "psycopg[binary]"'):
             import psycopg  # noqa: F401  # or is libpq missing?
-        except ImportError as error:
-            raise MissingExtraError(
-                'a PostgreSQL address needs psycopg: pip install "psycopg[binary]"'
-            ) from error
         from graphstore.store.postgres.backend import PostgresSchema
 
         return PostgresSchema.of(f"{scheme}://{rest}")

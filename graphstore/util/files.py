@@ -12,8 +12,10 @@ import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from io import BufferedWriter
 from pathlib import Path
-from typing import BinaryIO, Final, TextIO
+from typing import Any, BinaryIO, Final, TextIO
+from zlib import crc32
 
 from graphstore.errors import StoreError, StoreExistsError
 from graphstore.util.signals import held_back
@@ -86,6 +88,7 @@ def _lock(path: Path, busy: str, mode: int) -> BinaryIO:
 
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | _NOT_PLANTED
     while True:
+        existed = path.exists()
         try:
             file = os.fdopen(os.open(path, flags, mode & 0o777), "ab")
         except FileNotFoundError:
@@ -96,7 +99,13 @@ def _lock(path: Path, busy: str, mode: int) -> BinaryIO:
             continue
         with ExitStack() as stack:
             stack.callback(file.close)
-            if not lock_descriptor(file.fileno(), blocking=False):
+            try:
+                locked = lock_descriptor(file.fileno(), blocking=False)
+            except OSError:  # this file system may lack locks
+                if not existed:
+                    path.unlink(missing_ok=True)
+                raise
+            if not locked:
                 raise StoreError(busy)
             if _has_name(file, path):  # else its owner has just renamed or removed it; try again
                 found = os.fstat(file.fileno())
@@ -223,17 +232,47 @@ def new_file(name: str, *, keep: bool = True) -> Iterator[TextIO]:
             name_new(draft, path)
 
 
-def put(path: Path, write: Callable[[BinaryIO], object]) -> None:
+def sync_all(folder: Path) -> None:
+    """Flush a folder and everything in it to the disk: first the files, then the names."""
+    paths = [*folder.rglob("*"), folder]
+    for path in sorted(paths, key=lambda path: (path.is_dir(), -len(path.parts))):
+        sync(path)
+
+
+class Summed(BufferedWriter):
+    """A new binary file; `checksum` is the CRC-32 of the bytes written so far."""
+
+    checksum = 0
+
+    def write(self, data: Any) -> int:
+        """Write bytes."""
+        self.checksum = crc32(data, self.checksum)
+        return super().write(data)
+
+
+def checksum(path: Path) -> int | None:
+    """Return the CRC-32 of a file, or None if it cannot be read."""
+    found = 0
+    with suppress(OSError), path.open("rb") as file:
+        while data := file.read(1 << 20):
+            found = crc32(data, found)
+        return found
+    return None
+
+
+def put(path: Path, write: Callable[[Summed], object]) -> int:
     """Create or replace a file with the output of `write`; of two writers the later one wins.
 
-    Only the two innermost folders are created: a removed build must not come back.
+    Only the two innermost folders are created: a removed build must not come back. Return the
+    CRC-32 of the file.
     """
     with _draft_of(path) as draft:
         for folder in (path.parent.parent, path.parent):
             folder.mkdir(exist_ok=True)
-        with draft.open("xb") as file:
+        with Summed(draft.open("xb", buffering=0)) as file:
             write(file)
         rename(draft, path, replace=True)
+    return file.checksum
 
 
 @contextmanager

@@ -8,6 +8,7 @@ outputs that are closed (test_cli).
 import gzip
 import os
 import random
+import re
 import shutil
 import signal
 import sqlite3
@@ -21,9 +22,9 @@ from itertools import pairwise, product
 import pytest
 from conftest import DATA, GRAPHSTORE, error_line, small_disk, some_of
 from stored import all_rows, content, games_of, names
-from warm import NOBODY
+from warm import NOBODY, resource
 
-from graphstore import Store, build, train, upgrade
+from graphstore import Store, build, build_folder, train, upgrade
 from graphstore.checks import verify
 from graphstore.errors import GraphstoreError
 
@@ -165,18 +166,20 @@ def test_killed_at_any_moment_an_agent_has_learned_from_its_last_saved_game(
     assert all_rows(again) == all_rows(copy)
 
 
+@pytest.mark.parametrize("option", ["--db", "--folder"])
 def test_a_new_file_is_on_the_disk_before_it_has_its_name_and_its_name_is_before_the_end(
-    tmp_path,
+    tmp_path, option
 ):
     """A loss of power cannot be tested, but the calls that protect from it can.
 
-    They come in this order: sync the bytes of the draft, rename it, sync the folder.
+    They come in this order: sync the draft (of a folder, first all files, then all names in it),
+    rename it, sync the folder that it is in.
     """
-    trace = tmp_path / "trace"
+    trace, target = tmp_path / "trace", tmp_path / "t"
     calls = "trace=fsync,rename,renameat,renameat2"
     try:
         tracer = ["strace", "-f", "-y", "-o", trace, "-e", calls]
-        command = [*GRAPHSTORE, "build", "mnk(2,2,2)", "--db", tmp_path / "t.db"]
+        command = [*GRAPHSTORE, "build", "mnk(2,2,2)", option, target]
         done = subprocess.run([*tracer, *command], capture_output=True, text=True, timeout=100)
     except FileNotFoundError:
         assert os.environ.get("GRAPHSTORE_STRACE") != "required"
@@ -185,12 +188,21 @@ def test_a_new_file_is_on_the_disk_before_it_has_its_name_and_its_name_is_before
         pytest.skip(f"nothing can be traced here: {done.stderr.strip()}")
     assert (done.returncode, done.stderr) == (0, "")
     lines = [line.partition(" ")[2].strip() for line in trace.read_text().splitlines()]
-    sync, rename, folder = (line for line in lines if line.startswith(("fsync", "rename")))
-    assert sync.startswith("fsync(")
-    assert f"<{tmp_path}/.t.db.building>" in sync
-    assert f'.building", "{tmp_path}/t.db"' in rename
-    assert folder.startswith("fsync(")
-    assert f"<{tmp_path}>" in folder
+    begin = next(at for at, line in enumerate(lines) if line.startswith("fsync"))
+    *synced, rename, folder = (line for line in lines[begin:] if line[:5] in ("fsync", "renam"))
+    paths = [re.search("<(.*)>", line)[1] for line in synced]
+    draft = f"{tmp_path}/.t.building"
+    assert re.search(f'{draft}(/[0-9a-f]*)?", .*"{target}"', rename)
+    assert re.match(rf"fsync\(\d+<{tmp_path}>", folder)
+    if option == "--db":
+        assert paths == [draft]
+    else:
+        root = re.match(f"{draft}/[0-9a-f]*", paths[0])[0]
+        assert {path.removeprefix(root) for path in paths} == {
+            str(each).removeprefix(str(target)) for each in (target, *target.rglob("*"))
+        }
+        assert all(not path.endswith((".parquet", ".json")) for path in paths[-7:])
+        assert paths[-1] == root
 
 
 # No room
@@ -618,3 +630,105 @@ def test_a_clock_that_goes_back_changes_nothing(warm, trained_db, tmp_path):
         assert warm.run(*words, before=back).returncode == 0
     assert names(tmp_path) == ["t.db"]
     assert_whole(path)
+
+
+def test_a_writer_repairs_what_a_killed_writer_left(warm, trained_db, tmp_path):
+    path = tmp_path / "t.db"
+    for words in (
+        ("train", path, "--games", "10"),
+        ("train", path, "--agent", "new", "--as", "X", "--games", "10"),
+        ("play", path, "--against", "menace", "--learn", "--moves", "4"),
+        ("agents", path, "menace", "--remove"),
+        ("build", "tictactoe", "--db", path, "--force"),
+    ):
+        shutil.copy(trained_db, path)
+        subprocess.run([sys.executable, "-c", WRITER, path, "delete"], check=True, timeout=60)
+        assert "run: graphstore upgrade" in error_line(warm.run("show", path))
+        done = warm.run(*words)
+        assert done.returncode == 0, done
+        assert_whole(path)
+
+
+def test_in_a_removed_working_folder_absolute_names_work_and_others_name_the_cause(
+    warm, copy, tmp_path
+):
+    for words, code in (
+        (("games",), 0),
+        (("show", copy), 0),
+        (("build", "nim(1)", "--db", tmp_path / "new.db"), 0),
+        (("build", "nim(1)", "--folder", tmp_path / "new"), 0),
+        (("export", copy, "--format", "csv", "--output", tmp_path / "out"), 0),
+        (("show", "t.db"), 1),
+        (("build", "nim(1)"), 1),
+        (("build", "nim(1)", "--folder", "new"), 1),
+        (("load", tmp_path / "new"), 1),
+        (("sql", tmp_path / "new", "SELECT 1"), 1),
+        (("draw", copy, "--output", "new.svg"), 1),
+    ):
+        folder = tmp_path / "gone"
+        folder.mkdir()
+        done = warm.run(
+            *words, before=f"import os; os.chdir({str(folder)!r}); os.rmdir({str(folder)!r})"
+        )
+        assert done.returncode == code, done
+        if code:
+            assert "the working folder does not exist any more" in error_line(done)
+
+
+@pytest.mark.parametrize("megabytes", some_of(range(100, 700, 50), 6))
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("build", "tictactoe", "--db", "new"),
+        ("build", "tictactoe", "--folder", "new"),
+        ("load", "t.parts", "--db", "new"),
+        ("sql", "t.parts", "SELECT 1"),
+        ("export", "t.db", "--format", "parquet", "--output", "new"),
+        ("train", "t.db", "--games", "10"),
+    ],
+    ids=lambda words: "-".join(words[:2]),
+)
+def test_a_process_with_little_address_space_works_or_says_so_in_one_line(
+    trained_db, tmp_path, words, megabytes
+):
+    """It begins with the limit, as after ``ulimit -v``."""
+    shutil.copy(trained_db, tmp_path / "t.db")
+    build_folder("tictactoe", tmp_path / "t.parts")
+    most = megabytes * 1_000_000
+    done = subprocess.run(
+        [*GRAPHSTORE, *words],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most)),
+    )
+    if done.returncode:
+        assert (done.returncode, done.stdout) == (1, "")
+        assert len(done.stderr.splitlines()) == 1
+        assert "memory" in done.stderr.lower()
+        assert "t.parts" not in done.stderr
+
+
+LOCKLESS = """
+import errno, filelock
+def fails(*_, **__):
+    raise OSError(errno.ENOLCK, "No locks available")
+filelock.lock_descriptor = fails
+"""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("export", "t.db", "--format", "csv", "--output", "new"),
+        ("build", "nim(1)", "--db", "new.db"),
+        ("build", "nim(1)", "--folder", "new"),
+    ],
+    ids=lambda words: words[3],
+)
+def test_where_files_cannot_be_locked_a_command_says_so_and_leaves_no_draft(warm, copy, words):
+    copy.rename(copy.with_name("t.db"))
+    done = warm.run(*words, cwd=copy.parent, before=LOCKLESS)
+    assert "No locks available" in error_line(done)
+    assert names(copy.parent) == ["t.db"]

@@ -1,6 +1,7 @@
 """A game built out of core is the game built in memory; a stopped build resumes."""
 
 import json
+import random
 import re
 import shutil
 import signal
@@ -15,6 +16,7 @@ import pytest
 from conftest import GRAPHSTORE, SLOW, TableGame, error_line, graphstore, some_of
 
 from graphstore import Folder, Store, build, build_folder, build_out_of_core, compare, find_game
+from graphstore.building.parts import build as building
 from graphstore.building.parts import draft as drafts
 from graphstore.building.parts import steps
 from graphstore.building.parts.build import build as build_in_parts
@@ -305,6 +307,67 @@ def test_damaged_files_in_a_stopped_build_give_no_wrong_result(
         build_folder("tictactoe", folder, parts=2)
     with Store.open(tictactoe_db) as store:
         assert Folder.open(folder).info["digest"] == store.info["digest"]
+
+
+def flip(file, chance):
+    """Change one bit of a file."""
+    wrong = bytearray(file.read_bytes())
+    wrong[chance.randrange(len(wrong))] ^= 1 << chance.randrange(8)
+    file.write_bytes(wrong)
+
+
+@pytest.mark.parametrize("game", ["tictactoe", "nim(2,2,3)"])  # solved by waves, and in rounds
+@pytest.mark.parametrize("after", some_of([9, 17, 24, 31, "solved", "complete"], 2))
+def test_a_flipped_bit_in_any_file_of_a_stopped_build_gives_the_right_game_or_one_line(
+    tmp_path, monkeypatch, game, after
+):
+    build_folder(game, tmp_path / "right")
+    right = Folder.open(tmp_path / "right").info["digest"]
+    folder, chance = tmp_path / "game", random.Random(f"{game} {after}")
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        if after == "solved":
+            patch.setattr(building, "write_manifest", killed)
+        if after == "complete":
+            patch.setattr(drafts, "sync_all", killed)
+        begun(folder, after if isinstance(after, int) else -1, game)
+    draft = draft_of(folder)
+    files = [each for each in draft.rglob("*") if each.is_file() and each.stat().st_size]
+    refused = 0
+    for file in some_of(sorted(files), 15):
+        shutil.copytree(draft, tmp_path / "kept")
+        flip(file, chance)
+        try:
+            build_folder(game, folder, parts=2)
+            assert Folder.open(folder).info["digest"] == right
+        except StoreError as error:
+            refused += 1
+            said = str(error)
+            plan = file.name == "plan.json" and "begun with other options" in said
+            assert plan or f"{file} is damaged; remove {draft} and begin again" in said
+        shutil.rmtree(draft, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.move(tmp_path / "kept", draft)
+    assert refused
+
+
+def test_a_flipped_bit_in_a_folder_that_waits_to_be_loaded_is_refused(run, tmp_path):
+    (tmp_path / ".game.db.building").mkdir()  # so that no draft of the database can be written
+    words = ("build", "nim(1,2)", "--out-of-core", "--db", tmp_path / "game.db")
+    error_line(run(*words))
+    (tmp_path / ".game.db.building").rmdir()
+    folder, chance = tmp_path / "game.db.parts", random.Random(1)
+    assert not Folder.open(folder).digests
+    for file in [each for each in folder.rglob("*") if each.is_file()]:
+        right = file.read_bytes()
+        flip(file, chance)
+        for command in (("load", folder, "--db", tmp_path / "other.db"), words):
+            assert f"{file}" in error_line(run(*command))
+        file.write_bytes(right)
+    assert run(*words).returncode == 0
 
 
 @pytest.mark.parametrize("old", [{"version": 1}, {}], ids=["numbered", "without a number"])

@@ -5,7 +5,7 @@ import time
 from itertools import count, permutations, repeat
 
 import pytest
-from conftest import SLOW, for_all
+from conftest import for_all
 
 from graphstore import PlainGame, Store, build, find_game, verify
 from graphstore.checks.file import verifier

@@ -17,7 +17,7 @@ from graphstore.building.parts.rounds import solve_in_rounds
 from graphstore.building.parts.steps import Build
 from graphstore.building.parts.work import BlockId, Record, damaged
 from graphstore.building.parts.workers import LITTLE, Workers, take_all
-from graphstore.errors import TooLargeError
+from graphstore.errors import NotAStoreError, TooLargeError
 from graphstore.rules.game import Game, Progress, quiet
 from graphstore.solver.exploration import MAX_STATES
 from graphstore.store import schema
@@ -25,8 +25,14 @@ from graphstore.store.arrow import pyarrow
 from graphstore.store.columns import BUILT_WITH
 from graphstore.store.digests import of_content
 from graphstore.store.folder.folder import Folder
-from graphstore.store.folder.layout import MANIFEST, TABLES, Contents, files_of, write_manifest
-from graphstore.store.folder.rows import digests_of, rows_in
+from graphstore.store.folder.layout import (
+    MANIFEST,
+    TABLES,
+    Contents,
+    damaged_file,
+    write_manifest,
+)
+from graphstore.store.folder.rows import digests_of
 
 MEMORY: Final = 1 << 30  # bytes that a step may take, by default
 BYTES_ASKED, BYTES_A_STATE, BYTES_A_MOVE = 16, 60, 90  # bytes of a block in memory, as measured
@@ -148,14 +154,15 @@ def build(
     with drafting(target, plan, force=force) as path:
         if not (path / MANIFEST).is_file():  # it is there if a build was killed just before its end
             setup = Build(str(path), workers.rules(game), game.rules, tuple(below), memory=memory)
+            setup.work.check()
             setup, explored = _explore(setup, workers, parts, most, game.name, progress)
             lap("explore")
             solved = _solve(setup, workers, explored, progress)
             lap("solve")
-            for table, of in (("state", "states"), ("edge", "moves")):
-                found, wanted = rows_in(files_of(path, table), table), _sum(explored, of)
-                if found != wanted:
-                    raise damaged(path, f"its files have {found:,} {of}, not {wanted:,}")
+            sums: dict[str, int] = {}
+            for record in (*chain(*explored), *solved):
+                sums |= record.get("sums", {})
+            _check(path, sums)
             took = {"explore": _costs([*chain(*explored)]), "solve": _costs(solved)}
             info = _describe(game, setup, explored, solved, since)
             digests: dict[str, str] = {}
@@ -163,8 +170,20 @@ def build(
                 digests = _digests(path, workers, memory, progress)
                 info["digest"] = of_content(digests)
                 lap("digest")
-            write_manifest(path, Contents(info, digests, tuple(below), took))
+            write_manifest(path, Contents(info, digests, tuple(below), took, sums))
+        else:
+            try:
+                _check(path, Folder.open(path).contents.sums)
+            except NotAStoreError as error:
+                raise damaged(path / MANIFEST) from error
     return Folder.open(target)
+
+
+def _check(path: Path, sums: dict[str, int]) -> None:
+    """Raise if a Parquet file is damaged."""
+    found = damaged_file(path, sums)
+    if found is not None:
+        raise damaged(found)
 
 
 def _digests(path: Path, workers: Workers, memory: int, progress: Progress) -> dict[str, str]:

@@ -29,13 +29,13 @@ from graphstore.building.parts.workers import Workers
 from graphstore.errors import (
     AddressError,
     GameNameError,
-    MissingExtraError,
     RulesError,
     StoreError,
     shown,
 )
 from graphstore.games import find_game
 from graphstore.rules.game import Game
+from graphstore.util.extras import extra
 
 MOST_PROCESSES: Final = 512
 ANSWER: Final = 10.0  # seconds: timeout for a scheduler and its workers
@@ -196,10 +196,8 @@ class ClusterWorkers:
 def _local(size: int) -> Iterator[Workers]:
     """Yield workers that are processes of this machine, with one thread each."""
     dask, distributed = _dask()
-    try:
+    with extra("local:N needs TLS: pip install cryptography"):
         security = distributed.Security.temporary()
-    except ImportError as error:
-        raise MissingExtraError("local:N needs TLS: pip install cryptography") from error
     with dask.config.set(LOCAL_CONFIG), _quiet(), _without_script():
         try:
             processes = distributed.LocalCluster(
@@ -312,11 +310,9 @@ def _check(client: Any, address: str) -> int:
 
 def _dask() -> tuple[Any, Any]:
     """Return the modules dask and distributed; raise a MissingExtraError if not installed."""
-    try:
+    with extra("clusters need Dask: pip install distributed pyarrow"):
         import dask
         import distributed
-    except ImportError as error:
-        raise MissingExtraError("clusters need Dask: pip install distributed pyarrow") from error
     return dask, distributed
 
 

@@ -28,6 +28,8 @@ from graphstore.util.files import (
     name_new,
     put,
     rename,
+    sync,
+    sync_all,
 )
 
 OURS: Final = {MANIFEST, *TABLES}
@@ -98,11 +100,13 @@ def drafting(target: Path, plan: Mapping[str, Any], *, force: bool) -> Iterator[
         check_free(target, force=force)  # another program may have created it meanwhile
         shutil.rmtree(path / WORK, ignore_errors=True)
         keep_rights(target, path)
+        sync_all(path)
         with suppress(OSError):
             target.rmdir()  # if it is empty
         if force and target.exists():
             rename(target, place / OLD)
         name_new(path, target)
+        sync(target.parent)
         clear(place)
 
 

@@ -30,7 +30,7 @@ from graphstore.building.parts.steps import (
     write_states,
 )
 from graphstore.building.parts.texts import register
-from graphstore.building.parts.work import BlockId, Record
+from graphstore.building.parts.work import BlockId, Record, damaged
 from graphstore.building.parts.workers import LITTLE, Workers, take_all
 from graphstore.rules.game import Progress
 from graphstore.solver.columns import Worth
@@ -65,6 +65,8 @@ def solve_in_rounds(
         return settled, now
 
     each(gather)
+    if any(record["shares"] != build.shares for record in records):
+        raise damaged(build.path, "its shares were begun with another number of them")
     work.clear("asks")
     each(listen)
     work.clear("share_asks")

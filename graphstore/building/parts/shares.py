@@ -84,7 +84,7 @@ def gather(build: Build, at: BlockId) -> Record:
                 column.append(block[name][rows])
             into = block["into"][ragged(offsets(block["counts"]), rows)]
             columns[3].append(asks[into])
-    record: Record = received(*columns)
+    record: Record = {"shares": build.shares, **received(*columns)}
     ids, outcome, counts, child = map(np.concatenate, columns)
     columns.clear()  # free their memory
     rows = np.argsort(ids)

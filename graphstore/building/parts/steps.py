@@ -132,8 +132,7 @@ def explore_block(build: Build, at: BlockId) -> Record:
     pairs = np.sort(parent << 32 | found.into)
     more = pairs[~first_of_runs(pairs)]
     children, place, begin = by_bucket(found.found)
-    if len(found.move):
-        write_rows(file_of(build.path, "edge", *at), "edge", _edges(found))
+    sums = write_file(build, "edge", at, _edges(found)) if len(found.move) else {}
     block = Block(
         states,
         texts,
@@ -153,6 +152,7 @@ def explore_block(build: Build, at: BlockId) -> Record:
         "asked": len(children),
         "late": len(asked) - len(states),
         "ones": _bits(Run.of(states).ones),
+        "sums": sums,
         **received(asks, asks_text),
     }
 
@@ -211,6 +211,14 @@ def block_scores(graph: Any, value: Codes, child_value: Codes) -> NDArray[np.flo
     return scores(value, parent, of_move, graph.twice, of_twice)
 
 
+def write_file(
+    build: Build, table: str, at: BlockId, chunks: Iterator[Mapping[str, Any]]
+) -> dict[str, int]:
+    """Write the rows of a block; return the CRC-32 of the file by its path in the folder."""
+    file = file_of(build.path, table, *at)
+    return {file.relative_to(build.path).as_posix(): write_rows(file, table, chunks)}
+
+
 def write_states(build: Build, game: Game, at: BlockId, block: Block, solution: Solution) -> Record:
     """Write the solved states of a block; return the record of them."""
     ids = block.id
@@ -226,7 +234,7 @@ def write_states(build: Build, game: Game, at: BlockId, block: Block, solution: 
             yield state_columns(states, solution.of(some), game.texts(ids[some]))
 
     if len(ids):
-        write_rows(file_of(build.path, "state", *at), "state", chunks())
+        record["sums"] = write_file(build, "state", at, chunks())
         if not at.wave:
             start = game.texts(ids[:1])[0]
             record["start"] = {"id": int(ids[0]), "start": start, **solution.at(0)}

@@ -8,6 +8,7 @@ done.
 import json
 import shutil
 from collections.abc import Mapping
+from errno import ENOENT
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from zlib import crc32
@@ -18,10 +19,13 @@ from numpy.typing import NDArray
 from graphstore.errors import StoreError
 from graphstore.store.arrow import pyarrow
 from graphstore.store.folder.layout import BUILDING, WORK
-from graphstore.util.files import put
+from graphstore.util.files import Summed, checksum, put
 
-VERSION: Final = 2
+VERSION: Final = 3
 """The version of the files in ``work``; a build of another version is not resumed."""
+
+WHOLE: Final = 0x2144DF1C
+"""The CRC-32 of any bytes that are followed by their own CRC-32, the lowest byte first."""
 
 SMALL: Final = 1 << 16  # bytes of a file that is read faster than it is mapped
 
@@ -56,9 +60,10 @@ class Work:
             cells.append(arrow.Array.from_buffers(binary, 1, buffers))
         batch = arrow.record_batch(cells, schema=arrow.schema(fields))
 
-        def write(file: Any) -> None:
+        def write(file: Summed) -> None:
             with arrow.ipc.new_file(file, batch.schema) as out:
                 out.write_batch(batch)
+            file.write(file.checksum.to_bytes(4, "little"))
 
         put(self._file(kind, at), write)
 
@@ -66,15 +71,27 @@ class Work:
         """Return arrays by name; those of a large file are mapped from the disk."""
         arrow, file = pyarrow(), self._file(kind, at)
         try:
-            mapped = file.stat().st_size > SMALL
-            with (arrow.memory_map if mapped else arrow.OSFile)(str(file)) as source:
-                batch = arrow.ipc.open_file(source).get_batch(0)
+            size = file.stat().st_size
+            with (arrow.memory_map if size > SMALL else arrow.OSFile)(str(file)) as source:
+                batch = arrow.ipc.open_file(source, footer_offset=size - 4).get_batch(0)
             return {
                 field.name: np.frombuffer(cell.buffers()[2], field.metadata[b"dtype"].decode())
                 for field, cell in zip(batch.schema, batch.columns, strict=True)
             }
+        except MemoryError:
+            raise
         except (OSError, ValueError, TypeError, LookupError, arrow.ArrowException) as error:
+            if getattr(error, "errno", None) not in (None, ENOENT):
+                raise
             raise damaged(file, getattr(error, "strerror", None) or "") from error
+
+    def check(self) -> None:
+        """Raise if a file of a build that resumes is damaged."""
+        for file in sorted(self.path.glob("*/*.*")):
+            if (file.suffix == ".arrow" and checksum(file) != WHOLE) or (
+                file.suffix == ".json" and _record_in(file) is None
+            ):
+                raise damaged(file)
 
     def drop(self, kind: str, at: BlockId) -> None:
         """Remove the arrays of a kind and block, if they exist."""
@@ -92,20 +109,25 @@ class Work:
 
     def noted(self, step: str, at: BlockId) -> Record | None:
         """Return the record of a step, or None if it is not done."""
-        try:
-            found = self._record(step, at).read_bytes()
-            if int(found[:8], 16) != crc32(found[8:]):
-                return None
-            record: Record = json.loads(found[8:])
-        except (OSError, ValueError):  # missing, or cut off by a loss of power
-            return None
-        return record
+        return _record_in(self._record(step, at))
 
     def _file(self, kind: str, at: BlockId) -> Path:
         return self.path / kind / f"{at}.arrow"
 
     def _record(self, step: str, at: BlockId) -> Path:
         return self.path / "done" / f"{step}-{at}.json"
+
+
+def _record_in(file: Path) -> Record | None:
+    """Return the record in a file; None if it is missing or damaged."""
+    try:
+        found = file.read_bytes()
+        if int(found[:8], 16) != crc32(found[8:]):
+            return None
+        record: Record = json.loads(found[8:])
+    except (OSError, ValueError):
+        return None
+    return record
 
 
 def damaged(path: Path, why: str = "") -> StoreError:

@@ -61,6 +61,7 @@ class Folder:
                 dict(found["digests"]),
                 tuple(found["below"]),
                 dict(found["took"]),
+                dict(found.get("sums", {})),
             )
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
             raise NotAStoreError(f"{file} is damaged; rebuild the folder") from error

@@ -11,7 +11,7 @@ import numpy as np
 from graphstore.store import arrow, schema
 from graphstore.store.columns import Column
 from graphstore.store.digests import of_json
-from graphstore.util.files import put
+from graphstore.util.files import checksum, put
 
 FORMAT: Final = 1
 ROW_GROUP: Final = 65_536
@@ -33,12 +33,14 @@ class Contents(NamedTuple):
         below: the positions from which it was built; empty: the starts of the game.
         took: ``steps`` of exploring and solving, ``messages`` between blocks and their ``bytes``,
             ``seconds`` of all steps, and ``peak_bytes`` of the largest process.
+        sums: the CRC-32 of each Parquet file, by its path in the folder.
     """
 
     info: dict[str, Any]
     digests: dict[str, str]
     below: tuple[str, ...]
     took: dict[str, dict[str, Any]]
+    sums: dict[str, int] = {}  # noqa: RUF012  # nothing changes it
 
 
 def is_folder(path: str | os.PathLike[str]) -> bool:
@@ -61,6 +63,13 @@ def files_of(path: Path, table: str) -> list[Path]:
     return sorted((path / table).glob("wave-*/part-*.parquet"))
 
 
+def damaged_file(path: Path, sums: Mapping[str, int]) -> Path | None:
+    """Return the first file whose CRC-32 is not that of `Contents.sums`; None without any."""
+    there = {file.relative_to(path).as_posix() for of in TABLES for file in files_of(path, of)}
+    names = sorted(there | sums.keys())
+    return next((path / name for name in names if checksum(path / name) != sums.get(name)), None)
+
+
 def write_manifest(path: Path, contents: Contents) -> None:
     """Write game.json, the last file, which completes a folder."""
     manifest: dict[str, Any] = {
@@ -69,13 +78,14 @@ def write_manifest(path: Path, contents: Contents) -> None:
         "below": list(contents.below),
         "took": contents.took,
         "digests": contents.digests,
+        "sums": contents.sums,
     }
     manifest["check"] = of_json(manifest)
     put(path / MANIFEST, lambda file: file.write(json.dumps(manifest, indent=1).encode()))
 
 
-def write_rows(path: Path, table: str, chunks: Iterable[Mapping[str, Column]]) -> None:
-    """Write the file of a block, all or nothing.
+def write_rows(path: Path, table: str, chunks: Iterable[Mapping[str, Column]]) -> int:
+    """Write the file of a block, all or nothing; return its CRC-32.
 
     Each chunk becomes a row group, so it has `ROW_GROUP` rows at most.
     """
@@ -88,7 +98,7 @@ def write_rows(path: Path, table: str, chunks: Iterable[Mapping[str, Column]]) -
                 cells = [_cells(pa, field, columns[field.name]) for field in types]
                 rows.write_batch(pa.record_batch(cells, schema=types))
 
-    put(path, write)
+    return put(path, write)
 
 
 def _cells(pa: Any, field: Any, column: Column) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from graphstore.errors import NotAStoreError
+from graphstore.errors import NotAStoreError, StoreError
 from graphstore.rules.game import Ints, Progress, quiet
 from graphstore.store.arrow import pyarrow, types_of
 from graphstore.store.columns import Chunk, Column
@@ -149,7 +149,11 @@ class _Run:
         """Return a row group, as one record batch."""
         with (
             self._blamed(),
-            pyarrow().parquet.ParquetFile(self._file, metadata=self._metadata) as file,
+            pyarrow().parquet.ParquetFile(
+                self._file,
+                metadata=self._metadata,
+                pre_buffer=False,  # starts threads, in which an error ends the process
+            ) as file,
         ):
             rows = file.read_row_group(group, use_threads=False).combine_chunks()
             rows.validate(full=True)  # texts are UTF-8
@@ -162,7 +166,11 @@ class _Run:
     def _blamed(self) -> Iterator[None]:
         try:
             yield
+        except MemoryError:
+            raise
         except (OSError, ValueError, pyarrow().ArrowException) as error:
+            if getattr(error, "errno", None) is not None:
+                raise StoreError(f"{self._file} cannot be read: {error}") from error
             what = " ".join(str(error).split())
             raise NotAStoreError(f"{self._file} is damaged: {what}") from error
 

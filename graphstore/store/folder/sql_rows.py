@@ -16,14 +16,13 @@ from threading import TIMEOUT_MAX, Thread, current_thread
 from time import monotonic
 from typing import Any, Final, TypeVar
 
-from graphstore.errors import MissingExtraError, NotAStoreError, QueryError
+from graphstore.errors import NotAStoreError, QueryError
 from graphstore.store.sql import NO_MEMORY, WRITES, Row, Watch
 from graphstore.util import own_process
+from graphstore.util.extras import extra
 
-try:
+with extra("SQL over a folder needs DuckDB: pip install duckdb", megabytes=2_000):
     import duckdb as duckdb  # exported for other modules
-except ImportError as error:
-    raise MissingExtraError("SQL over a folder needs DuckDB: pip install duckdb") from error
 
 _AGAIN_S: Final = 0.05  # between interrupts: DuckDB forgets one when a statement begins
 _NO_MEMORY = re.compile("allocation failure|bad_alloc|(malloc|realloc) of size", re.IGNORECASE)

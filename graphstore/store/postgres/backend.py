@@ -95,6 +95,9 @@ class PostgresSchema(GameSchema):
             )
         return PostgresSchema(self._at._replace(schema=found[0]))
 
+    def recover(self) -> None:
+        """Do nothing: the server does it."""
+
     def exists(self) -> bool:
         with self.explained(), self.session() as connection:
             return self.catalog_row(connection) is not None

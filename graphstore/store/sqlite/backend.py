@@ -4,7 +4,7 @@ import errno
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -157,6 +157,12 @@ class SqliteFile:
                 yield connection
                 connection.commit()
                 return
+
+    def recover(self) -> None:
+        if self.path.with_name(f"{self.path.name}-journal").exists():
+            _check_header(self.path)
+            with suppress(sqlite3.Error), closing(connect(self.path, "mode=rw")) as connection:
+                connection.execute("SELECT 1 FROM sqlite_master").fetchone()
 
     @contextmanager
     def upgrading(self) -> Iterator[Connection]:
