@@ -662,7 +662,7 @@ def test_in_a_removed_working_folder_absolute_names_work_and_others_name_the_cau
         (("build", "nim(1)"), 1),
         (("build", "nim(1)", "--folder", "new"), 1),
         (("load", tmp_path / "new"), 1),
-        (("sql", tmp_path / "new", "SELECT 1"), 1),
+        (("sql", tmp_path / "new", "SELECT 1"), 0),
         (("draw", copy, "--output", "new.svg"), 1),
     ):
         folder = tmp_path / "gone"

@@ -5,7 +5,7 @@ import time
 from itertools import count, permutations, repeat
 
 import pytest
-from conftest import for_all
+from conftest import SLOW, for_all
 
 from graphstore import PlainGame, Store, build, find_game, verify
 from graphstore.checks.file import verifier
@@ -204,5 +204,7 @@ def test_rules_that_answer_otherwise_when_they_are_asked_again_are_found(kind):
     assert repeats[0].position
 
 
+@SLOW
+@pytest.mark.parametrize("name", ["mnk(4,3,3)", "connect(4,4)", "hexapawn(4,4)"])
 def test_larger_games_keep_every_law(name):
     assert check_rules(find_game(name), max_positions=20_000).breaches == ()

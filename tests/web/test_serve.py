@@ -774,7 +774,7 @@ def test_without_datasette_it_says_what_to_install_before_all_else(missing):
         "from graphstore.__main__ import run; run()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert error_line(done) == "the explorer needs Datasette: pip install 'datasette<1'"
+    assert error_line(done) == 'the explorer needs Datasette: pip install "datasette<1"'
 
 
 @SLOW

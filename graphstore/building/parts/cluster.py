@@ -197,7 +197,8 @@ def _local(size: int) -> Iterator[Workers]:
     """Yield workers that are processes of this machine, with one thread each."""
     dask, distributed = _dask()
     with extra("local:N needs TLS: pip install cryptography"):
-        security = distributed.Security.temporary()
+        import cryptography.x509  # noqa: F401  # for the next line
+    security = distributed.Security.temporary()
     with dask.config.set(LOCAL_CONFIG), _quiet(), _without_script():
         try:
             processes = distributed.LocalCluster(

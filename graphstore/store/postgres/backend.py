@@ -132,7 +132,7 @@ class PostgresSchema(GameSchema):
 
     def _revisions(self, connection: Connection, namespace: int) -> list[str]:
         """Return the schema revisions that are recorded; raise NotAStoreError for traps."""
-        refuse_traps(connection, namespace, self.address)
+        refuse_traps(connection, namespace, self._at)
         versions = f"SELECT version_num FROM {self.name}.alembic_version"
         return [str(each) for each in connection.exec_driver_sql(versions).scalars()]
 
@@ -217,8 +217,8 @@ class PostgresSchema(GameSchema):
     ) -> tuple[dict[str, str], dict[str, str]]:
         """Return the SQL of the objects in the schema, and as the migrations make them."""
         if revision not in self._made:
-            self._made[revision] = structure.made(connection, revision)
-        return structure.objects(connection, namespace), self._made[revision]
+            self._made[revision] = structure.made(connection, revision, self._at)
+        return structure.objects(connection, namespace, self._at), self._made[revision]
 
     def _namespace(self, connection: Connection) -> int:
         """Return the oid of the schema; raise StoreReplacedError if it is gone."""

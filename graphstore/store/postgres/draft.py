@@ -88,7 +88,7 @@ class GameSchema:
         found = self.catalog_row(connection)
         if found is None or found.mark != MARK:
             return "", []
-        refuse_traps(connection, found.oid, self.address)
+        refuse_traps(connection, found.oid, self._at)
         game = connection.exec_driver_sql(f"SELECT name FROM {self.name}.game").scalar()
         known = text("SELECT pg_catalog.to_regclass(:name) IS NOT NULL")
         if not connection.scalar(known, {"name": f"{quoted(self.schema)}.agent"}):

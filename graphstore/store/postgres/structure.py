@@ -12,6 +12,7 @@ from sqlalchemy import Connection, text
 from graphstore.errors import NotAStoreError
 from graphstore.store import schema
 from graphstore.store.migrating import create
+from graphstore.store.postgres.server import Address, quoted
 
 _TABLES: Final = [*schema.metadata.tables, "alembic_version"]
 _NAMES: Final = {
@@ -64,15 +65,14 @@ LIMIT 1
 # PostgreSQL does not record that a view uses its own functions. It writes their names in lower case
 # and keywords, such as FILTER, in upper case.
 _VIEWS: Final = """
-SELECT relname, replace(pg_get_viewdef(c.oid), format('%I.', nspname), '')
-FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = relnamespace
+SELECT relname, pg_get_viewdef(oid) FROM pg_class
 WHERE relnamespace = :namespace AND relname = ANY(:views) AND relkind = 'v'
 """
 _CALL: Final = re.compile(r'([\w."]+)\s*\(')
 _FUNCTIONS: Final = {"count", "max", "rank", "sum"}
 
 _DEFINITIONS: Final = """
-SELECT c.relname, replace(replace(CASE c.relkind
+SELECT c.relname, CASE c.relkind
     WHEN 'v' THEN pg_get_viewdef(c.oid)
     WHEN 'i' THEN pg_get_indexdef(c.oid)
     ELSE (SELECT string_agg(concat_ws(' ', attname, format_type(atttypid, atttypmod),
@@ -83,41 +83,45 @@ SELECT c.relname, replace(replace(CASE c.relkind
         FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped)
         || (SELECT coalesce(string_agg(format(', %s %s', conname, pg_get_constraintdef(oid)), ''
             ORDER BY conname COLLATE "C"), '') FROM pg_constraint WHERE conrelid = c.oid)
-    END, format('%I.', nspname), ''), 'pg_temp.', '')
-FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+    END
+FROM pg_class AS c
 LEFT JOIN pg_index ON indexrelid = c.oid LEFT JOIN pg_class AS i ON i.oid = indrelid
 WHERE c.relnamespace = :namespace AND (c.relname = ANY(:names) OR i.relname = ANY(:agents))
 """
+_TEMPORARY: Final = text("SELECT pg_my_temp_schema()")
 
 
-def refuse_traps(connection: Connection, namespace: int, address: str) -> None:
+def refuse_traps(connection: Connection, namespace: int, at: Address) -> None:
     """Raise NotAStoreError if reading the schema could run code, but for views that users add.
 
     Args:
         connection: its search path must be pg_catalog.
         namespace: the oid of the schema.
-        address: the address, for the message.
+        at: the address of the schema.
     """
     fault = connection.scalar(text(_TRAPS), _of(namespace, _TRAPS))
     for name, sql in connection.execute(text(_VIEWS), _of(namespace, _VIEWS)):
-        called = {each for each in _CALL.findall(sql) if not each.isupper()} - _FUNCTIONS
+        calls = _CALL.findall(_unqualified(sql, at))
+        called = {each for each in calls if not each.isupper()} - _FUNCTIONS
         if called and fault is None:
             fault = f"{name} calls {min(called)}"
     if fault is not None:
         raise NotAStoreError(
-            f"{address} is not as graphstore writes it: {fault}; reading it could run "
-            "untrusted code"
+            f"{at} is not as graphstore writes it: {fault}; reading it could run untrusted code"
         )
 
 
-def objects(connection: Connection, namespace: int) -> dict[str, str]:
-    """Return the SQL of the tables and views, and of all indexes on the tables of agents."""
+def objects(connection: Connection, namespace: int, at: Address) -> dict[str, str]:
+    """Return the SQL of the tables and views, and of all indexes on the tables of agents.
+
+    The names of tables are without a schema.
+    """
     rows = connection.execute(text(_DEFINITIONS), _of(namespace, _DEFINITIONS))
-    return {str(name): str(sql) for name, sql in rows}
+    return {str(name): _unqualified(sql, at) for name, sql in rows}
 
 
-def made(connection: Connection, revision: str) -> dict[str, str]:
-    """Return the SQL of the objects that the migrations make, up to a revision.
+def made(connection: Connection, revision: str, at: Address) -> dict[str, str]:
+    """Return `objects` as the migrations make them in a schema, up to a revision.
 
     The migrations make temporary objects, which are rolled back.
     """
@@ -125,10 +129,16 @@ def made(connection: Connection, revision: str) -> dict[str, str]:
         connection.exec_driver_sql("SET LOCAL search_path TO pg_temp")
         create(connection, revision)
         connection.exec_driver_sql("SET LOCAL search_path TO pg_catalog")
-        namespace = connection.scalar(text("SELECT pg_my_temp_schema()"))
-        found = objects(connection, namespace)
+        found = objects(connection, connection.scalar(_TEMPORARY), at)
         savepoint.rollback()
     return found
+
+
+def _unqualified(sql: str, at: Address) -> str:
+    """Return SQL without the name of the schema, or of the temporary one, before a point."""
+    name = str(at.schema)
+    names = "|".join(map(re.escape, ("pg_temp", name, quoted(name))))
+    return re.sub(rf'(?<![\w"])({names})\.', "", sql)
 
 
 def _of(namespace: int, query: str) -> dict[str, Any]:
