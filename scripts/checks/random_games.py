@@ -20,17 +20,18 @@ class RandomGame(PlainGame):
     """A random table; where `told`, the rules tell that all images of a node are equal."""
 
     def __init__(self, chance: Random) -> None:
-        size, self.order, self.told = (
-            chance.randint(1, 16),
-            chance.randint(1, 3),
-            chance.random() < 0.5,
-        )
+        size, far = chance.randint(1, 24), chance.choice((0.05, 0.2, 1))  # far moves make cycles
+        self.order, self.told = chance.randint(1, 3), chance.random() < 0.5
         self.table: list[Any] = []
-        for _ in range(size):
-            moves = chance.sample([*range(9), 2**31 - 1, -(2**31)], chance.randint(1, 4))
-            row = {each: (chance.randrange(size), chance.randrange(self.order)) for each in moves}
-            self.table.append(chance.choice((1, 0, -1)) if chance.random() < 0.3 else row)
-        self.first = [(chance.randrange(size), 0) for _ in range(chance.randint(1, 3))]
+        for at in range(size):
+            row = {}
+            for move in chance.sample([*range(9), 2**31 - 1, -(2**31)], chance.randint(1, 4)):
+                near = min(at + 1 + chance.randrange(3), size - 1)
+                node = chance.randrange(size) if chance.random() < far else near
+                row[move] = node, chance.randrange(self.order)
+            ended = at == size - 1 or chance.random() < 0.2
+            self.table.append(chance.choice((1, 0, -1)) if ended else row)
+        self.first = [(chance.randrange(1 + size // 2), 0) for _ in range(chance.randint(1, 3))]
 
     def starts(self) -> Any:
         """Return one to three positions."""
