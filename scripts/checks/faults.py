@@ -21,7 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, chdir, closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -78,7 +78,7 @@ READING = (
 )
 OF_FILES = (
     *("show t.db XO./.X./...", "stats t.db", "line t.db", "agents t.db", "agents t.db menace"),
-    *("draw t.db --format text", "play t.db --moves 4,1 --against menace"),
+    *("draw t.db --format text", "play t.db --moves 4,1 --against menace --seed 1"),
     "export t.db --format gexf",
     *(f"export t.db --format csv --table {each}" for each in ("state", "edge", "matchbox")),
     "sql t.db 'SELECT * FROM edge JOIN state ON child = id ORDER BY parent, move'",
@@ -243,7 +243,7 @@ class Bench:
     def killed(self, chance: Random) -> Case | None:
         """Send a signal to a command."""
         task, number = chance.choice(WRITING), chance.choice(SIGNALS)
-        kill = number, chance.random() * self.right(task)[0]
+        kill = number, 0.005 + chance.random() * self.right(task)[0]  # not before its handlers
         return self.after(task, f"{number.name} after {kill[1]:.3f} s", kill=kill)
 
     def failed(self, chance: Random) -> Case | None:
@@ -459,6 +459,7 @@ def bench() -> Iterator[Bench]:
         stack.enter_context(patch.object(training, "SAVE_EVERY", 0.01))  # more to interrupt
         stack.enter_context(patch.dict(os.environ, {"GRAPHSTORE_DEBUG": ""}))
         made = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        stack.enter_context(chdir(made))  # a statement must not write into it
         disk = made / "disk"
         disk.mkdir()
         mount = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(disk)]
