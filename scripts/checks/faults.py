@@ -85,6 +85,10 @@ OF_FILES = (
 )
 
 
+class UntraceableError(GraphstoreError):
+    """strace is missing, or may not trace."""
+
+
 class Case(NamedTuple):
     """A fault, and what it has lost."""
 
@@ -132,9 +136,11 @@ def run(
         try:
             if tracer:
                 command = ["strace", "-f", "-o", log.name, *tracer, "-p", str(child.pid)]
+                if not shutil.which("strace"):
+                    raise UntraceableError("strace is not installed")
                 strace = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
                 if strace.stderr and "attached" not in (said := strace.stderr.readline()):
-                    raise GraphstoreError(f"nothing can be traced here: {said.strip()}")
+                    raise UntraceableError(said.strip())
             os.write(go, b".")
             if kill:
                 time.sleep(kill[1])
@@ -144,6 +150,7 @@ def run(
         finally:
             os.close(ready)
             os.close(go)
+            child.kill()
             with suppress(ProcessLookupError):
                 os.killpg(child.pid, signal.SIGKILL)
                 code = None
@@ -441,11 +448,13 @@ def main() -> None:
 def tally(here: Bench, kind: str, number: int, seed: int, only: int | None) -> dict[str, Any]:
     """Return how many cases of a kind were tried, and those that were lost."""
     tried, lost = 0, list[tuple[int, str, str]]()
-    if kind == "calls" and not shutil.which("strace"):
-        print("calls: skipped, because strace is not installed", file=sys.stderr)
-        number = 0
     for at in range(3 * number) if only is None else [only]:
-        if tried < number and (case := KINDS[kind][0](here, Random(f"{seed} {kind} {at}"))):
+        try:
+            case = KINDS[kind][0](here, Random(f"{seed} {kind} {at}")) if tried < number else None
+        except UntraceableError as error:
+            print(f"{kind}: skipped: {error}", file=sys.stderr)
+            break
+        if case:
             tried += 1
             lost += [(at, *case)] if case.lost else []
     return {"kind": kind, "tried": tried, "lost": lost}
