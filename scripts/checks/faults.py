@@ -428,6 +428,7 @@ def main() -> None:
         raise GraphstoreError("processes cannot be forked here")
     asked = {kind: getattr(given, kind) for kind in KINDS}
     numbers = asked if any(asked.values()) else {kind: row[1] for kind, row in KINDS.items()}
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the disk is unmounted first
     with bench() as here:
         tallies = [
             tally(here, kind, number, given.seed, given.case)
