@@ -4,9 +4,8 @@ Inputs are valid texts, mutated and spliced, and texts that programs often handl
 numbers, deep nesting, NUL, lone surrogates, digits of other scripts. Every parser gets its share of
 them, in this process: positions of every game, names of games, integers and bytes of other
 programs, SQL, settings, names and addresses, the explorer's URLs, whole commands and their standard
-input, and damaged database files. A position must be the same after it is read, written and read
-again. An input that takes more than --seconds of the processor, or more than 200 MB, is also a
-defect.
+input. A position must be the same after it is read, written and read again. An input that takes
+more than --seconds of the processor, or more than 200 MB, is also a defect.
 """
 
 import argparse
@@ -30,7 +29,7 @@ from urllib.parse import quote
 import click
 import numpy as np
 
-from graphstore import Store, build, find_game, train, verify
+from graphstore import Store, build, find_game
 from graphstore.cli.console import print_json, print_table
 from graphstore.cli.main import main as graphstore
 from graphstore.errors import GraphstoreError, NotInStoreError, shown
@@ -38,16 +37,13 @@ from graphstore.exports.selection import selected
 from graphstore.games import FAMILIES, encodings, find_builtin
 from graphstore.games.ultimate.convert import position_of, record_of
 from graphstore.games.ultimate.record import Record
-from graphstore.play.agents import load
 from graphstore.play.match import Match
 from graphstore.play.menace import Settings, read_stages, written
 from graphstore.play.opponents import agent_name, read_opponent
-from graphstore.play.standings import summaries
 from graphstore.rules.game import IN_PLAY, Game
 from graphstore.web import addresses
 
 MEMORY = 200  # MB that an input may take
-PAGE = 4096  # bytes of a database page
 BUILT = ("tictactoe", "hexapawn(3,3)", "nim(3,4,5)", "morris(orthogonal)", "subtraction(21,1,2,3)")
 RULES = '''
 from dataclasses import dataclass
@@ -368,11 +364,9 @@ def parsers() -> Iterator[list[Parser]]:
             path = folder / (re.sub(r"\W+", "-", name) + ".db")
             build(name, path)
             stores[name] = stack.enter_context(Store.open(path))
-        tictactoe, hexapawn = stores["tictactoe"], stores["hexapawn(3,3)"]
-        train(hexapawn.path, "known", games=20, seed=1)
+        tictactoe = stores["tictactoe"]
         known = [*positions(stores), *words(folder), *of_databases(tictactoe)]
         known += [*commands(tictactoe.path), explorer(stack, tictactoe.path)]
-        known.append(damaged(hexapawn.path, folder / "damaged.db"))
         before = {each: each.read_bytes() for each in folder.glob("*.db")}
         yield known
         changed = [each.name for each in before if each.read_bytes() != before[each]]
@@ -539,7 +533,7 @@ def commands(path: Path) -> Iterator[Parser]:
         ("solve", "solve tictactoe ? --timeout 0.3", texts),
         ("sql", "sql --seconds 0.1 --rows 50 FILE ?", SQL),
         ("export", "export FILE --format csv --where ?", WHERE),
-        ("agents", "agents FILE ?", ["menace", "known"]),
+        ("agents", "agents FILE ?", ["menace"]),
         ("play", "play FILE --seed 1 --moves ?", ["4 0 8", "0,1,2"]),
         ("against", "play FILE --moves 0 --against ?", ["random", "mistakes=1"]),
         ("replies", "play FILE --seed 1", typed),
@@ -631,60 +625,6 @@ def explorer(stack: ExitStack, path: Path) -> Parser:
     quick = (each for each in SQL if "RECURSIVE" not in each and "more" not in each)
     pages = [*URLS, *(f"/tictactoe.json?sql={quote(each)}" for each in quick)]
     return Parser("URLs", 6, pages, ask)
-
-
-def damaged(path: Path, target: Path) -> Parser:
-    """Return the parser of a randomly damaged database; the text is the seed of the damage."""
-    whole = path.read_bytes()
-
-    def ask(text: str) -> None:
-        data, chance = bytearray(whole), Random(ascii(text))
-        at = PAGE * chance.randrange(len(data) // PAGE)
-        page = slice(at, at + PAGE)
-        way = chance.random()
-        if way < 0.15:
-            del data[chance.randrange(len(data)) :]
-        elif way < 0.3:
-            begin = PAGE * chance.randrange(len(data) // PAGE)
-            other = slice(begin, begin + PAGE)
-            data[page], data[other] = data[other], data[page]
-        elif way < 0.4:
-            data[page] = chance.randbytes(PAGE) if chance.random() < 0.5 else bytes(PAGE)
-        else:
-            for _ in range(int(2 ** (8 * chance.random()))):
-                near = at if chance.random() < 0.5 else chance.randrange(len(data) - PAGE)
-                spot = near + chance.randrange(PAGE if chance.random() < 0.5 else 100)
-                data[spot] = chance.randrange(256)
-        target.write_bytes(data)
-        read_all(target, chance)
-
-    return Parser("damaged files", 1, [str(number) for number in range(1000)], ask)
-
-
-def read_all(path: Path, chance: Random) -> None:
-    """Read a database by several commands and by every method of a store."""
-    line = chance.choice(("show", "stats", "verify", "agents", "line", "draw --format text"))
-    for words in (line, "agents known", "export --format csv --table matchbox"):
-        command, *others = words.split()
-        code, _, err = run([command, str(path), *others])
-        assert code in (0, 1), err
-        assert "a bug" not in err, err
-    with Store.open(path) as store:
-        ways: list[Callable[[], object]] = [
-            lambda: store.probe(store.info["start"]),
-            lambda: store.lookup([store.info["start"]]),
-            store.line,
-            store.census,
-            store.q_table,
-            store.graph,
-            lambda: list(store.sql("SELECT * FROM state, game, agent")),
-            lambda: summaries(store),
-            lambda: load(store, "known").generator(),
-            lambda: verify(store),
-        ]
-        for way in ways:
-            with suppress(GraphstoreError):
-                way()
 
 
 if __name__ == "__main__":

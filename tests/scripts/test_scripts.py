@@ -40,7 +40,7 @@ TICTACTOE = {
 }
 
 
-HELPERS = {"common.py", "shared.py", "plain.py"}
+HELPERS = {"common.py", "shared.py", "plain.py", "random_games.py"}
 ALL = sorted(
     str(path.relative_to(SCRIPTS)) for path in SCRIPTS.glob("*/*.py") if path.name not in HELPERS
 )
@@ -116,6 +116,17 @@ def test_the_fuzzer_counts_what_was_accepted_and_what_was_refused(run):
     (tally,) = json.loads(done.stdout)
     assert (done.returncode, tally["inputs"], tally["defects"]) == (0, 60, [])
     assert tally["accepted"] + tally["refused"] == 60
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here")
+def test_a_small_share_of_all_faults_loses_nothing():
+    numbers = {"kills": 1, "calls": 1, "disks": 1, "files": 2, "statements": 20, "games": 5}
+    words = [word for kind, number in numbers.items() for word in (f"--{kind}", str(number))]
+    done = in_own_process("checks/faults.py", *words, "--json")
+    tallies = json.loads(done.stdout)
+    assert (done.returncode, [each for each in tallies if each["lost"]]) == (0, [])
+    tried = {each["kind"]: each["tried"] for each in tallies}
+    assert tried == numbers or "skipped" in done.stderr
 
 
 def test_counts_of_games_are_printed_as_a_table(run):
