@@ -4,7 +4,8 @@ import errno
 import os
 import signal
 import sys
-from contextlib import redirect_stdout, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout, suppress
 from io import TextIOWrapper
 from typing import Any, TextIO, cast
 
@@ -96,15 +97,26 @@ class Commands(click.Group):
         """Return the names of the commands in the order of use, not of the alphabet."""
         return list(self.commands)
 
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        """Read the command line."""
+        with _left_to_main():
+            return super().make_context(*arguments, **options)
+
     def invoke(self, context: click.Context) -> Any:
         """Run the command that the user named."""
-        try:
+        with _left_to_main():
             return super().invoke(context)
-        except KeyboardInterrupt:
-            raise click.Abort from None  # click would print an empty line first
-        except BrokenPipeError:
-            drop_output()
-            sys.exit(141)  # click would exit with 1
+
+
+@contextmanager
+def _left_to_main() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise click.Abort from None  # click would print an empty line first
+    except BrokenPipeError:
+        drop_output()
+        sys.exit(141)  # click would exit with 1
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -239,7 +239,7 @@ class Watch:
         if self.raised is None and what == "user-defined function raised exception":
             # Raised before its first line: by Ctrl-C, or because its argument is not UTF-8.
             main = threading.current_thread() is threading.main_thread()  # only it gets signals
-            if main and signals.came() is not False:
+            if main and signals.came():
                 return KeyboardInterrupt()
             return QueryError("SQL: a text passed to a function is not UTF-8")
         denied = code == sqlite3.SQLITE_AUTH or what.startswith("not authorized")

@@ -38,7 +38,7 @@ def held_back() -> Iterator[None]:
             signal.raise_signal(came[0])
 
 
-_came: bool | None = None
+_came = False
 
 
 @contextmanager
@@ -60,9 +60,9 @@ def noticed() -> Iterator[None]:
     finally:
         for number, handler in ours.items():
             signal.signal(number, handler)
-        _came = None
+        _came = False
 
 
-def came() -> bool | None:
-    """Return True if a signal came since the `noticed` block began; None outside such a block."""
+def came() -> bool:
+    """Return whether a signal came since the `noticed` block began."""
     return _came

@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import pytest
 from conftest import error_line, for_all
@@ -19,6 +20,7 @@ from graphstore.errors import (
     WrongSizeError,
 )
 from graphstore.store.sql import Watch
+from graphstore.util.signals import noticed
 
 READS = {
     "SELECT count(*) FROM state": [(765,)],
@@ -226,7 +228,13 @@ def test_names_and_texts_in_a_database_are_not_run_as_python(copy):
         assert store.get(0) is not None
 
 
-def test_ctrl_c_before_the_first_line_of_a_function_is_ctrl_c_too():
+def test_ctrl_c_before_the_first_line_of_a_function_is_ctrl_c_too(file_store):
     """SQLite reports only that a function raised an error, and here no function recorded one."""
     error = sqlite3.OperationalError("user-defined function raised exception")
-    assert isinstance(Watch().cause(error), KeyboardInterrupt)
+    with noticed():
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        assert isinstance(Watch().cause(error), KeyboardInterrupt)
+    for statement in ("SELECT printf('%s', 'a' || x'ff')", "SELECT board('a' || x'ff')"):
+        with pytest.raises(QueryError, match="not UTF-8"):
+            list(file_store.sql(statement))

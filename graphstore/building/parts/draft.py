@@ -100,6 +100,8 @@ def drafting(target: Path, plan: Mapping[str, Any], *, force: bool) -> Iterator[
         check_free(target, force=force)  # another program may have created it meanwhile
         shutil.rmtree(path / WORK, ignore_errors=True)
         keep_rights(target, path)
+        for left in path.rglob(".*"):  # the drafts of killed processes
+            left.unlink()
         sync_all(path)
         with suppress(OSError):
             target.rmdir()  # if it is empty

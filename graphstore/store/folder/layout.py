@@ -11,7 +11,7 @@ import numpy as np
 from graphstore.store import arrow, schema
 from graphstore.store.columns import Column
 from graphstore.store.digests import of_json
-from graphstore.util.files import checksum, put
+from graphstore.util.files import checksum, explained, put
 
 FORMAT: Final = 1
 ROW_GROUP: Final = 65_536
@@ -60,7 +60,12 @@ def file_of(path: Path, table: str, wave: int, part: int) -> Path:
 
 def files_of(path: Path, table: str) -> list[Path]:
     """Return the files of a table, by wave, then by part."""
-    return sorted((path / table).glob("wave-*/part-*.parquet"))
+    files: list[Path] = []
+    if (path / table).is_dir():
+        with explained(path):  # glob() would leave out a folder that cannot be read
+            for wave in (path / table).iterdir():
+                files += wave.iterdir() if wave.name.startswith("wave-") else ()
+    return sorted(file for file in files if file.match("part-*.parquet"))
 
 
 def damaged_file(path: Path, sums: Mapping[str, int]) -> Path | None:

@@ -5,6 +5,7 @@ DuckDB may not open files: pyarrow passes it the rows. One SELECT runs in a read
 
 import os
 import secrets
+import shutil
 import tempfile
 from collections.abc import Callable, Mapping
 from itertools import pairwise
@@ -20,7 +21,7 @@ from graphstore.rules.game import Game, accept
 from graphstore.store import arrow, schema
 from graphstore.store.folder.layout import TABLES, Contents
 from graphstore.store.folder.rows import check_rows, chunks
-from graphstore.store.folder.sql_rows import Session, duckdb
+from graphstore.store.folder.sql_rows import Session, duckdb, translated
 from graphstore.store.functions import functions, not_a_position
 from graphstore.store.sql import MEMORY, NOTHING, SEVERAL, WRITES, Answer, Statement, Watch, paged
 from graphstore.store.tokens import numbered, tokens
@@ -81,7 +82,11 @@ def run(
     typed, bound = numbered(statement.text, statement.parameters, "duckdb")
     watch = Watch(statement.seconds)
     spill = _spill_folder()
-    connection = duckdb.connect(":memory:", config={**_SETTINGS, "temp_directory": spill})
+    try:
+        connection = duckdb.connect(":memory:", config={**_SETTINGS, "temp_directory": spill})
+    except duckdb.Error as error:
+        shutil.rmtree(spill, ignore_errors=True)
+        raise translated(error, watch, lambda: None) from error
 
     def begin() -> list[str]:
         _create_tables(connection, path, contents)
