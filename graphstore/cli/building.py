@@ -95,7 +95,7 @@ def build(
     from graphstore.games import find_game
 
     rules = find_game(game)
-    target = db or database_of(rules.name)
+    target = database_of(rules.name) if db is None else db
     if folder is not None and (db is not None or drop_agents):
         raise click.UsageError(
             "--folder does not write a database; leave out --db and --drop-agents"
@@ -105,7 +105,7 @@ def build(
     if tls != (None,) * 3:
         if of_parts["cluster"] is None or None in tls:
             raise click.UsageError(
-                "--tls-ca, --tls-cert and --tls-key need each other and --cluster"
+                "--tls-ca, --tls-cert and --tls-key are given together, with --cluster"
             )
         of_parts["tls"] = tls
     if folder is None:
@@ -154,7 +154,7 @@ def load(folder: str, db: str | None, as_json: bool, **settings: Any) -> None:
     from graphstore.store.folder.folder import Folder
 
     found = Folder.open(folder)
-    target = db or database_of(str(found.info["name"]))
+    target = database_of(str(found.info["name"])) if db is None else db
     with options.working() as progress:
         report = load_folder(found, target, progress=progress, **settings)
     print_build(report, as_json=as_json)
@@ -192,7 +192,9 @@ def prove(game: str, db: str | None, force: bool, as_json: bool) -> None:
 
     check_name(game)
     with options.working() as progress:
-        report = prove_game(db or "ultimate-open-strategy.db", force=force, progress=progress)
+        report = prove_game(
+            "ultimate-open-strategy.db" if db is None else db, force=force, progress=progress
+        )
     print_build(report, as_json=as_json)
 
 

@@ -97,6 +97,10 @@ def _lock(path: Path, busy: str, mode: int) -> BinaryIO:
             with suppress(FileExistsError):
                 path.parent.mkdir()
             continue
+        except OSError as error:
+            if not os.path.lexists(path):
+                raise
+            raise StoreError(f"{path} is in the way ({error.strerror}); remove it") from error
         with ExitStack() as stack:
             stack.callback(file.close)
             try:

@@ -42,6 +42,7 @@ MOST_DESCRIPTIONS: Final = 1000  # in the cache; requests for missing tables add
 MOST_PARAMETERS: Final = 100  # Datasette's time grows with the square of their number
 PARAMETERS: Final = f"too many parameters: an address may have up to {MOST_PARAMETERS}\n"
 NOT_ASCII: Final = "the address is not ASCII: percent-encode other characters, as in %C3%A9\n"
+NO_ROWS: Final = "a game has no rows: name a table, as in /GAME/state.csv, or add ?sql=\n"
 MOST_FACETS: Final = 12  # each may take up to its time limit
 FACET_KINDS: Final = ("_facet", "_facet_array", "_facet_date", "_facet_size")
 FACETS: Final = (
@@ -245,6 +246,8 @@ def refusal(scope: Any, hosts: Hosts) -> tuple[str, int] | None:
         return PARAMETERS, 400
     names = [name for name, _ in parse_qsl(query, keep_blank_values=True)]
     facets = [name for name in names if name.startswith("_facet")]
+    if re.fullmatch(r"/[^/]+\.csv", scope["path"]) and not dict(parse_qsl(query)).get("sql"):
+        return NO_ROWS, 400
     if len(facets) > MOST_FACETS or not {*facets} <= {*FACET_KINDS}:
         return FACETS, 400
     return None

@@ -39,7 +39,7 @@ def listen(host: str, port: int) -> socket.socket:
         taken = getattr(error, "errno", None) in (errno.EADDRINUSE, errno.EACCES)
         hint = "; --port 0 takes any free port" * taken
         raise AddressError(
-            f"cannot listen at {host} port {port}: {reason.lower()}{hint}"
+            f"cannot listen at {host or repr(host)} port {port}: {reason.lower()}{hint}"
         ) from error
 
 

@@ -516,7 +516,7 @@ def test_a_scheduler_that_refuses_a_certificate_is_one_line(certificates, tls_po
 def test_files_for_tls_are_given_together(run, tmp_path):
     for words in (["--tls-ca", "a"], ["--cluster", "tls://h:1", "--tls-ca", "a", "--tls-key", "b"]):
         line = run("build", "nim(1)", "--folder", tmp_path / "parts", *words).stderr
-        assert "--tls-ca, --tls-cert and --tls-key need each other and --cluster" in line
+        assert "--tls-ca, --tls-cert and --tls-key are given together, with --cluster" in line
     for wrong in (("a", "b"), "abc", 3, ("a", "b", 3)):
         with pytest.raises(ArgumentError, match="tls is"):
             build_folder("nim(1)", tmp_path / "parts", cluster="tls://h:1", tls=wrong)

@@ -120,12 +120,16 @@ def test_what_rules_print_goes_to_standard_error(tmp_path):
         tmp_path,
         "print('in the class')\n"
         "def moves(self, n):\n    print('in a generator')\n    yield from range(1, min(n, 2) + 1)\n"
-        "def text(self, n):\n    sys.stdout.write('in text\\n')\n    return str(n)",
+        "def text(self, n):\n    sys.stdout.write('in text\\n')\n    return str(n)\n"
+        "def symmetries(self, n):\n    print('in symmetries')\n    return ()",
     )
-    for command in (*COMMANDS[:2], ("show", "g.db", "--rules", "r.py:G")):
+    with_rules = ("g.db", "--rules", "r.py:G")
+    for command in (*COMMANDS, ("show", *with_rules), ("verify", *with_rules)):
         done = graphstore(*command, "--json", cwd=tmp_path)
         assert json.loads(done.stdout)
-        assert {*done.stderr.splitlines()} <= {"in the class", "in a generator", "in text"}
+        assert {*done.stderr.splitlines()} <= {
+            *("in the class", "in a generator", "in text", "in symmetries")
+        }
         assert done.stderr
 
 

@@ -246,6 +246,8 @@ SCHEMA = "PRAGMA writable_schema = ON; UPDATE sqlite_master SET sql = {} WHERE n
         ),
         SCHEMA.format("replace(sql, 'id = 1', 'id > 0')", "game"),
         SCHEMA.format("replace(sql, 'agent (id)', 'agent (id) ON DELETE CASCADE')", "bead"),
+        "CREATE TABLE t (id REFERENCES AGENT ON DELETE CASCADE)",
+        "CREATE TABLE t (id REFERENCES agent (games))",
         "CREATE INDEX i ON agent (hex(name))",
         "CREATE INDEX i ON bead (beads) WHERE beads > abs(-1)",
         "DROP INDEX ix_edge_child; CREATE INDEX ix_edge_child ON edge (child) WHERE child > 0",
@@ -261,6 +263,14 @@ def test_a_file_whose_tables_were_altered_is_read_but_not_written(tictactoe_db, 
         with pytest.raises(NotAStoreError, match="writing to it could run untrusted code"):
             refused()
     assert path.read_bytes() == before
+
+
+def test_verify_ends_where_an_index_computes_for_long(copy):
+    spoil(copy, "CREATE INDEX i ON state (length(position))")
+    endless = "instr(hex(zeroblob(4500000)), hex(zeroblob(2000000)) || position)"
+    spoil(copy, SCHEMA.format(f"'CREATE INDEX i ON state ({endless})'", "i"))
+    with Store.open(copy) as store:
+        assert not verify(store).ok
 
 
 def test_views_of_a_file_call_no_function_that_graphstore_adds(copy):

@@ -314,6 +314,8 @@ TRAPS = {
     "CREATE VIEW census AS SELECT pg_read_file('/etc/hostname') AS ply",
     "a view of another schema": "CREATE TABLE public.t (x int); DROP VIEW census; "
     "CREATE VIEW census AS SELECT x AS ply FROM public.t",
+    "a view of another view": "CREATE VIEW mine AS SELECT public.boom('x') AS ply; "
+    "DROP VIEW census; CREATE VIEW census AS SELECT ply FROM mine",
     "a table for a view": "DROP VIEW census; CREATE TABLE census (x int)",
 }
 
@@ -350,6 +352,7 @@ def test_a_schema_that_would_run_code_is_refused_unread(server, trained, trap):
         "ALTER TABLE checkpoint ALTER kept TYPE bigint",
         "CREATE INDEX i ON agent (lower(name))",
         "ALTER TABLE played DROP CONSTRAINT ck_played_side",
+        "CREATE TABLE mine (id int REFERENCES agent ON DELETE CASCADE)",
     ],
 )
 def test_an_altered_schema_is_read_but_not_written(server, trained, change):
@@ -360,6 +363,53 @@ def test_an_altered_schema_is_read_but_not_written(server, trained, change):
     for refused in (lambda: train(place, games=1), lambda: upgrade(place)):
         with pytest.raises(NotAStoreError, match="writing to it could run untrusted code"):
             refused()
+
+
+def test_what_users_add_and_set_is_not_a_problem(server, trained):
+    place = postgresql.database(server, postgresql.name(trained))
+    name = postgresql.name(place)
+    postgresql.ask(
+        place,
+        'SET search_path TO "nim(1,2)"; CREATE TABLE mine (x int REFERENCES state (id)); '
+        "ALTER TABLE mine ADD CHECK (x > 0) NOT VALID; CREATE INDEX i ON state (value, ply); "
+        "CREATE VIEW own AS SELECT lower(position) FROM state; "
+        f"ALTER DATABASE {name} SET extra_float_digits = -10; "
+        f"ALTER DATABASE {name} SET default_transaction_read_only = on",
+    )
+    train(place, games=1)
+    with Store.open(place) as store, Store.open(trained) as other:
+        verdict = verify(store)
+        assert (verdict.problems, verdict.skipped) == ((), ())
+        reals = "SELECT random_value FROM state ORDER BY id"
+        assert list(store.sql(reals)) == list(other.sql(reals))
+
+
+def test_a_reader_without_temporary_tables_is_told_what_is_not_compared(server, trained):
+    place = postgresql.database(server, postgresql.name(trained))
+    name = postgresql.name(place)
+    postgresql.ask(
+        place,
+        f"DROP ROLE IF EXISTS reader; CREATE ROLE reader LOGIN; "
+        f"REVOKE TEMPORARY ON DATABASE {name} FROM PUBLIC; "
+        'GRANT USAGE ON SCHEMA "nim(1,2)" TO reader; '
+        'GRANT SELECT ON ALL TABLES IN SCHEMA "nim(1,2)" TO reader',
+    )
+    with Store.open(place.replace("me@", "reader@")) as store:
+        verdict = verify(store)
+    assert verdict.ok
+    assert [said for said in verdict.skipped if "temporary tables" in said]
+
+
+def test_an_upgrade_of_what_is_not_a_game_says_so(database):
+    with pytest.raises(StoreMissingError, match="there is no schema"):
+        upgrade(f"{database}&schema=nothing")
+    postgresql.ask(database, "CREATE SCHEMA other")
+    with pytest.raises(NotAStoreError, match="is not a graphstore database"):
+        upgrade(f"{database}&schema=other")
+    build("nim(1,2)", database)
+    postgresql.ask(database, "INSERT INTO \"nim(1,2)\".alembic_version VALUES ('0003')")
+    with pytest.raises(NotAStoreError, match="records 2 schema revisions"):
+        upgrade(database)
 
 
 @pytest.mark.parametrize(

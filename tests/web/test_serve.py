@@ -22,7 +22,7 @@ from time import process_time
 from urllib.parse import quote, urlencode, urlsplit
 
 import pytest
-from conftest import GRAPHSTORE, SLOW, error_line, some_of
+from conftest import GRAPHSTORE, SLOW, error_line, for_all, some_of
 from datasette.database import QueryInterrupted
 from sqlwrites import WRITES
 
@@ -152,6 +152,11 @@ def test_the_policy_for_browsers_allows_nothing_from_other_hosts(site):
     policy = site.get("/tictactoe").headers["content-security-policy"]
     assert policy.startswith("default-src 'self';")
     assert "http" not in policy
+
+
+@for_all("path", ["/tictactoe.csv", "/tictactoe.csv?sql=", "/tictactoe.csv?_stream=1&sql=&x=1"])
+def test_csv_without_a_table_or_sql_is_refused(site, path):
+    assert "name a table" in site.page(path, 400)
 
 
 def test_positions_are_boards_in_pages_and_texts_in_json_and_csv(site):

@@ -17,7 +17,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from importlib.metadata import version
 from multiprocessing import resource_tracker
 from queue import Empty, SimpleQueue
@@ -36,6 +36,7 @@ from graphstore.errors import (
 from graphstore.games import find_game
 from graphstore.rules.game import Game
 from graphstore.util.extras import extra
+from graphstore.util.signals import held_back
 
 MOST_PROCESSES: Final = 512
 ANSWER: Final = 10.0  # seconds: timeout for a scheduler and its workers
@@ -199,23 +200,26 @@ def _local(size: int) -> Iterator[Workers]:
     with extra("local:N needs TLS: pip install cryptography"):
         import cryptography.x509  # noqa: F401  # for the next line
     security = distributed.Security.temporary()
-    with dask.config.set(LOCAL_CONFIG), _quiet(), _without_script():
-        try:
-            processes = distributed.LocalCluster(
-                n_workers=size,
-                threads_per_worker=1,
-                host="127.0.0.1",
-                security=security,
-                dashboard_address="127.0.0.1:0",  # any free port; None would be 8787
-                scheduler_kwargs={"dashboard": False},
-                memory_limit=0,  # steps limit themselves; mapped files would count
-                worker_class=_nanny(),
-                silence_logs=SILENT,
-            )
-        except (OSError, RuntimeError) as error:
-            raise StoreError(f"cannot start processes on this machine: {_line(error)}") from error
-        with processes, distributed.Client(processes, set_as_default=False) as client:
-            yield ClusterWorkers(client, f"local:{size}", size)
+    with dask.config.set(LOCAL_CONFIG), _quiet(), _without_script(), ExitStack() as stack:
+        with held_back():  # Dask cannot end processes that it is starting
+            try:
+                processes = distributed.LocalCluster(
+                    n_workers=size,
+                    threads_per_worker=1,
+                    host="127.0.0.1",
+                    security=security,
+                    dashboard_address="127.0.0.1:0",  # any free port; None would be 8787
+                    scheduler_kwargs={"dashboard": False},
+                    memory_limit=0,  # steps limit themselves; mapped files would count
+                    worker_class=_nanny(),
+                    silence_logs=SILENT,
+                )
+            except (OSError, RuntimeError) as error:
+                why = _line(error)
+                raise StoreError(f"cannot start processes on this machine: {why}") from error
+            stack.enter_context(processes)
+            client = stack.enter_context(distributed.Client(processes, set_as_default=False))
+        yield ClusterWorkers(client, f"local:{size}", size)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from graphstore.building.parts.partition import by_bucket, overlapping, rows_of, span
 from graphstore.building.parts.texts import Texts, check_texts, merged, register, spelled
 from graphstore.building.parts.work import BlockId, Record, Work
-from graphstore.errors import StoreError
+from graphstore.errors import RulesError, StoreError
 from graphstore.games import find_game
 from graphstore.rules.game import IN_PLAY, Codes, Game, Ints
 from graphstore.rules.plain import PlainGame
@@ -96,8 +96,13 @@ def recorded(step: Step) -> Step:
         if done is not None:
             return done
         since = perf_counter()
-        with redirect_stdout(sys.stderr):  # rules may print; a worker shares its builder's stdout
-            record = step(build, at, *rest)
+        try:
+            with redirect_stdout(sys.stderr):  # rules may print, and a worker shares the stdout
+                record = step(build, at, *rest)
+        except KeyboardInterrupt as error:
+            if isinstance(build.game, str):  # a worker gets no Ctrl-C
+                raise RulesError(f"{build.game}: the rules raise KeyboardInterrupt") from error
+            raise
         record["seconds"] = round(perf_counter() - since, 6)
         record["peak_bytes"] = peak_bytes()
         build.work.note(step.__name__, at, record)

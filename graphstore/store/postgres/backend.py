@@ -41,10 +41,11 @@ _OURS = text(
 _BROKEN = text("""
 SELECT concat('index ', i.indexrelid::regclass, ' is not valid')
 FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indrelid
-WHERE NOT i.indisvalid AND c.relnamespace = :namespace
+WHERE NOT i.indisvalid AND c.relnamespace = :namespace AND relname = ANY(:tables)
 UNION ALL
-SELECT concat('constraint ', conname, ' is not validated') FROM pg_constraint
-WHERE NOT convalidated AND connamespace = :namespace
+SELECT concat('constraint ', conname, ' is not validated')
+FROM pg_constraint JOIN pg_class AS c ON c.oid = conrelid
+WHERE NOT convalidated AND c.relnamespace = :namespace AND relname = ANY(:tables)
 """)
 
 
@@ -123,18 +124,18 @@ class PostgresSchema(GameSchema):
                     f"{self.address}: you may not read it; its owner can allow it: GRANT USAGE ON "
                     "SCHEMA and GRANT SELECT ON ALL TABLES IN SCHEMA"
                 )
-            rows = self._revisions(connection, found.oid)
+            return self._recorded(connection, found.oid)
+
+    def _recorded(self, connection: Connection, namespace: int) -> str:
+        """Return the schema revision that is recorded; raise NotAStoreError for traps."""
+        refuse_traps(connection, namespace, self._at)
+        versions = f"SELECT version_num FROM {self.name}.alembic_version"
+        rows = connection.exec_driver_sql(versions).scalars().all()
         if len(rows) != 1:
             raise NotAStoreError(
                 f"{self.address} is damaged: it records {len(rows)} schema revisions, not one"
             )
-        return rows[0]
-
-    def _revisions(self, connection: Connection, namespace: int) -> list[str]:
-        """Return the schema revisions that are recorded; raise NotAStoreError for traps."""
-        refuse_traps(connection, namespace, self._at)
-        versions = f"SELECT version_num FROM {self.name}.alembic_version"
-        return [str(each) for each in connection.exec_driver_sql(versions).scalars()]
+        return str(rows[0])
 
     def engine(self) -> Engine:
         return create_engine(
@@ -197,7 +198,7 @@ class PostgresSchema(GameSchema):
         with self.session() as connection:
             connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT}s'")
             namespace = self._namespace(connection)
-            (revision,) = self._revisions(connection, namespace)
+            revision = self._recorded(connection, namespace)
             # Before any other table, so that deadlocks cannot occur.
             connection.exec_driver_sql(f"LOCK TABLE {self.name}.game IN ACCESS SHARE MODE")
             if revision in schema.REVISIONS:
@@ -221,9 +222,10 @@ class PostgresSchema(GameSchema):
         return structure.objects(connection, namespace, self._at), self._made[revision]
 
     def _namespace(self, connection: Connection) -> int:
-        """Return the oid of the schema; raise StoreReplacedError if it is gone."""
+        """Return the oid of the schema; raise a StoreError if it is not a game, or is gone."""
         found = self.catalog_row(connection)
-        if found is None:
+        if found is None or found.mark != MARK:
+            self.revision()  # says why
             raise StoreReplacedError(f"{self.address} no longer exists; open it again")
         return int(found.oid)
 
@@ -233,7 +235,8 @@ class PostgresSchema(GameSchema):
 
     def integrity(self) -> Iterator[str]:
         with self.explained(), self.session() as connection:
-            yield from connection.scalars(_BROKEN, {"namespace": self._namespace(connection)})
+            asked = {"namespace": self._namespace(connection), "tables": [*schema.metadata.tables]}
+            yield from connection.scalars(_BROKEN, asked)
 
     @contextmanager
     def draft(self, *, force: bool) -> Iterator[PostgresDraft]:

@@ -94,10 +94,13 @@ def connect(
     with closed_on_error(connection.close):
         path = quoted(address.schema) if inside and address.schema is not None else "pg_catalog"
         connection.execute(f"SET search_path TO {path}".encode())
-        # Other settings would change the SQL of views and texts with a backslash.
-        connection.execute("SET quote_all_identifiers = off; SET standard_conforming_strings = on")
+        # Other settings would change the SQL of views, texts with a backslash, and reals.
+        connection.execute(
+            "SET quote_all_identifiers = off; SET standard_conforming_strings = on; "
+            "SET extra_float_digits = 1"
+        )
+        connection.read_only = reads
         if reads:
-            connection.read_only = True
             connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.autocommit = autocommit
     return connection

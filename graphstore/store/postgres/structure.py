@@ -56,9 +56,8 @@ UNION ALL SELECT 'there is an operator, ' || oprname
     FROM pg_operator WHERE oprnamespace = :namespace
 UNION ALL SELECT p.relname || ' uses ' || pg_describe_object(refclassid, refobjid, 0)
     FROM parts AS p JOIN pg_depend ON classid = class AND objid = p.oid
-    LEFT JOIN pg_class AS c ON refclassid = 'pg_class'::regclass AND c.oid = refobjid
     WHERE refclassid NOT IN ('pg_namespace'::regclass, 'pg_constraint'::regclass)
-        AND c.relnamespace IS DISTINCT FROM :namespace
+        AND (refclassid, refobjid) NOT IN (SELECT class, oid FROM parts)
 LIMIT 1
 """
 
@@ -81,8 +80,11 @@ SELECT c.relname, CASE c.relkind
             (SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef
                 WHERE adrelid = c.oid AND adnum = attnum)), ', ' ORDER BY attnum)
         FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped)
-        || (SELECT coalesce(string_agg(format(', %s %s', conname, pg_get_constraintdef(oid)), ''
-            ORDER BY conname COLLATE "C"), '') FROM pg_constraint WHERE conrelid = c.oid)
+        || (SELECT coalesce(string_agg(
+                format(', %s %s %s', conrelid::regclass, conname, pg_get_constraintdef(oid)), ''
+                ORDER BY conname COLLATE "C"), '')
+            FROM pg_constraint WHERE conrelid = c.oid
+                OR (confrelid = c.oid AND c.relname = ANY(:agents)))
     END
 FROM pg_class AS c
 LEFT JOIN pg_index ON indexrelid = c.oid LEFT JOIN pg_class AS i ON i.oid = indrelid
@@ -112,8 +114,9 @@ def refuse_traps(connection: Connection, namespace: int, at: Address) -> None:
 
 
 def objects(connection: Connection, namespace: int, at: Address) -> dict[str, str]:
-    """Return the SQL of the tables and views, and of all indexes on the tables of agents.
+    """Return the SQL of the tables and views.
 
+    For the tables of agents, which are written, also that of all indexes and references to them.
     The names of tables are without a schema.
     """
     rows = connection.execute(text(_DEFINITIONS), _of(namespace, _DEFINITIONS))

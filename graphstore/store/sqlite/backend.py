@@ -17,7 +17,7 @@ from graphstore.rules.game import Ints
 from graphstore.store import schema
 from graphstore.store.backend import UNCHANGED, WAIT
 from graphstore.store.folder.layout import is_folder
-from graphstore.store.sql import Answer, Function, Statement, run
+from graphstore.store.sql import LONGEST, Answer, Function, Statement, run
 from graphstore.store.sqlite.draft import SqliteDraft, agents_seen, check_target
 from graphstore.store.sqlite.opening import application_id, blame, connect, explained, refuse_traps
 from graphstore.store.sqlite.rows import RowReader
@@ -153,7 +153,9 @@ class SqliteFile:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
                 if not os.path.samestat(before, self.path.stat()):
                     continue  # a build has replaced the file: open the new one
-                self._refuse_altered(connection.connection.driver_connection)
+                opened: Any = connection.connection.driver_connection
+                opened.set_progress_handler(lambda: 0, _STEPS)
+                self._refuse_altered(opened)
                 yield connection
                 connection.commit()
                 return
@@ -194,10 +196,16 @@ class SqliteFile:
 
     def integrity(self) -> Iterator[str]:
         with closing(self.connect()) as connection:
-            for (found,) in connection.execute("PRAGMA integrity_check"):
-                for line in found.split("\n"):
-                    if line != "ok" and not line.startswith("***"):
-                        yield line
+            # The file may have an index on an expression that takes long for each row.
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
+            connection.set_progress_handler(lambda: 0, _STEPS)
+            try:
+                for (found,) in connection.execute("PRAGMA integrity_check"):
+                    for line in found.split("\n"):
+                        if line != "ok" and not line.startswith("***"):
+                            yield line
+            except sqlite3.DataError as error:  # a row or an expression is too long
+                yield str(error)
 
     @contextmanager
     def draft(self, *, force: bool) -> Iterator[SqliteDraft]:

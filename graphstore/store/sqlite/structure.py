@@ -11,13 +11,22 @@ from graphstore.store.migrating import create
 
 
 def objects(connection: sqlite3.Connection) -> dict[str, str]:
-    """Return the SQL of the tables and views, and of all that writing to agents would use."""
+    """Return the SQL of the tables and views.
+
+    For the tables of agents, which are written, also that of all indexes, triggers, and tables that
+    refer to them.
+    """
+    ours = [*schema.OBJECTS, *map(str, schema.AGENT_TABLES)]
     names = ", ".join("?" * len(schema.OBJECTS))
-    tables = ", ".join("?" * len(schema.AGENT_TABLES))
+    agents = ", ".join("?" * len(schema.AGENT_TABLES))
     rows = connection.execute(
-        f"SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL AND (name IN ({names}) "
-        f"OR lower(tbl_name) IN ({tables}))",
-        (*schema.OBJECTS, *map(str, schema.AGENT_TABLES)),
+        f"""
+        SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL AND (
+            name IN ({names}) OR lower(tbl_name) IN ({agents})
+            OR name IN (SELECT m.name FROM sqlite_master AS m, pragma_foreign_key_list(m.name) AS f
+                WHERE lower(f."table") IN ({agents})))
+        """,
+        (*ours, *ours[len(schema.OBJECTS) :]),
     )
     return {str(name): str(sql) for name, sql in rows}
 
