@@ -6,7 +6,7 @@ from typing import Any, Final
 from graphstore.store.schema import cell_type
 from graphstore.util.extras import extra
 
-PYARROW_MB: Final = 400  # with less, some reads end the process, as measured
+PYARROW_MB: Final = 600  # with less, some reads end the process, as measured
 
 
 def pyarrow() -> Any:
