@@ -52,7 +52,7 @@ class Answers(NamedTuple):
     degree: Ints  # the number of moves
     text: NDArray[Any]  # str
     read: Ints  # the position of the text
-    images: NDArray[Any]  # tuples: the ids of all images; of built-in games (state, orbit)
+    images: NDArray[Any]  # tuples: the state, then all images that the rules list
     move: Ints  # [m], by position, then ascending
     child: Ints
 
@@ -61,17 +61,22 @@ class Answers(NamedTuple):
         """The row of each move's position, int64[m]."""
         return np.repeat(np.arange(len(self.id)), self.degree)
 
+    @property
+    def state(self) -> Ints:
+        """The row of each position's state, int64[n]; -1 where it is not one of these."""
+        return self.rows(np.array([images[0] for images in self.images]))
+
     def of(self, rows: Ints) -> "Answers":
         """Return the answers at some of the positions."""
-        moves: Any = ragged(offsets(self.degree), rows)
-        return Answers._make(each[at] for each, at in zip(self, [rows] * 7 + [moves] * 2))
+        moves = ragged(offsets(self.degree), rows)
+        columns: tuple[NDArray[Any], ...] = self
+        cells = *(each[rows] for each in columns[:-2]), *(each[moves] for each in columns[-2:])
+        return Answers._make(cells)
 
     def rows(self, positions: Ints) -> Ints:
         """Return the row of each position, -1 where it is not one of these."""
-        order = np.argsort(self.id)
-        at = np.searchsorted(self.id, positions, sorter=order)
-        rows = order[np.minimum(at, len(order) - 1)]
-        return np.where(self.id[rows] == positions, rows, -1)
+        rows = {position: row for row, position in enumerate(self.id.tolist())}
+        return np.array([rows.get(each, -1) for each in positions.tolist()], dtype=np.int64)
 
 
 ASKED: Final = (
@@ -83,8 +88,8 @@ ASKED: Final = (
 Found: TypeAlias = Iterator[tuple[Any, str]]
 """Pairs: the row of a position that breaks a law, None if it is not one position; the detail."""
 
-Law: TypeAlias = Callable[[Game, Answers], Found]
-"""Called with a game and its answers; yields what breaks the law, which its docstring states."""
+Laws: TypeAlias = tuple[Callable[[Game, Answers], Found], ...]
+"""Called with a game and its answers; yield what breaks the law, which the docstring states."""
 
 
 class Breach(NamedTuple):
@@ -108,22 +113,6 @@ class CheckedRules(NamedTuple):
     orbits: int | None = None  # the sum of all orbits, if complete and without a breach
 
 
-class _Unfolded:
-    """A game without its symmetries: every position is its own state."""
-
-    def __init__(self, game: Game) -> None:
-        self._game = game
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._game, name)
-
-    def canonical(self, positions: Ints) -> Ints:
-        return positions
-
-    def orbits(self, positions: Ints) -> Ints:
-        return np.ones(len(positions), dtype=np.int64)
-
-
 def check_rules(
     game: Game, *, max_positions: int = POSITIONS, progress: Progress = quiet
 ) -> CheckedRules:
@@ -135,11 +124,12 @@ def check_rules(
     try:
         accept(game)
         at, complete = _walk(game, max_positions, progress)
+        more = _with_images(game, at)
     except GraphstoreError as error:
-        breach = Breach(ANSWER, "", str(error))
-        return CheckedRules((breach,), 0, complete=False)
-    breaches = [*_breaches(LAWS, game, at, progress), *_symmetry_breaches(game, at, progress)]
-    if complete and {each.law for each in breaches} <= {_sentence(_moves_agree)}:
+        return CheckedRules((Breach(ANSWER, "", str(error)),), 0, complete=False)
+    breaches = [*_breaches(LAWS, game, at, progress)]
+    breaches += _breaches(SYMMETRY_LAWS, game, more, progress)
+    if complete and {f"{each.law}." for each in breaches} <= {_moves_agree.__doc__}:
         breaches += _breaches((_values_agree,), game, at, progress)
     if breaches or not complete:
         return CheckedRules(tuple(breaches), len(at.id), complete)
@@ -151,25 +141,14 @@ def symmetry_breaches(game: Game, states: Ints) -> Iterator[Breach]:
     """Yield the first breach of each law of symmetry, at some states or at their children."""
     try:
         at = ask(game, states)
-        at = _with(game, at, at.child)
+        at = _with_images(game, _with(game, at, at.child))
     except GraphstoreError as error:
         yield Breach(ANSWER, "", str(error))
     else:
-        yield from _symmetry_breaches(game, at)
+        yield from _breaches(SYMMETRY_LAWS, game, at, quiet)
 
 
-def _symmetry_breaches(game: Game, at: Answers, progress: Progress = quiet) -> Iterator[Breach]:
-    try:
-        at = _with(game, at, _images(game, at))
-    except GraphstoreError as error:
-        yield Breach(f"{ANSWER} and its images", "", str(error))
-    else:
-        yield from _breaches(SYMMETRY_LAWS, game, at, progress)
-
-
-def _breaches(
-    laws: tuple[Law, ...], game: Game, at: Answers, progress: Progress
-) -> Iterator[Breach]:
+def _breaches(laws: Laws, game: Game, at: Answers, progress: Progress) -> Iterator[Breach]:
     """Yield the first breach of each broken law."""
     for law in laws:
         progress(f"check: {law.__doc__}", 0, None)
@@ -179,18 +158,15 @@ def _breaches(
             found = (None, str(error))
         if found is not None:
             row, detail = found
-            yield Breach(_sentence(law), "" if row is None else str(at.text[row]), detail)
-
-
-def _sentence(law: Law) -> str:
-    return str(law.__doc__).rstrip(".")
+            yield Breach(
+                str(law.__doc__).rstrip("."), "" if row is None else str(at.text[row]), detail
+            )
 
 
 def _walk(game: Game, limit: int, progress: Progress) -> tuple[Answers, bool]:
     """Return the answers at the positions that play reaches, by ply; True if these are all."""
     starts = fresh = distinct(np.asarray(game.start_states()))
-    found = []
-    known = fresh[:0]
+    found, known = list[Answers](), fresh[:0]
     while fresh.size and len(known) < limit:
         found.append(ask(game, fresh[: limit - len(known)]))
         known = np.concatenate((known, found[-1].id))
@@ -212,8 +188,7 @@ def ask(game: Game, positions: Ints) -> Answers:
         images = [tuple(game._image_ids(key)) for key in positions.tolist()]
     else:
         read = packed(game, texts)
-        pairs = game.canonical(positions).tolist(), game.orbits(positions).tolist()
-        images = [*zip(*pairs, strict=True)]
+        images = [(state,) for state in game.canonical(positions).tolist()]
     text, sets = (np.fromiter(each, dtype=object) for each in (texts, images))
     turn = game.turns(positions)
     return Answers(positions, outcome, turn, count, text, read, sets, move.astype(np.int64), child)
@@ -241,18 +216,14 @@ def _with(game: Game, at: Answers, positions: Ints) -> Answers:
     return _joined([at, ask(game, others)]) if others.size else at
 
 
-def _images(game: Game, at: Answers) -> Ints:
-    """Return the canonical positions and, of a user's rules, some images."""
-    if not isinstance(game, PlainGame):
-        return game.canonical(at.id)
-    found = {image for images in at.images for image in _some(images)}
-    with suppress(GraphstoreError):  # `_images_are_closed` names the images
-        found.update(game.canonical(at.id).tolist())
-    return np.array([*found], dtype=np.int64)
+def _with_images(game: Game, at: Answers) -> Answers:
+    """Return the answers with those at some images of each position."""
+    images = {image for images in at.images for image in _some(images)}
+    return _with(game, at, np.array([*images], dtype=np.int64))
 
 
 def _some(images: tuple[int, ...]) -> tuple[int, ...]:
-    """Return images spread over all, so that many cost little."""
+    """Return the state and images spread over the others, so that many cost little."""
     return images[:: -(-len(images) // SOME)]
 
 
@@ -313,20 +284,15 @@ def _players_differ(game: Game, at: Answers) -> Found:
         yield None, f"both of players are {game.players[0]!r}"
 
 
-def _texts_differ(game: Game, at: Answers) -> Found:
-    """Different positions have different texts."""
-    count = Counter(at.text)
-    for row in range(len(at.id) if len(count) < len(at.id) else 0):
-        if count[at.text[row]] > 1:
-            yield row, "two positions have this text; text() must write all that the rules look at"
-
-
 def _texts_read_back(game: Game, at: Answers) -> Found:
-    """A text reads back as its position."""
+    """A text reads back as its position."""  # so no two positions have one text
     game = game.afresh() if isinstance(game, PlainGame) else game
     for row in np.flatnonzero(at.read != at.id):
         try:
-            yield row, f"the text is read as {_text(game, game.read(at.text[row]))}"
+            yield (
+                row,
+                f"the text is read as another position, {_text(game, game.read(at.text[row]))}",
+            )
         except GraphstoreError as error:
             yield row, f"the text is not read back: {error}"
 
@@ -345,9 +311,9 @@ def _boards_are_drawn(game: Game, at: Answers) -> Found:
     for row, board in enumerate(boards):
         if [*map(len, board.split("\n"))] != [across] * down:
             yield row, f"shape is {game.shape}, but the board is {board!r}"
-        cells = board_of(at.text[row], game)
-        if cells is not None and (len(cells.rows), cells.columns) != (down, across):
-            yield row, f"shape is {game.shape}, but the text is a board of another shape"
+        read = board_of(at.text[row], game)
+        if read is not None and "\n".join(read.rows) != board:
+            yield row, f"the board is {board!r}, but the text shows {'/'.join(read.rows)!r}"
     free = np.array([[mark in EMPTY for mark in each.replace("\n", "")] for each in boards])
     parent, child, move = at.parent, at.rows(at.child), at.move
     for edge in np.flatnonzero((move < 0) | (move >= down * across)):
@@ -377,7 +343,7 @@ def _moves_have_names(game: Game, at: Answers) -> Found:
 def _images_are_closed(game: Game, at: Answers) -> Found:
     """Symmetric positions have the same images."""
     known = dict(zip(at.id.tolist(), at.images, strict=True))
-    for row, images in enumerate(at.images if isinstance(game, PlainGame) else ()):
+    for row, images in enumerate(at.images):
         for image in _some(images):
             if (others := known.get(image, images)) != images:
                 only = f"only it has {_only(game, images, others)}, and only that one has"
@@ -388,18 +354,9 @@ def _images_are_closed(game: Game, at: Answers) -> Found:
                 )
 
 
-def _canonical_is_idempotent(game: Game, at: Answers) -> Found:
-    """The canonical position of a canonical position is itself."""
-    states = game.canonical(at.id)
-    twice = game.canonical(states)
-    for row in np.flatnonzero(twice != states):
-        one, other = game.texts(np.array([states[row], twice[row]]))
-        yield row, f"its canonical position is {one}, and that of this one is {other}"
-
-
 def _images_agree(game: Game, at: Answers) -> Found:
     """A position and its canonical image have one result and one side to move."""
-    state = at.rows(game.canonical(at.id))
+    state = at.state
     for name, answer in (("result", at.outcome), ("side to move", at.turn)):
         for row in np.flatnonzero(answer != answer[state]):
             yield row, f"its {name} is not that of its canonical position, {at.text[state[row]]}"
@@ -407,7 +364,7 @@ def _images_agree(game: Game, at: Answers) -> Found:
 
 def _moves_agree(game: Game, at: Answers) -> Found:
     """The moves of a position and of its canonical image lead to the same states."""
-    state, child = at.rows(game.canonical(at.id)), game.canonical(at.child)
+    state, child = at.state, game.canonical(at.child)
     child = child[np.lexsort((child, at.parent))]
     ends = pairwise(offsets(at.degree).tolist())
     reached = [tuple(child[begin:end].tolist()) for begin, end in ends]
@@ -425,29 +382,25 @@ def _only(game: Game, these: tuple[int, ...], others: tuple[int, ...]) -> str:
     return ", ".join(game.texts(np.array(more, dtype=np.int64))) or "none"
 
 
-LAWS: tuple[Law, ...] = (
-    _answers_repeat,
-    _players_differ,
-    _in_play_has_moves,
-    _turns_alternate,
-    _games_end_in_time,
-    _texts_differ,
-    _texts_read_back,
-    _boards_are_drawn,
-    _moves_have_names,
+LAWS: Laws = (
+    *(_answers_repeat, _players_differ, _in_play_has_moves, _turns_alternate, _games_end_in_time),
+    *(_texts_read_back, _boards_are_drawn, _moves_have_names),
 )
-SYMMETRY_LAWS: tuple[Law, ...] = (
-    _images_are_closed,
-    _canonical_is_idempotent,
-    _images_agree,
-    _moves_agree,
-)
+SYMMETRY_LAWS: Laws = (_images_are_closed, _images_agree, _moves_agree)
 """The laws that `graphstore verify` checks at some states."""
 
 
 def _values_agree(game: Game, at: Answers) -> Found:
     """Images under the symmetries have one value."""
-    folded, unfolded = explore(game), explore(_Unfolded(game))
+
+    class Unfolded:  # every position is its own state
+        canonical, orbits = staticmethod(np.asarray), staticmethod(np.ones_like)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(game, name)
+
+    alone: Any = Unfolded()
+    folded, unfolded = explore(game), explore(alone)
     here, there = solve(folded), solve(unfolded)
     ids, states = unfolded.states.id, game.canonical(unfolded.states.id)
     row, stored = at.rows(ids), member(states, folded.states.id)

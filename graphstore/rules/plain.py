@@ -190,10 +190,11 @@ class PlainGame:
         return np.array([self._class(key)[1] for key in positions.tolist()], dtype=np.int64)
 
     def _image_ids(self, position: int) -> list[int]:
-        """Return the ids of a position and of its images under the symmetries, ascending."""
+        """Return the ids of a position and of its images under the symmetries, the least first."""
         if type(self).symmetries is PlainGame.symmetries:
             return [position]
-        return sorted(map(self._id, self._images(self._position(position))))
+        images = sorted(self._images(self._position(position)), key=self._rank)
+        return [self._id(image) for image in images]
 
     def texts(self, positions: Ints) -> list[str]:
         """See `Game.texts`."""
