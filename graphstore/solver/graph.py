@@ -74,7 +74,7 @@ class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
     def number_of_positions(self) -> int:
         """Return the number of positions that the states stand for: the sum of all orbits.
 
-        Play may reach fewer of them if the starts are not symmetric.
+        Play may reach fewer of them if an image of a start is not a start.
         """
         return int(self.states.orbit.sum())
 
