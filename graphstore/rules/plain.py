@@ -123,13 +123,14 @@ class PlainGame:
 
     def parse(self, text: str) -> Position:
         """Return the position of a text; by default the text is a Python literal."""
-        return plain_value(text, like=next(iter(self.starts())))
+        return plain_value(text, like=self._first)
 
     # The verbs of `Game`. Each position that was seen is kept under its id.
 
     _met = cached_property[dict[int, Position]](lambda _: {})
     _ids = cached_property[dict[Position, int]](lambda _: {})
     _classes = cached_property[dict[int, tuple[int, int]]](lambda _: {})
+    _first = cached_property[Position](lambda self: next(iter(self.starts())))
 
     def start_states(self) -> Ints:
         """See `Game.start_states`."""

@@ -337,7 +337,7 @@ def test_a_check_stops_at_its_number_also_among_starts_and_within_a_wave():
 
 @SLOW
 def test_a_check_of_a_million_starts_stops_at_its_number():
-    rules = changed(Heap, starts=lambda _: range(1_000_000))
+    rules = changed(Heap, starts=lambda _: [*range(1_000_000)])
     assert check_rules(rules, max_positions=50).positions == 50
 
 
