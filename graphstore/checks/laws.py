@@ -30,6 +30,7 @@ from graphstore.rules.game import (
 from graphstore.rules.plain import PlainGame
 from graphstore.solver.exploration import again, explore
 from graphstore.solver.solution import solve
+from graphstore.util import arguments
 from graphstore.util.arrays import distinct, member, offsets, ragged
 
 POSITIONS = 100_000
@@ -121,9 +122,10 @@ def check_rules(
     At most `max_positions` positions are checked, those nearest to the starts; symmetric positions
     count separately.
     """
+    most = arguments.count("max_positions", max_positions, least=1)
     try:
         accept(game)
-        at, complete = _walk(game, max_positions, progress)
+        at, complete = _walk(game, most, progress)
         more = _with_images(game, at)
     except GraphstoreError as error:
         return CheckedRules((Breach(ANSWER, "", str(error)),), 0, complete=False)
