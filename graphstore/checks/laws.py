@@ -1,38 +1,96 @@
 """The laws that every rule set must keep, and their check position by position.
 
-A breach names the law and the position. The game is also solved with and without its symmetries, to
-find symmetric positions with different values.
+The rules answer once at each position; every law looks at these `Answers`. A breach names the law
+and the position. The game is also solved with and without its symmetries, to find symmetric
+positions with different values.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from hashlib import blake2b
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphstore.errors import GraphstoreError, PositionError
-from graphstore.rules.game import IN_PLAY, Game, Ints, Progress, move_text, quiet
+from graphstore.rules.board import EMPTY, board_of
+from graphstore.rules.game import (
+    IN_PLAY,
+    Codes,
+    Game,
+    Ints,
+    Progress,
+    accept,
+    move_text,
+    quiet,
+    read_move,
+)
 from graphstore.rules.plain import PlainGame
-from graphstore.solver.exploration import explore
+from graphstore.solver.exploration import again, explore
 from graphstore.solver.solution import solve
-from graphstore.util.arrays import distinct, member, offsets
+from graphstore.util import arguments
+from graphstore.util.arrays import distinct, member, offsets, ragged
 
 POSITIONS = 100_000
 """The number of positions that `check_rules` looks at by default."""
 
 NO_POSITION = -1
 
+ANSWER = "the rules must answer at every position"
+
 SOME = 8
 """The most images of a position that are looked at: all of a square board's."""
 
-Found = Iterator[tuple[str, str]]
-"""Pairs: the text of a position that breaks a law, and the detail."""
 
-Law: TypeAlias = Callable[[Game, Ints], Found]
-"""Called with a game and positions; yields those that break the law, which its docstring states."""
+class Answers(NamedTuple):
+    """The answers of the rules at n distinct positions, which have m moves."""
+
+    id: Ints  # [n], the positions
+    outcome: Codes
+    turn: Codes
+    degree: Ints  # the number of moves
+    text: NDArray[Any]  # str
+    read: Ints  # the position of the text
+    images: NDArray[Any]  # tuples: the state, then all images that the rules list
+    move: Ints  # [m], by position, then ascending
+    child: Ints
+
+    @property
+    def parent(self) -> Ints:
+        """The row of each move's position, int64[m]."""
+        return np.repeat(np.arange(len(self.id)), self.degree)
+
+    @property
+    def state(self) -> Ints:
+        """The row of each position's state, int64[n]; -1 where it is not one of these."""
+        return self.rows(np.array([images[0] for images in self.images]))
+
+    def of(self, rows: Ints) -> "Answers":
+        """Return the answers at some of the positions."""
+        moves = ragged(offsets(self.degree), rows)
+        columns: tuple[NDArray[Any], ...] = self
+        cells = *(each[rows] for each in columns[:-2]), *(each[moves] for each in columns[-2:])
+        return Answers._make(cells)
+
+    def rows(self, positions: Ints) -> Ints:
+        """Return the row of each position, -1 where it is not one of these."""
+        rows = {position: row for row, position in enumerate(self.id.tolist())}
+        return np.array([rows.get(each, -1) for each in positions.tolist()], dtype=np.int64)
+
+
+ASKED: Final = (
+    *("position", "result", "side to move", "list of moves", "text", "position of its text"),
+    *("set of symmetric positions", "list of moves", "position after a move"),
+)
+"""The name of each field of `Answers`."""
+
+Found: TypeAlias = Iterator[tuple[Any, str]]
+"""Pairs: the row of a position that breaks a law, None if it is not one position; the detail."""
+
+Laws: TypeAlias = tuple[Callable[[Game, Answers], Found], ...]
+"""Called with a game and its answers; yield what breaks the law, which the docstring states."""
 
 
 class Breach(NamedTuple):
@@ -52,23 +110,8 @@ class CheckedRules(NamedTuple):
 
     breaches: tuple[Breach, ...]  # the first breach of each broken law
     positions: int  # the number of positions checked
-    complete: bool  # True if these are all positions
-
-
-class _Unfolded:
-    """A game without its symmetries: every position is its own state."""
-
-    def __init__(self, game: Game) -> None:
-        self._game = game
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._game, name)
-
-    def canonical(self, positions: Ints) -> Ints:
-        return positions
-
-    def orbits(self, positions: Ints) -> Ints:
-        return np.ones(len(positions), dtype=np.int64)
+    complete: bool  # True if these are all positions that play reaches
+    orbits: int | None = None  # the sum of all orbits, if complete and without a breach
 
 
 def check_rules(
@@ -76,95 +119,81 @@ def check_rules(
 ) -> CheckedRules:
     """Return the laws that a rule set breaks, each with the first position that breaks it.
 
-    The search for positions stops after `max_positions`, counted without symmetry.
+    At most `max_positions` positions are checked, those nearest to the starts; symmetric positions
+    count separately.
     """
+    most = arguments.count("max_positions", max_positions, least=1)
     try:
-        positions, answers, complete = _walk(game, max_positions, progress)
+        accept(game)
+        at, complete = _walk(game, most, progress)
+        more = _with_images(game, at)
     except GraphstoreError as error:
-        breach = Breach("the rules must answer at every position", "", str(error))
-        return CheckedRules((breach,), 0, complete=False)
-
-    def answers_repeat(game: Game, positions: Ints) -> Found:
-        """The same position gives the same answers."""
-        count, chance = len(positions), np.random.default_rng(0)
-        for _ in range(min(10, 2 + 1000 // count)):
-            order = chance.permutation(count)
-            again = _ask(game, positions[order])[0]
-            for at, column in np.argwhere(again != answers[order]):
-                text = _text(game, positions[order[at]])
-                yield text, f"{ASKED[column]} changes when the rules are called again"
-
-    breaches: list[Breach] = []
-    for law in (answers_repeat, *LAWS):
-        progress(f"check: {law.__doc__}", 0, None)
-        breaches += _first(law, game, positions)
-    if complete and not breaches:
-        breaches += _symmetric_values_agree(game, progress)
-    breaches += _first(_moves_agree, game, positions)
-    return CheckedRules(tuple(breaches), len(positions), complete)
+        return CheckedRules((Breach(ANSWER, "", str(error)),), 0, complete=False)
+    breaches = [*_breaches(LAWS, game, at, progress)]
+    breaches += _breaches(SYMMETRY_LAWS, game, more, progress)
+    if complete and {f"{each.law}." for each in breaches} <= {_moves_agree.__doc__}:
+        breaches += _breaches((_values_agree,), game, at, progress)
+    if breaches or not complete:
+        return CheckedRules(tuple(breaches), len(at.id), complete)
+    orbits = game.orbits(distinct(game.canonical(at.id)))
+    return CheckedRules((), len(at.id), complete, int(orbits.sum()))
 
 
 def symmetry_breaches(game: Game, states: Ints) -> Iterator[Breach]:
     """Yield the first breach of each law of symmetry, at some states or at their children."""
-    in_play = states[game.outcomes(states) == IN_PLAY]
-    children = game.expand(in_play).child if in_play.size else in_play
-    positions = distinct(np.concatenate((states, children)))
-    for law in SYMMETRY_LAWS:
-        yield from _first(law, game, positions)
-
-
-def _first(law: Law, game: Game, positions: Ints) -> Iterator[Breach]:
-    """Yield the first breach of a law, if there is one."""
     try:
-        found = next(law(game, positions), None)
+        at = ask(game, states)
+        at = _with_images(game, _with(game, at, at.child))
     except GraphstoreError as error:
-        found = ("", str(error))
-    if found is not None:
-        yield Breach(str(law.__doc__).rstrip("."), *found)
+        yield Breach(ANSWER, "", str(error))
+    else:
+        yield from _breaches(SYMMETRY_LAWS, game, at, quiet)
 
 
-def _walk(game: Game, limit: int, progress: Progress) -> tuple[Ints, Ints, bool]:
-    """Return the positions that play reaches, by ply, their answers, and whether these are all."""
-    fresh = known = distinct(np.asarray(game.start_states()))
-    answers = []
+def _breaches(laws: Laws, game: Game, at: Answers, progress: Progress) -> Iterator[Breach]:
+    """Yield the first breach of each broken law."""
+    for law in laws:
+        progress(f"check: {law.__doc__}", 0, None)
+        try:
+            found = next(law(game, at), None)
+        except GraphstoreError as error:
+            found = (None, str(error))
+        if found is not None:
+            row, detail = found
+            yield Breach(
+                str(law.__doc__).rstrip("."), "" if row is None else str(at.text[row]), detail
+            )
+
+
+def _walk(game: Game, limit: int, progress: Progress) -> tuple[Answers, bool]:
+    """Return the answers at the positions that play reaches, by ply; True if these are all."""
+    starts = fresh = distinct(np.asarray(game.start_states()))
+    found, known = list[Answers](), fresh[:0]
     while fresh.size and len(known) < limit:
-        answer, children = _ask(game, fresh)
-        answers.append(answer)
-        fresh = children[~np.isin(children, known)]
-        known = np.concatenate((known, fresh))
+        found.append(ask(game, fresh[: limit - len(known)]))
+        known = np.concatenate((known, found[-1].id))
+        fresh = np.setdiff1d(found[-1].child, known)
         progress("check: positions", len(known), None)
-    if fresh.size:
-        answers.append(_ask(game, fresh)[0])
-    return known, np.concatenate(answers), not fresh.size
+    at = _joined(found)
+    return at, bool(np.isin(np.concatenate((starts, at.child)), known).all())
 
 
-ASKED = (
-    *("the result", "the side to move", "the list of moves", "a position after a move"),
-    *("the text", "the position of its text", "the set of symmetric positions"),
-)
-
-
-def _ask(game: Game, positions: Ints) -> tuple[Ints, Ints]:
-    """Return the answers of the rules, int64[n, 7] as in `ASKED`, and the distinct children.
-
-    Answers that are not numbers are hashed.
-    """
+def ask(game: Game, positions: Ints) -> Answers:
+    """Return the answers of the rules at some positions."""
     outcome, texts = game.outcomes(positions), game.texts(positions)
     in_play = np.flatnonzero(outcome == IN_PLAY)
     none = np.empty(0, dtype=np.int64)
     parent, move, child = game.expand(positions[in_play]) if in_play.size else (none, none, none)
-    offset = offsets(np.bincount(in_play[parent], minlength=len(positions))).tolist()
-    moves, children = (
-        [_hash(each[begin:end].tobytes()) for begin, end in pairwise(offset)]
-        for each in (move, child)
-    )
+    count = np.bincount(in_play[parent], minlength=len(positions))
     if isinstance(game, PlainGame):
-        images = [_hash(str(game._image_ids(key)).encode()) for key in positions.tolist()]
+        read = packed(game.afresh(), texts)  # the game remembers the texts that it has written
+        images = [tuple(game._image_ids(key)) for key in positions.tolist()]
     else:
-        images = (game.canonical(positions) ^ game.orbits(positions)).tolist()
-    hashes = [_hash(text.encode(errors="surrogatepass")) for text in texts]
-    columns = (outcome, game.turns(positions), moves, children, hashes, packed(game, texts), images)
-    return np.column_stack([np.asarray(each, dtype=np.int64) for each in columns]), distinct(child)
+        read = packed(game, texts)
+        images = [(state,) for state in game.canonical(positions).tolist()]
+    text, sets = (np.fromiter(each, dtype=object) for each in (texts, images))
+    turn = game.turns(positions)
+    return Answers(positions, outcome, turn, count, text, read, sets, move.astype(np.int64), child)
 
 
 def packed(game: Game, texts: list[Any]) -> Ints:
@@ -179,225 +208,217 @@ def packed(game: Game, texts: list[Any]) -> Ints:
         return found
 
 
-def _hash(content: bytes) -> int:
-    return int.from_bytes(blake2b(content, digest_size=8).digest(), signed=True)
+def _joined(parts: list[Answers]) -> Answers:
+    return Answers._make(map(np.concatenate, zip(*parts, strict=True)))
 
 
-def _in_play_has_moves(game: Game, positions: Ints) -> Found:
-    """A position without a result has a move."""
-    rows = positions[game.outcomes(positions) == IN_PLAY]
-    parents = game.expand(rows).parent
-    stuck = np.setdiff1d(np.arange(len(rows)), parents)
-    for row in stuck:
-        yield _text(game, rows[row]), "no move and no result; give it a result, or add a pass"
+def _with(game: Game, at: Answers, positions: Ints) -> Answers:
+    """Return the answers with those at other positions."""
+    others = np.setdiff1d(positions, at.id)
+    return _joined([at, ask(game, others)]) if others.size else at
 
 
-def _turns_alternate(game: Game, positions: Ints) -> Found:
-    """Turns alternate."""
-    rows = positions[game.outcomes(positions) == IN_PLAY]
-    parent, move, child = game.expand(rows)
-    before, after = game.turns(rows)[parent], game.turns(child)
-    for edge in np.flatnonzero((before == after) & (before != 0)):
-        yield (
-            _text(game, rows[parent[edge]]),
-            f"player {before[edge]} moves, and after move {move[edge]} moves again at "
-            f"{_text(game, child[edge])}; insert a forced pass",
-        )
-    for edge in np.flatnonzero((before == 0) != (after == 0)):
-        yield (
-            _text(game, rows[parent[edge]]),
-            f"the side to move is known only before or only after move {move[edge]}; give it at "
-            "every position or at none",
-        )
+def _with_images(game: Game, at: Answers) -> Answers:
+    """Return the answers with those at some images of each position."""
+    images = {image for images in at.images for image in _some(images)}
+    return _with(game, at, np.array([*images], dtype=np.int64))
 
 
-def _texts_read_back(game: Game, positions: Ints) -> Found:
-    """A text reads back as its position."""
-    texts = game.texts(positions)
-    if isinstance(game, PlainGame):  # it would remember the texts that it has written
-        game = game.afresh()
-    for position, text in zip(positions.tolist(), texts, strict=True):
-        try:
-            back = game.read(text)
-        except GraphstoreError as error:
-            yield text, f"the text is not read back: {error}"
-            continue
-        if back != position:
-            yield text, f"the text is read as {_text(game, back)}"
-
-
-def _texts_differ(game: Game, positions: Ints) -> Found:
-    """Different positions have different texts."""
-    seen: dict[str, int] = {}
-    for position, text in zip(positions.tolist(), game.texts(positions), strict=True):
-        if seen.setdefault(text, position) != position:
-            yield (
-                text,
-                "two positions have this text; text() must write all that the rules look at",
-            )
-
-
-def _canonical_is_idempotent(game: Game, positions: Ints) -> Found:
-    """The canonical position of a canonical position is itself."""
-    states = game.canonical(positions)
-    again = game.canonical(states)
-    for row in np.flatnonzero(again != states):
-        yield (
-            _text(game, positions[row]),
-            f"its canonical position is {_text(game, states[row])}, and that of this one is "
-            f"{_text(game, again[row])}",
-        )
-
-
-def _images_are_closed(game: Game, positions: Ints) -> Found:
-    """Symmetric positions have the same images."""
-    if not isinstance(game, PlainGame):
-        return
-    right: set[int] = set()
-    for position in positions.tolist():
-        if position not in right:
-            images = game._image_ids(position)
-            for image in _some(images):
-                others = game._image_ids(image)
-                if others != images:
-                    yield (
-                        _text(game, position),
-                        f"of its images and those of its image {_text(game, image)}, only it has "
-                        f"{_only(game, images, others)}, and only that one has "
-                        f"{_only(game, others, images)}; symmetries() must return the same set for "
-                        "every image",
-                    )
-                right.add(image)
-
-
-def _images_agree(game: Game, positions: Ints) -> Found:
-    """A position and its canonical image have one result and one side to move."""
-    positions = _with_images(game, positions)
-    states = game.canonical(positions)
-    for name, verb in (("result", game.outcomes), ("side to move", game.turns)):
-        for row in np.flatnonzero(verb(positions) != verb(states)):
-            yield (
-                _text(game, positions[row]),
-                f"its {name} differs from that of its canonical position, "
-                f"{_text(game, states[row])}",
-            )
-
-
-def _boards_and_moves_have_texts(game: Game, positions: Ints) -> Found:
-    """Positions are drawn, and moves are named, as texts."""
-    rows = positions[game.outcomes(positions) == IN_PLAY]
-    parent, move, _ = game.expand(rows)
-    _, first = np.unique(move, return_index=True)
-    named = zip(rows[parent[first]], move[first].tolist(), strict=True)
-    try:
-        for at in positions.tolist():
-            game.board(at)
-        for at, name in named:  # noqa: B007  # its text is below
-            move_text(game, name)
-    except GraphstoreError as error:
-        yield _text(game, at), str(error)
-
-
-def _moves_agree(game: Game, positions: Ints) -> Found:
-    """The moves of a position and of its canonical image lead to the same states."""
-    positions = _with_images(game, positions)
-    states = game.canonical(positions)
-    others = (positions != states) & (game.outcomes(positions) == IN_PLAY)
-    others &= game.outcomes(states) == IN_PLAY
-    positions, states = positions[others], states[others]
-    reached = zip(_reached(game, positions), _reached(game, states), strict=True)
-    for row, (here, there) in enumerate(reached):
-        if here != there:
-            yield (
-                _text(game, positions[row]),
-                f"up to symmetry, only its moves lead to {_only(game, here, there)}, and only "
-                f"those of its canonical position, {_text(game, states[row])}, to "
-                f"{_only(game, there, here)}",
-            )
-
-
-def _with_images(game: Game, positions: Ints) -> Ints:
-    """Return positions and, of a user's rules, some images of their states."""
-    if not isinstance(game, PlainGame):
-        return positions
-    states = distinct(game.canonical(positions)).tolist()
-    images = [image for state in states for image in _some(game._image_ids(state))]
-    return distinct(np.concatenate((positions, np.array(images, dtype=np.int64))))
-
-
-def _some(images: list[int]) -> list[int]:
-    """Return images spread over the list, so that long lists cost little."""
+def _some(images: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the state and images spread over the others, so that many cost little."""
     return images[:: -(-len(images) // SOME)]
 
 
-def _reached(game: Game, positions: Ints) -> list[list[int]]:
-    """Return the states that the moves of each position in play lead to, ascending."""
-    if not positions.size:
-        return []
-    parent, _, child = game.expand(positions)
-    child = game.canonical(child)
-    ordered = child[np.lexsort((child, parent))].tolist()
-    ends = offsets(np.bincount(parent, minlength=len(positions))).tolist()
-    return [ordered[begin:end] for begin, end in pairwise(ends)]
+def _answers_repeat(game: Game, at: Answers) -> Found:
+    """The same position gives the same answers."""
+    count, chance = len(at.id), np.random.default_rng(0)
+    for _ in range(min(10, 2 + 1000 // count)):
+        order = chance.permutation(count)
+        before = at.of(order)
+        now = ask(game, before.id)
+        for name, what, old, new in zip(Answers._fields, ASKED, before, now, strict=True):
+            for place in np.flatnonzero(old != new):
+                row = before.parent[place] if name in ("move", "child") else place
+                yield order[row], f"the {what} changes when the rules are called again"
 
 
-def _only(game: Game, these: list[int], others: list[int]) -> str:
-    """Return the texts of some positions that the first list has more often than the second."""
+def _in_play_has_moves(game: Game, at: Answers) -> Found:
+    """A position without a result has a move."""
+    for row in np.flatnonzero((at.outcome == IN_PLAY) & (at.degree == 0)):
+        yield row, "no move and no result; give it a result, or add a pass"
+
+
+def _games_end_in_time(game: Game, at: Answers) -> Found:
+    """No game is longer than max_plies."""
+    if game.max_plies is None:
+        return
+    child, offset = at.rows(at.child), offsets(at.degree)
+    waiting = np.bincount(child[child >= 0], minlength=len(at.id))  # for moves that lead there
+    rows = np.flatnonzero(waiting == 0)
+    for _ in range(game.max_plies):
+        if not rows.size:
+            break
+        ends = child[ragged(offset, rows)]
+        ends, moves = np.unique(ends[ends >= 0], return_counts=True)
+        waiting[ends] -= moves
+        rows = ends[waiting[ends] == 0]
+    for row in rows[at.degree[rows] > 0]:
+        yield row, f"play goes on here after {game.max_plies} moves, which is max_plies"
+    for row in np.flatnonzero(waiting):
+        yield row, f"play comes here after a cycle, so max_plies cannot be {game.max_plies}"
+
+
+def _turns_alternate(game: Game, at: Answers) -> Found:
+    """Turns alternate."""
+    parent, move = at.parent, at.move
+    before, after = at.turn[parent], game.turns(at.child)
+    for edge in np.flatnonzero(again(before, after)):
+        then = f"after move {move[edge]} moves again at {_text(game, at.child[edge])}"
+        yield parent[edge], f"player {before[edge]} moves, and {then}; insert a forced pass"
+    for edge in np.flatnonzero((before == 0) != (after == 0)):
+        when = f"only before or only after move {move[edge]}; give it at every position or at none"
+        yield parent[edge], f"the side to move is known {when}"
+
+
+def _players_differ(game: Game, at: Answers) -> Found:
+    """The two players have different names."""
+    if game.players[0] == game.players[1]:
+        yield None, f"both of players are {game.players[0]!r}"
+
+
+def _texts_read_back(game: Game, at: Answers) -> Found:
+    """A text reads back as its position."""  # so no two positions have one text
+    game = game.afresh() if isinstance(game, PlainGame) else game
+    for row in np.flatnonzero(at.read != at.id):
+        try:
+            yield (
+                row,
+                f"the text is read as another position, {_text(game, game.read(at.text[row]))}",
+            )
+        except GraphstoreError as error:
+            yield row, f"the text is not read back: {error}"
+
+
+def _boards_are_drawn(game: Game, at: Answers) -> Found:
+    """Positions are drawn; with shape, move m fills the free cell m of the board."""
+    boards = []
+    for row, position in enumerate(at.id.tolist()):
+        try:
+            boards.append(game.board(position))
+        except GraphstoreError as error:
+            yield row, str(error)
+    if game.shape is None:
+        return
+    down, across = game.shape
+    for row, board in enumerate(boards):
+        if [*map(len, board.split("\n"))] != [across] * down:
+            yield row, f"shape is {game.shape}, but the board is {board!r}"
+        read = board_of(at.text[row], game)
+        if read is not None and "\n".join(read.rows) != board:
+            yield row, f"the board is {board!r}, but the text shows {'/'.join(read.rows)!r}"
+    free = np.array([[mark in EMPTY for mark in each.replace("\n", "")] for each in boards])
+    parent, child, move = at.parent, at.rows(at.child), at.move
+    for edge in np.flatnonzero((move < 0) | (move >= down * across)):
+        yield parent[edge], f"move {move[edge]} is not a cell of a board of shape {game.shape}"
+    for edge in np.flatnonzero(~free[parent, move]):
+        yield parent[edge], f"move {move[edge]} is legal, but cell {move[edge]} is not free"
+    for edge in np.flatnonzero((child >= 0) & free[child, move]):
+        yield parent[edge], f"cell {move[edge]} is free after move {move[edge]}"
+
+
+def _moves_have_names(game: Game, at: Answers) -> Found:
+    """Each move has a name, which reads back as the move."""
+    if hasattr(game, "write_move") != hasattr(game, "read_move"):
+        yield None, "write_move() and read_move() need each other; write both or neither"
+    moves, first = np.unique(at.move, return_index=True)
+    for row, move in zip(at.parent[first], moves.tolist(), strict=True):
+        try:
+            name = move_text(game, move)
+            back = read_move(game, name)
+        except GraphstoreError as error:
+            yield row, str(error)
+        else:
+            if back != move:
+                yield row, f"move {move} is written {name}, which is read as move {back}"
+
+
+def _images_are_closed(game: Game, at: Answers) -> Found:
+    """Symmetric positions have the same images."""
+    known = dict(zip(at.id.tolist(), at.images, strict=True))
+    for row, images in enumerate(at.images):
+        for image in _some(images):
+            if (others := known.get(image, images)) != images:
+                only = f"only it has {_only(game, images, others)}, and only that one has"
+                yield (
+                    row,
+                    f"of its images and those of its image {_text(game, image)}, {only} "
+                    f"{_only(game, others, images)}; symmetries() must return one set for all",
+                )
+
+
+def _images_agree(game: Game, at: Answers) -> Found:
+    """A position and its canonical image have one result and one side to move."""
+    state = at.state
+    for name, answer in (("result", at.outcome), ("side to move", at.turn)):
+        for row in np.flatnonzero(answer != answer[state]):
+            yield row, f"its {name} is not that of its canonical position, {at.text[state[row]]}"
+
+
+def _moves_agree(game: Game, at: Answers) -> Found:
+    """The moves of a position and of its canonical image lead to the same states."""
+    state, child = at.state, game.canonical(at.child)
+    child = child[np.lexsort((child, at.parent))]
+    ends = pairwise(offsets(at.degree).tolist())
+    reached = [tuple(child[begin:end].tolist()) for begin, end in ends]
+    for row, here in enumerate(reached):
+        there = reached[state[row]]
+        if here != there and here and there:
+            only = f"only its moves lead to {_only(game, here, there)}, and only those of its"
+            other = f"{at.text[state[row]]}, to {_only(game, there, here)}"
+            yield row, f"up to symmetry, {only} canonical position, {other}"
+
+
+def _only(game: Game, these: tuple[int, ...], others: tuple[int, ...]) -> str:
+    """Return the texts of some positions that the first has more often than the second."""
     more = list((Counter(these) - Counter(others)).elements())[:3]
     return ", ".join(game.texts(np.array(more, dtype=np.int64))) or "none"
 
 
-LAWS: tuple[Law, ...] = (
-    _in_play_has_moves,
-    _turns_alternate,
-    _texts_differ,
-    _texts_read_back,
-    _images_are_closed,
-    _canonical_is_idempotent,
-    _images_agree,
-    _boards_and_moves_have_texts,
+LAWS: Laws = (
+    *(_answers_repeat, _players_differ, _in_play_has_moves, _turns_alternate, _games_end_in_time),
+    *(_texts_read_back, _boards_are_drawn, _moves_have_names),
 )
-SYMMETRY_LAWS: tuple[Law, ...] = (
-    _images_are_closed,
-    _canonical_is_idempotent,
-    _images_agree,
-    _moves_agree,
-)
+SYMMETRY_LAWS: Laws = (_images_are_closed, _images_agree, _moves_agree)
 """The laws that `graphstore verify` checks at some states."""
 
 
-def _symmetric_values_agree(game: Game, progress: Progress) -> Iterator[Breach]:
-    """Yield the first differences between the solutions with and without symmetry."""
-    progress("check: values with and without symmetry", 0, None)
-    folded, unfolded = explore(game), explore(_Unfolded(game))
+def _values_agree(game: Game, at: Answers) -> Found:
+    """Images under the symmetries have one value."""
+
+    class Unfolded:  # every position is its own state
+        canonical, orbits = staticmethod(np.asarray), staticmethod(np.ones_like)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(game, name)
+
+    alone: Any = Unfolded()
+    folded, unfolded = explore(game), explore(alone)
     here, there = solve(folded), solve(unfolded)
-    ids = unfolded.states.id
-    states = game.canonical(ids)
-    stored = member(states, folded.states.id)
-    for row in np.flatnonzero(~stored)[:1]:
-        yield Breach(
-            "Play with and without symmetry reaches the same states",
-            _text(game, ids[row]),
-            f"its canonical position, {_text(game, states[row])}, is not reached with symmetry",
-        )
-    ids, states = ids[stored], states[stored]
+    ids, states = unfolded.states.id, game.canonical(unfolded.states.id)
+    row, stored = at.rows(ids), member(states, folded.states.id)
+    for missing in np.flatnonzero(~stored):
+        state = _text(game, states[missing])
+        yield row[missing], f"its canonical position, {state}, is not reached with symmetry"
     rows = np.searchsorted(folded.states.id, states)
     for name in ("value", "remoteness"):
-        without, with_ = getattr(there, name)[stored], getattr(here, name)[rows]
-        for row in np.flatnonzero(without != with_)[:1]:
-            yield Breach(
-                "Images under the symmetries have one value",
-                _text(game, ids[row]),
-                f"its {name} is {without[row]}, but that of its canonical position, "
-                f"{_text(game, states[row])}, is {with_[row]}",
-            )
-    counted = np.bincount(rows, minlength=len(folded.states.id))
-    for row in np.flatnonzero(counted > folded.states.orbit)[:1]:
-        yield Breach(
-            "An orbit counts all images",
-            _text(game, folded.states.id[row]),
-            f"its orbit is {folded.states.orbit[row]}, but play reaches {counted[row]} images",
-        )
+        without, with_ = getattr(there, name), getattr(here, name)[rows]
+        for wrong in np.flatnonzero(without != with_):
+            state = f"its canonical position, {_text(game, states[wrong])}, is {with_[wrong]}"
+            yield row[wrong], f"its {name} is {without[wrong]}, but that of {state}"
+    reached, orbit = np.bincount(rows), folded.states.orbit
+    for wrong in np.flatnonzero(reached > orbit[: len(reached)]):
+        count = f"its orbit is {orbit[wrong]}, but play reaches {reached[wrong]} images"
+        yield row[rows == wrong][0], count
 
 
 def _text(game: Game, position: Any) -> str:

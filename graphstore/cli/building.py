@@ -260,7 +260,8 @@ def check(game: str, max_positions: int, as_json: bool) -> None:
     """Check the rules of GAME and print the laws that they break.
 
     GAME is your own rules, FILE.py:NAME or MODULE:NAME, or a built-in game. Each broken law is
-    printed once, with a position; the exit code is then 1.
+    printed once, with a position; the exit code is then 1. The positions nearest to the starts are
+    checked, and symmetric ones count separately.
     """
     from graphstore.checks.laws import check_rules
     from graphstore.cli import console
@@ -277,6 +278,11 @@ def check(game: str, max_positions: int, as_json: bool) -> None:
         if not found.breaches:
             extent = "all" if found.complete else "the first"
             print(f"{rules.name} keeps every law at {extent} {found.positions:,} positions")
+            if found.orbits not in (None, found.positions):
+                print(
+                    f"its states stand for {found.orbits:,} positions, but play reaches only "
+                    f"{found.positions:,}: not every image of a start is a start"
+                )
     if found.breaches:
         count = len(found.breaches)
         options.fail(f"{rules.name} breaks {count} law{'s' * (count > 1)}; each is shown once")

@@ -123,13 +123,14 @@ class PlainGame:
 
     def parse(self, text: str) -> Position:
         """Return the position of a text; by default the text is a Python literal."""
-        return plain_value(text, like=next(iter(self.starts())))
+        return plain_value(text, like=self._first)
 
     # The verbs of `Game`. Each position that was seen is kept under its id.
 
     _met = cached_property[dict[int, Position]](lambda _: {})
     _ids = cached_property[dict[Position, int]](lambda _: {})
     _classes = cached_property[dict[int, tuple[int, int]]](lambda _: {})
+    _first = cached_property[Position](lambda self: next(iter(self.starts())))
 
     def start_states(self) -> Ints:
         """See `Game.start_states`."""
@@ -190,10 +191,11 @@ class PlainGame:
         return np.array([self._class(key)[1] for key in positions.tolist()], dtype=np.int64)
 
     def _image_ids(self, position: int) -> list[int]:
-        """Return the ids of a position and of its images under the symmetries, ascending."""
+        """Return the ids of a position and of its images under the symmetries, the least first."""
         if type(self).symmetries is PlainGame.symmetries:
             return [position]
-        return sorted(map(self._id, self._images(self._position(position))))
+        images = sorted(self._images(self._position(position)), key=self._rank)
+        return [self._id(image) for image in images]
 
     def texts(self, positions: Ints) -> list[str]:
         """See `Game.texts`."""

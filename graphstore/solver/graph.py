@@ -7,14 +7,22 @@ and a million states take megabytes.
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import networkx as nx
 import numpy as np
+from numpy.typing import NDArray
 
+from graphstore.errors import ArgumentError, shown
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Ints
 from graphstore.rules.notebook import facts, or_none
-from graphstore.solver.columns import Backward, Edges, Solution, States
+from graphstore.solver.columns import NONE, Backward, Edges, Solution, States
+
+STATE: Final = (
+    *("id", "position", "ply", "to_move", "ended", "value", "remoteness", "score", "win_depth"),
+    *("lose_depth", "orbit", "random_value", "winner", "best_response"),
+)
+"""The columns of the table state, in their order in a database."""
 
 
 class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
@@ -64,8 +72,46 @@ class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
         return len(self.edges_by_move.move)
 
     def number_of_positions(self) -> int:
-        """Return the number of positions: the sum of all orbits."""
+        """Return the number of positions that the states stand for: the sum of all orbits.
+
+        Play may reach fewer of them if an image of a start is not a start.
+        """
         return int(self.states.orbit.sum())
+
+    def to_table(self, table: str = "state") -> dict[str, NDArray[Any]]:
+        """Return the table ``state`` or ``edge`` of a database: a numpy array for each column.
+
+        The dict makes a data frame of pandas or polars. Rows ascend by id, or by parent and move. A
+        column that may be NULL is float64, with NaN for NULL, as in `Store.q_table`; `position` is
+        an array of str. Columns of the solution are missing until `graphstore.solve` is called.
+
+        Raises:
+            ArgumentError: the graph has no such table.
+
+        >>> from graphstore import explore, find_game
+        >>> explore(find_game("tictactoe")).to_table("edge")["child"][:5]
+        array([ 512, 1024,  512, 1024, 8192])
+        """
+        states, edges, solution = self.states, self.edges_by_move, self.solution
+        if table == "edge":
+            parent, child = states.id[edges.parent], states.id[edges.child]
+            return {"parent": parent, "move": edges.move, "child": child}
+        if table != "state":
+            raise ArgumentError(f"table is {shown(table)}; it must be 'state' or 'edge'")
+        to_move = _or_nan(states.to_move, 0)
+        columns: dict[str, NDArray[Any]] = {
+            **states._asdict(),
+            "position": np.array(self._positions, dtype=object),
+            "to_move": to_move,
+            "ended": states.outcome != IN_PLAY,
+        }
+        if solution is not None:
+            columns |= solution._asdict()
+            for name in ("remoteness", "win_depth", "lose_depth"):
+                columns[name] = _or_nan(columns[name], NONE)
+            won = [solution.value == WIN, solution.value == DRAW]
+            columns["winner"] = np.select(won, [to_move, 0 * to_move], 3 - to_move)
+        return {name: columns[name] for name in STATE if name in columns}
 
     def row(self, state: int) -> int:
         """Return the row of a state, by its id or, as in a dict, by any key that equals it.
@@ -109,6 +155,11 @@ class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
     @cached_property
     def _positions(self) -> list[str]:
         return self.texts(self.states.id)
+
+
+def _or_nan(column: NDArray[Any], none: int) -> NDArray[np.float64]:
+    """Return a column as float64, with NaN for the number that represents NULL."""
+    return np.where(column == none, np.nan, column)
 
 
 def _whole(key: Any) -> int:

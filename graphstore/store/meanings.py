@@ -59,7 +59,8 @@ COLUMNS: Final = {
     "rules": "the version or the digest of the rules",
     "starts": "the number of starts",
     "states": "the number of states: classes of symmetric positions",
-    "positions": "the number of positions that the states stand for",
+    "positions": "the number of positions that the states stand for: the sum of orbit; play may "
+    "reach fewer if an image of a start is not a start",
     "moves": "the number of legal moves of the canonical positions: the rows of edge",
     "edges": "the number of moves, with all moves between the same two states counted as one",
     "game.plies": "the largest ply of a state",

@@ -1,16 +1,20 @@
-"""`check` and `verify` find wrong symmetries, and `check` rules whose answers change."""
+"""`check` and `verify` find wrong symmetries; `check` finds rules that break any other law."""
 
+import json
 import random
 import time
 from itertools import count, permutations, repeat
+from pathlib import Path
 
+import dodgem
 import pytest
-from conftest import SLOW, for_all
+from conftest import SLOW, check_all, for_all, graphstore, some_of
 
-from graphstore import PlainGame, Store, build, find_game, verify
+from graphstore import PlainGame, Store, build, explore, find_game, verify
 from graphstore.checks.file import verifier
 from graphstore.checks.laws import check_rules
 from graphstore.errors import GraphstoreError
+from graphstore.games import FAMILIES
 
 
 class Heap(PlainGame):
@@ -202,6 +206,181 @@ def test_rules_that_answer_otherwise_when_they_are_asked_again_are_found(kind):
     repeats = [b for b in check_rules(kind()).breaches if b.law.startswith("The same position")]
     assert repeats
     assert repeats[0].position
+
+
+def changed(kind, **parts):
+    return type("Changed", (kind,), parts)()
+
+
+BOARD = "Positions are drawn; with shape, move m fills the free cell m of the board"
+NAMES = "Each move has a name, which reads back as the move"
+PLIES = "No game is longer than max_plies"
+TURNS = "Turns alternate"
+
+
+def second_heap(heap, take):
+    return max(heap - take, 0) or 7
+
+
+ATTRIBUTES = [
+    # Row fills cells 0 to 3 of one row.
+    (Row, BOARD, {"shape": (2, 2)}),
+    (Row, BOARD, {"shape": (4, 1)}),
+    (Row, BOARD, {"shape": (1, 5)}),
+    (Row, BOARD, {"shape": (1, 4), "board": lambda _, key: "XOXO"}),
+    (Row, BOARD, {"shape": (1, 4), "board": lambda _, key: "...."}),
+    (Row, BOARD, {"shape": (1, 4), "board": lambda _, key: ".\n.\n.\n."}),
+    (
+        Row,
+        BOARD,
+        {
+            "shape": (1, 4),
+            "moves": lambda _, row: [1 + cell for cell, mark in enumerate(row) if mark == "."],
+            "play": lambda _, row, cell: Row.play(_, row, cell - 1),
+        },
+    ),
+    (
+        Row,
+        BOARD,
+        {
+            "shape": (1, 4),
+            "moves": lambda _, row: [3 - cell for cell, mark in enumerate(row) if mark == "."],
+            "play": lambda _, row, cell: Row.play(_, row, 3 - cell),
+        },
+    ),
+    (Heap, BOARD, {"shape": (1, 7)}),
+    (Heap, "The two players have different names", {"players": ("Ann", "Ann")}),
+    (Heap, "the rules must answer at every position", {"players": ("Ann",)}),
+    (Heap, "the rules must answer at every position", {"shape": (0, 3)}),
+    (Heap, "the rules must answer at every position", {"max_plies": 1.5}),
+    (Heap, NAMES, {"write_move": lambda _, move: "take"}),
+    (Heap, NAMES, {"read_move": lambda _, text: 1}),
+    (
+        Heap,
+        NAMES,
+        {"write_move": lambda _, move: "take", "read_move": lambda _, text: 1},
+    ),
+    (
+        Heap,
+        NAMES,
+        {"write_move": lambda _, move: str(3 - move), "read_move": lambda _, text: int(text)},
+    ),
+    (
+        Heap,
+        NAMES,
+        {"write_move": lambda _, move: f"t{move}", "read_move": lambda _, text: int(text)},
+    ),
+    (
+        Heap,
+        NAMES,
+        {"write_move": lambda _, move: f"take {move}", "read_move": lambda _, text: 1},
+    ),
+    (
+        Heap,
+        NAMES,
+        {"write_move": lambda _, move: "a,b"[move:], "read_move": lambda _, text: 1},
+    ),
+    (Heap, PLIES, {"max_plies": 0}),
+    (Heap, PLIES, {"max_plies": 6}),
+    (Row, PLIES, {"max_plies": 3}),
+    (Heap, PLIES, {"max_plies": 10**30, "play": second_heap, "outcome": lambda _, heap: None}),
+    (Heap, PLIES, {"max_plies": 6, "starts": lambda _: [1, 3, 7]}),
+    (Heap, TURNS, {"to_move": lambda _, heap: 1}),
+    (Heap, TURNS, {"to_move": lambda _, heap: 1 + heap // 2 % 2}),
+    (Heap, TURNS, {"to_move": lambda _, heap: 1 if heap == 7 else None}),
+    (Heap, BOARD, {"board": lambda _, key: 1 // (key - 3)}),
+    (Heap, "A text reads back as its position", {"text": lambda _, heap: str(heap // 2)}),
+]
+
+
+@for_all(("kind", "law", "parts"), ATTRIBUTES)
+def test_attributes_and_optional_methods_that_do_not_fit_are_found(kind, law, parts):
+    parts = {
+        name: staticmethod(part) if part is second_heap else part for name, part in parts.items()
+    }
+    breaches = check_rules(changed(kind, **parts)).breaches
+    assert law in [breach.law for breach in breaches]
+    assert all("\n" not in str(breach) for breach in breaches)
+
+
+FITTING = [
+    (Row, {"shape": (1, 4), "max_plies": 4, "players": ("X", "O")}),
+    (Heap, {"max_plies": 7}),
+    (Heap, {"max_plies": 8, "starts": lambda _: [7, 2, 3]}),
+    (Heap, {"write_move": lambda _, move: str(move), "read_move": lambda _, text: 1 // 0}),
+    (
+        Heap,
+        {"write_move": lambda _, move: str(3 - move), "read_move": lambda _, text: 3 - int(text)},
+    ),
+]
+
+
+@for_all(("kind", "parts"), FITTING)
+def test_attributes_and_optional_methods_that_fit_keep_every_law(kind, parts):
+    assert check_rules(changed(kind, **parts)).breaches == ()
+
+
+def test_a_check_stops_at_its_number_also_among_starts_and_within_a_wave():
+    class Heaps(Heap):
+        def starts(self):
+            return range(100)
+
+    cases = [(Heaps(), 7), (Heaps(), 100), (find_game("mnk(4,4,4)"), 2), (Row(), 9)]
+
+    def law(rules, most):
+        found = check_rules(rules, max_positions=most)
+        complete = isinstance(rules, Heaps) and most == 100
+        assert (found.breaches, found.positions, found.complete) == ((), most, complete)
+
+    check_all(cases, law)
+
+
+@SLOW
+def test_a_check_of_a_million_starts_stops_at_its_number():
+    rules = changed(Heap, starts=lambda _: [*range(1_000_000)])
+    assert check_rules(rules, max_positions=50).positions == 50
+
+
+# n: positions that play reaches, positions that the states stand for
+DODGEM = [(2, 15, 28), (3, 1_963, 2_698)]
+
+
+@for_all(("n", "reached", "orbits"), DODGEM)
+def test_a_check_counts_positions_that_play_reaches_and_those_that_states_stand_for(
+    n, reached, orbits
+):
+    found = check_rules(dodgem.Dodgem(n))
+    assert found == ((), reached, True, orbits)
+    assert explore(dodgem.Dodgem(n)).number_of_positions() == orbits
+
+
+@SLOW
+def test_of_dodgem_on_a_board_of_4_by_4_play_reaches_two_thirds_of_the_positions():
+    alone = type("Alone", (dodgem.Dodgem,), {"symmetries": PlainGame.symmetries})
+    assert len(explore(alone(4))) == 393_900
+    assert explore(dodgem.Dodgem(4)).number_of_positions() == 553_664
+
+
+def test_of_a_built_in_game_play_reaches_all_positions_that_its_states_stand_for():
+    def law(name):
+        found = check_rules(find_game(name), max_positions=6_000)
+        assert found.breaches == ()
+        assert found.orbits == (found.positions if found.complete else None)
+
+    check_all(some_of([name for family in FAMILIES for name in family.examples], 3), law)
+
+
+def test_the_command_prints_both_numbers_of_positions(tmp_path):
+    (tmp_path / "dodgem.py").write_text(Path(dodgem.__file__).read_text())
+    words = ("check", "dodgem.py:Dodgem(2)")
+    done = graphstore(*words, cwd=tmp_path)
+    assert done.stdout.splitlines() == [
+        "dodgem.py:Dodgem(2) keeps every law at all 15 positions",
+        "its states stand for 28 positions, but play reaches only 15: not every image of a start "
+        "is a start",
+    ]
+    wanted = {"breaches": [], "positions": 15, "complete": True, "orbits": 28}
+    assert json.loads(graphstore(*words, "--json", cwd=tmp_path).stdout) == wanted
 
 
 @SLOW
