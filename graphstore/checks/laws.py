@@ -14,10 +14,12 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from graphstore.errors import GraphstoreError, PositionError
+from graphstore.games import rules_of
 from graphstore.rules.game import IN_PLAY, Game, Ints, Progress, move_text, quiet
 from graphstore.rules.plain import PlainGame
 from graphstore.solver.exploration import explore
 from graphstore.solver.solution import solve
+from graphstore.util import arguments
 from graphstore.util.arrays import distinct, member, offsets
 
 POSITIONS = 100_000
@@ -72,12 +74,14 @@ class _Unfolded:
 
 
 def check_rules(
-    game: Game, *, max_positions: int = POSITIONS, progress: Progress = quiet
+    game: Game | str, *, max_positions: int = POSITIONS, progress: Progress = quiet
 ) -> CheckedRules:
     """Return the laws that a rule set breaks, each with the first position that breaks it.
 
     The search for positions stops after `max_positions`, counted without symmetry.
     """
+    game = rules_of(game)
+    max_positions = arguments.count("max_positions", max_positions, least=1)
     try:
         positions, answers, complete = _walk(game, max_positions, progress)
     except GraphstoreError as error:

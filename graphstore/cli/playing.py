@@ -1,5 +1,6 @@
 """The commands play, train and agents."""
 
+from functools import partial
 from typing import Any
 
 import click
@@ -72,7 +73,8 @@ def play(
         )
     if record is not None:
         options.refuse_existing(record)
-    with options.opened(file, rules, repair=learn) as store:
+    opened = partial(options.opened, repair=True) if learn else options.opened_or_built
+    with opened(file, rules) as store:
         options.say_if_without_rules(store)
         if first is None:
             from_here = store.info["start"] if position is None else position

@@ -23,7 +23,7 @@ def show(file: str, position: str | None, rules: str | None, as_json: bool) -> N
     """
     from graphstore.cli import console
 
-    with options.opened(file, rules) as store:
+    with options.opened_or_built(file, rules) as store:
         game = options.say_if_without_rules(store)
         probe = store.probe(store.info["start"] if position is None else position)
         if as_json:
@@ -44,7 +44,7 @@ def line(file: str, position: str | None, rules: str | None, as_json: bool) -> N
     """
     from graphstore.cli import console
 
-    with options.opened(file, rules) as store:
+    with options.opened_or_built(file, rules) as store:
         game = options.say_if_without_rules(store)
         best = store.line(position)
         if as_json:
