@@ -69,10 +69,17 @@ def warnings_printed() -> Iterator[None]:
         yield
 
 
-def opened(file: str, rules: str | Sequence[Any] | None = None, *, repair: bool = False) -> Any:
+def opened(
+    file: str,
+    rules: str | Sequence[Any] | None = None,
+    *,
+    must_fit: bool = True,
+    repair: bool = False,
+) -> Any:
     """Return the open database of a file, with the rules of --rules that fit it, if any.
 
-    `rules` are the text of --rules, or rules to choose from. See `recover` for `repair`.
+    `rules` are the text of --rules, or rules to choose from; without `must_fit`, they are used in
+    any case. See `recover` for `repair`.
     """
     from graphstore.games import not_a_file
     from graphstore.store.store import Store, recover
@@ -84,7 +91,7 @@ def opened(file: str, rules: str | Sequence[Any] | None = None, *, repair: bool 
         with warnings_printed():
             store = Store.open(file)
             with closed_on_error(store.close):
-                game = _fitting(rules, store.info, file)
+                game = _fitting(rules, store.info, file, must_fit=must_fit)
             if game is None:
                 return store
             store.close()
@@ -144,7 +151,9 @@ def opened_sql(file: str, rules: str | None = None) -> Iterator[Callable[..., An
         yield partial(folder.sql, rules=_fitting(rules, folder.info, file))
 
 
-def _fitting(rules: str | Sequence[Any] | None, info: dict[str, Any], file: str) -> Any:
+def _fitting(
+    rules: str | Sequence[Any] | None, info: dict[str, Any], file: str, *, must_fit: bool = True
+) -> Any:
     """Return the rules that fit a database, or None, for its built-in rules or none.
 
     A warning says that no given rules fit, except for built-in games if several were given.
@@ -154,8 +163,8 @@ def _fitting(rules: str | Sequence[Any] | None, info: dict[str, Any], file: str)
     name, builtin = info["name"], find_builtin(info["name"]) is not None
     if not rules or (builtin and from_environment("rules")):
         return None  # the variable does not apply to built-in games
-    games = [find_game(rules)] if isinstance(rules, str) else rules
-    game = fitting(games, name, info["rules"])
+    games: Sequence[Any] = [find_game(rules)] if isinstance(rules, str) else rules
+    game = fitting(games, name, info["rules"]) if must_fit else games[0]
     if game is None and (isinstance(rules, str) or not builtin):
         given = ", ".join(each.name for each in games)
         without = "with its own" if builtin else "without"

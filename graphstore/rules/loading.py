@@ -256,9 +256,7 @@ def _parameters(reference: str, match: re.Match[str]) -> Parameters:
 
 
 def _word(text: str) -> Any:
-    """Return the value of a parameter after a hyphen: a whole number, or True, False or None in any
-    case, or a text.
-    """
+    """Return the value of a parameter after a hyphen; case does not matter to True and None."""
     if re.fullmatch(r"[0-9]{1,99}", text):
         return int(text)
     return {"true": True, "false": False, "none": None}.get(text.lower(), text)
