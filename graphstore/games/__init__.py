@@ -13,7 +13,6 @@ import re
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from difflib import get_close_matches
 from typing import NamedTuple
 
 from graphstore.errors import GameNameError, RulesDifferWarning, RulesMissingError, shown
@@ -113,7 +112,7 @@ FAMILIES = (
     ),
 )
 
-_SEPARATORS = re.compile(r"[\s_'\u2019-]+")
+_SEPARATORS = re.compile(r"[ \t_'\u2019-]+")
 _SPELLED = {
     _SEPARATORS.sub("", spelling): family
     for family in FAMILIES
@@ -148,7 +147,7 @@ def find_game(name: str) -> Game:
     if ":" in name or name.strip().endswith(".py"):
         return loading.load(name)
     game = None
-    if _words(name.partition("(")[0])[0] not in {family.name for family in FAMILIES}:
+    if re.split("[(-]", name.strip().lower())[0] not in {family.name for family in FAMILIES}:
         game = loading.load_installed(name)
     game = game or spelled(name)
     if game is None:
@@ -189,16 +188,16 @@ def spelled(name: str) -> Game | None:
     head, bracket, given = name.strip().partition("(")
     if bracket and (given[-1:] != ")" or re.search(r"[()]", given[:-1])):
         return None
-    words, given = _words(head), given[:-1]
-    family = _SPELLED.get("".join(words))
-    if not bracket:  # mnk-4-4-4; the shortest name first, so that connect-4-5 is connect(4,5)
-        counts = (1, *range(_MOST_WORDS, 1, -1))
-        starts = [count for count in counts if "".join(words[:count]) in _SPELLED]
-        if family is None and starts:
-            family, given = _SPELLED["".join(words[: starts[0]])], ",".join(words[starts[0] :])
+    family, given = _SPELLED.get(_letters(head)), given[:-1].strip()
+    words = head.split("-")
+    if family is None and not bracket:
+        for count in range(min(len(words), _MOST_WORDS), 0, -1):
+            first = words[:count]  # not connect-4, so that connect-4-5 is connect(4,5)
+            if family is None and not first[-1].isdigit():
+                family, given = _SPELLED.get(_letters("-".join(first))), ",".join(words[count:])
     if family is None:
         return None
-    given = given.strip() or family.default
+    given = given or family.default
     parameters = [_parameter(text, family) for text in given.split(",")] if given else []
     try:
         return family.make(*parameters)
@@ -213,15 +212,18 @@ def spelled(name: str) -> Game | None:
         raise GameNameError(f"{error}; write {family.example}") from None
 
 
-def _words(name: str) -> list[str]:
-    return _SEPARATORS.split(name.strip().lower())
+def _letters(name: str) -> str:
+    """Return a name in lower case, without separators."""
+    return _SEPARATORS.sub("", name.lower())
 
 
 def _instead_of(name: str) -> str:
     """Return an advice for an unknown name: the nearest name, or all names."""
+    from difflib import get_close_matches
+
     known = _SPELLED | dict.fromkeys(loading.installed())
-    meant = "".join(_words(name.partition("(")[0]))[:60]
-    for near in get_close_matches(meant, known, n=1, cutoff=0.7):
+    meant = _letters(name.partition("(")[0][:60])
+    for near in get_close_matches(meant, known, n=1, cutoff=0.8):
         family = known[near]
         return f"did you mean {near if family is None else family.example}?"
     usages = (family.usage for family in FAMILIES)
