@@ -57,6 +57,7 @@ class Player(HoldsStore):
         read = read_opponent(opponent)
         if read.kind in ("person", "self"):
             raise OpponentError(f"{opponent} does not choose moves itself; write {USAGE}")
+        generator = seed if isinstance(seed, random.Random) else random.Random(seed)
         self._hold(store)
         self.opponent = opponent
         self.agent = read.agent
@@ -65,7 +66,6 @@ class Player(HoldsStore):
             known = _loaded(self.store, read.agent) if read.agent else None
         self.side = 0 if known is None else known.settings.side
         """The only player, 1 or 2, that it can be; 0 if it can be both."""
-        generator = seed if isinstance(seed, random.Random) else random.Random(seed)
         self._choose = (
             _by_value(read, generator) if known is None else _by_beads(self.store, known, generator)
         )
