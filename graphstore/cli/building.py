@@ -82,8 +82,8 @@ def build(
 ) -> None:
     """Solve GAME and write every state and move to a database.
 
-    GAME is a game that `graphstore games` lists, such as tictactoe or "mnk(4,4,4)", or your own
-    rules, FILE.py:NAME or MODULE:NAME. Your own rules are run as Python code.
+    GAME is a game that `graphstore games` lists, such as tictactoe, "mnk(4,4,4)" or mnk-4-4-4, or
+    your own rules, FILE.py:NAME or MODULE:NAME. Your own rules are run as Python code.
 
     With --from, the positions are added to a database that was built with --from.
 

@@ -61,7 +61,8 @@ def play(
     """Play the game of FILE in the terminal.
 
     The match begins at POSITION, by default the start. The opponent looks its moves up in FILE, so
-    a perfect one never gives away a win or a draw. During the match, ? lists the commands.
+    a perfect one never gives away a win or a draw. FILE may be the name of a small game, as in
+    `graphstore show`. During the match, ? lists the commands.
     """
     from graphstore.cli import console, terminal
     from graphstore.play.match import PERSON, Match

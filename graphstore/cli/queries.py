@@ -19,7 +19,8 @@ def show(file: str, position: str | None, rules: str | None, as_json: bool) -> N
     """Print POSITION with its value and the result of each move.
 
     POSITION is a board in any orientation, such as XO./.X./..., or the id of a state; the default
-    is the start. The result of a move is for the player who makes it.
+    is the start. The result of a move is for the player who makes it. FILE may be the name of a
+    small game, such as tictactoe; it is then built for this command.
     """
     from graphstore.cli import console
 
@@ -40,7 +41,7 @@ def show(file: str, position: str | None, rules: str | None, as_json: bool) -> N
 def line(file: str, position: str | None, rules: str | None, as_json: bool) -> None:
     """Print a line of best play from POSITION.
 
-    POSITION is as in `graphstore show`; the default is the start.
+    FILE and POSITION are as in `graphstore show`; the default is the start.
     """
     from graphstore.cli import console
 

@@ -49,7 +49,7 @@ class Unsplit(click.types.StringParamType):
     show_envvar=True,
     metavar="FILE.py:NAME",
     help=f"{options.ABOUT_RULES} May be given more than once; each file is opened with the rules "
-    "that built it.",
+    "that fit it.",
 )
 def serve(
     files: tuple[str, ...],

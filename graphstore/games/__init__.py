@@ -140,7 +140,7 @@ def find_game(name: str) -> Game:
         raise GameNameError(f"{shown(name)} is not the name of a game: a name is a str")
     if "://" in name:  # not quoted: a password may be in it
         raise GameNameError("the address of a database is not a game; give the name of a game")
-    if name.endswith((".db", ".sqlite")):
+    if name.endswith((".db", ".sqlite", ".sqlite3")):
         raise GameNameError(f"{shown(name)} is a database, not a game; give the name of a game")
     if name.startswith(openspiel.PREFIX):
         return openspiel.OpenSpielGame(name.removeprefix(openspiel.PREFIX))
