@@ -226,7 +226,7 @@ def test_whatever_takes_a_game_takes_its_name(tmp_path, name):
 NO_GAMES = (None, 5, 2.5, b"tictactoe", ["tictactoe"], PlainGame, Store, graphstore, Path("t.db"))
 
 
-def test_whatever_takes_a_game_refuses_all_else(new, store, tmp_path):
+def test_whatever_takes_a_game_refuses_all_else(new, file_store, tmp_path):
     def law(name):
         def call(value):
             folder = tmp_path / name / str(len(list(tmp_path.glob(f"{name}/*"))))
@@ -235,7 +235,7 @@ def test_whatever_takes_a_game_refuses_all_else(new, store, tmp_path):
 
         argument = "rules" if "." in name else "game"
         wrong = NO_GAMES[1:] if "." in name else NO_GAMES  # no rules: those of the database
-        refused(call, (*wrong, store), argument)
+        refused(call, (*wrong, file_store), argument)
         refused(call, ("tictactow", "t.db"), "game")
         with pytest.raises(GameNameError) as caught:
             call("postgresql://u:secret@h/d")
@@ -325,7 +325,7 @@ def test_whatever_takes_a_database_refuses_all_else(new, folder, name):
             STORES[name](address, "new")
         assert str(caught.value) == (
             "there is no file tictactoe; tictactoe is a game; "
-            "run: graphstore build tictactoe, then open tictactoe.db"
+            "run graphstore build tictactoe, then open tictactoe.db"
         )
 
 

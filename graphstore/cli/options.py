@@ -73,13 +73,13 @@ def opened(
     file: str,
     rules: str | Sequence[Any] | None = None,
     *,
-    must_fit: bool = True,
+    loosely: bool = False,
     repair: bool = False,
 ) -> Any:
     """Return the open database of a file, with the rules of --rules that fit it, if any.
 
-    `rules` are the text of --rules, or rules to choose from; without `must_fit`, they are used in
-    any case. See `recover` for `repair`.
+    `rules` are the text of --rules, or rules to choose from. See `graphstore.games.fitting` for
+    `loosely`, and `recover` for `repair`.
     """
     from graphstore.games import not_a_file
     from graphstore.store.store import Store, recover
@@ -91,7 +91,7 @@ def opened(
         with warnings_printed():
             store = Store.open(file)
             with closed_on_error(store.close):
-                game = _fitting(rules, store.info, file, must_fit=must_fit)
+                game = _fitting(rules, store.info, file, loosely=loosely)
             if game is None:
                 return store
             store.close()
@@ -101,7 +101,7 @@ def opened(
         for other in (context.params.get("position"), context.params.get("statement")):
             if other is not None and os.path.isfile(other):
                 raise click.UsageError(f"{other} is a file; FILE goes first") from None
-        advice = not_a_file(file, then=f"graphstore {context.info_name}")
+        advice = not_a_file(file, then=f"run graphstore {context.info_name}")
         if advice:
             raise StoreMissingError(f"there is no file {file}; {advice}") from None
         raise
@@ -152,7 +152,7 @@ def opened_sql(file: str, rules: str | None = None) -> Iterator[Callable[..., An
 
 
 def _fitting(
-    rules: str | Sequence[Any] | None, info: dict[str, Any], file: str, *, must_fit: bool = True
+    rules: str | Sequence[Any] | None, info: dict[str, Any], file: str, *, loosely: bool = False
 ) -> Any:
     """Return the rules that fit a database, or None, for its built-in rules or none.
 
@@ -164,7 +164,7 @@ def _fitting(
     if not rules or (builtin and from_environment("rules")):
         return None  # the variable does not apply to built-in games
     games: Sequence[Any] = [find_game(rules)] if isinstance(rules, str) else rules
-    game = fitting(games, name, info["rules"]) if must_fit else games[0]
+    game = fitting(games, name, info["rules"], loosely=loosely)
     if game is None and (isinstance(rules, str) or not builtin):
         given = ", ".join(each.name for each in games)
         without = "with its own" if builtin else "without"

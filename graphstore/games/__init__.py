@@ -252,8 +252,8 @@ def not_a_file(text: str, *, then: str = "open") -> str:
     if game is None:
         return ""
     file = file_name(game.name)
-    built = "" if os.path.isfile(file) else f"graphstore build {file.removesuffix('.db')}, then "
-    return f"{text} is a game; run: {built}{then} {file}"
+    built = f"run graphstore build {file.removesuffix('.db')}, then "
+    return f"{text} is a game; {'' if os.path.isfile(file) else built}{then} {file}"
 
 
 def are_those_of(rules: Game, name: str, version: str) -> bool:
@@ -263,12 +263,17 @@ def are_those_of(rules: Game, name: str, version: str) -> bool:
     return version in (rules.rules, getattr(rules, "rules_alone", rules.rules))
 
 
-def fitting(games: Sequence[Game], name: str, version: str) -> Game | None:
-    """Return the rules of a game of this name and version, or those most like them, or None."""
+def fitting(
+    games: Sequence[Game], name: str, version: str, *, loosely: bool = False
+) -> Game | None:
+    """Return the rules of a game of this name and version, or those most like them, or None.
+
+    They have the same class and parameters; `loosely`, their parameters may differ.
+    """
     laws: tuple[Callable[[Game], bool], ...] = (
         lambda rules: rules.name == name,
         lambda rules: are_those_of(rules, name, version),
-        lambda rules: loading.is_same_class(rules, name),  # in another version
+        lambda rules: loading.is_same_class(rules, name, loosely=loosely),  # in another version
     )
     return next((rules for fits in laws for rules in games if fits(rules)), None)
 

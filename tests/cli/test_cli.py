@@ -342,10 +342,10 @@ OF_GAMES = [
 @for_all("words", OF_GAMES)
 def test_a_game_where_a_file_is_needed_gives_the_commands_to_type(inside, run, words):
     name, *more = words
-    at = "there is no file tictactoe; tictactoe is a game; run: "
-    then = f"graphstore {name} tictactoe.db"
+    at = "there is no file tictactoe; tictactoe is a game; "
+    then = f"run graphstore {name} tictactoe.db"
     done = run(name, "tictactoe", *more)
-    assert error_line(done) == f"{at}graphstore build tictactoe, then {then}"
+    assert error_line(done) == f"{at}run graphstore build tictactoe, then {then}"
     (inside / "tictactoe.db").touch()
     assert error_line(run(name, "tictactoe", *more)) == at + then
     (inside / "tictactoe.db").unlink()
@@ -354,11 +354,17 @@ def test_a_game_where_a_file_is_needed_gives_the_commands_to_type(inside, run, w
 @for_all(
     ("words", "message"),
     [
-        (["show", "connect4"], "run: graphstore build connect-7-6, then graphstore show connect-7"),
-        (["line", "mnk-4-4-4"], "run: graphstore build mnk-4-4-4, then graphstore line mnk-4-4-4."),
+        (
+            ["show", "connect4"],
+            "run graphstore build connect-7-6, then run graphstore show connect",
+        ),
+        (
+            ["line", "mnk-4-4-4"],
+            "run graphstore build mnk-4-4-4, then run graphstore line mnk-4-4-4",
+        ),
         (["show", "nim"], "there is no file nim; 'nim' has 0 parameters; write nim(heap,...[,mi"),
-        (["train", "tictactoe"], "tictactoe is a game; run: graphstore build tictactoe, then open"),
-        (["upgrade", "tictactoe"], "tictactoe is a game; run: graphstore build tictactoe, then o"),
+        (["train", "tictactoe"], "tictactoe is a game; run graphstore build tictactoe, then open "),
+        (["upgrade", "tictactoe"], "tictactoe is a game; run graphstore build tictactoe, then ope"),
         (["show", "none"], "there is no file none; run: graphstore build GAME --db none"),
     ],
 )
