@@ -5,7 +5,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
@@ -113,9 +113,7 @@ def opened_or_built(file: str, rules: str | None = None) -> Iterator[Any]:
 
     The database of a game is in the working folder, or is built for this command only.
     """
-    from graphstore.building.in_memory import build
     from graphstore.games import file_name, spelled
-    from graphstore.solver.exploration import estimate
 
     game = None
     if not os.path.lexists(file):
@@ -124,17 +122,21 @@ def opened_or_built(file: str, rules: str | None = None) -> Iterator[Any]:
     if game is not None and os.path.isfile(file_name(game.name)):
         say(f"there is no file {file}, so {file_name(game.name)} is read")
         file, game = file_name(game.name), None
-    if game is None or estimate(game, look=FEW).seconds > SOON:
-        with opened(file, rules) as store:
-            yield store
-        return
-    with TemporaryDirectory() as folder:
-        path = os.path.join(folder, file_name(game.name))
-        build(game, path)
-        again = f"graphstore build {file_name(game.name).removesuffix('.db')}"
-        say(f"there is no file {file}, so the game is built for this command; to keep it: {again}")
-        with opened(path, rules) as store:
-            yield store
+    with ExitStack() as held:
+        if game is not None:
+            from graphstore.building.in_memory import build
+            from graphstore.solver.exploration import estimate
+
+            if estimate(game, look=FEW).seconds < SOON:
+                folder, name = held.enter_context(TemporaryDirectory()), file_name(game.name)
+                build(game, os.path.join(folder, name))
+                again = f"graphstore build {name.removesuffix('.db')}"
+                say(
+                    f"there is no file {file}, so the game is built for this command; "
+                    f"to keep it: {again}"
+                )
+                file = os.path.join(folder, name)
+        yield held.enter_context(opened(file, rules))
 
 
 @contextmanager
