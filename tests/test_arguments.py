@@ -1,11 +1,12 @@
 """A wrong argument of a public function gives a one-line error with its name and value."""
 
+import io
 import math
 from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import for_all
+from conftest import check_all, for_all
 
 import graphstore
 from graphstore import (
@@ -31,6 +32,10 @@ from graphstore import (
     upgrade,
     verify,
 )
+from graphstore.checks.laws import check_rules
+from graphstore.errors import GameNameError, OpponentError, StoreMissingError
+from graphstore.exports.exporting import stream
+from graphstore.exports.game_formats import gmap
 from graphstore.solver.exploration import estimate
 
 NO_POSITIONS = (34832.9, 34832.0, b"34832", True, math.nan, np.float64(2), np.array([2]), ["X"])
@@ -185,11 +190,148 @@ def test_a_wrong_time_share_or_seed_is_refused(store, new):
         refused(call, (2.5, "2", True, math.nan), "seed")
 
 
-def test_a_wrong_game_is_refused(new):
-    wrong = (None, 5, b"tictactoe")
-    refused(find_game, wrong, "name of a game")
-    for call in (build, build_folder, build_out_of_core):
-        refused(lambda value, call=call: call(value, "new"), wrong, "game is")
+# Each function that takes a game; it returns a number of states, moves or rows.
+GAMES = {
+    "explore": lambda g, _: len(explore(g)),
+    "estimate": lambda g, _: estimate(g).states,
+    "search": lambda g, _: search(g).value,
+    "check_rules": lambda g, _: check_rules(g).positions,
+    "build": lambda g, at: build(g, at / "t.db").states,
+    "build_folder": lambda g, at: build_folder(g, at / "t.parts").states,
+    "build_out_of_core": lambda g, at: build_out_of_core(g, at / "o.db").states,
+    "Store.open": lambda g, at: opened_with(g, build("nim(1,2)", at / "s.db").file),
+    "Folder.sql": lambda g, at: of_folder(g, build_folder("nim(1,2)", at / "s.parts").file),
+}
+
+
+def opened_with(game, file):
+    with Store.open(file, rules=game) as store:
+        return store.probe("1 2").state
+
+
+def of_folder(game, path):
+    return list(Folder.open(path).sql("SELECT board(id) FROM state ORDER BY id", rules=game))
+
+
+@for_all("name", GAMES)
+def test_whatever_takes_a_game_takes_its_name(tmp_path, name):
+    found = []
+    for number, game in enumerate(("nim(1,2)", "nim-1-2", " Nim(2, 1) ", find_game("nim(1,2)"))):
+        folder = tmp_path / name.replace(".", "-") / str(number)
+        folder.mkdir(parents=True)
+        found.append(GAMES[name](game, folder))
+    assert found == [found[0]] * 4
+
+
+NO_GAMES = (None, 5, 2.5, b"tictactoe", ["tictactoe"], PlainGame, Store, graphstore, Path("t.db"))
+
+
+def test_whatever_takes_a_game_refuses_all_else(new, file_store, tmp_path):
+    def law(name):
+        def call(value):
+            folder = tmp_path / name / str(len(list(tmp_path.glob(f"{name}/*"))))
+            folder.mkdir(parents=True)
+            GAMES[name](value, folder)
+
+        argument = "rules" if "." in name else "game"
+        wrong = NO_GAMES[1:] if "." in name else NO_GAMES  # no rules: those of the database
+        refused(call, (*wrong, file_store), argument)
+        refused(call, ("tictactow", "t.db"), "game")
+        with pytest.raises(GameNameError) as caught:
+            call("postgresql://u:secret@h/d")
+        assert "secret" not in str(caught.value)
+
+    check_all(GAMES, law)
+    refused(find_game, (None, 5, b"tictactoe", Path("tictactoe")), "name of a game")
+    with pytest.raises(GraphstoreError, match=r"rules, such as PlainGame\(\)$"):
+        explore(PlainGame)
+
+
+# Each function that takes a database, as a function of its argument and of a new path.
+STORES = {
+    "verify": lambda s, _: verify(s, sample=3, seed=1),
+    "compare, first": lambda s, _: compare(s, s).names,
+    "compare, second": lambda s, _: compare(s, second=s).same,
+    "draw": lambda s, _: draw(s).title,
+    "export": lambda s, new: export(s, new, "csv").rows,
+    "stream": lambda s, _: streamed(s),
+    "gmap": lambda s, _: gmap(s),
+    "train": lambda s, _: train(s, games=0, seed=1)._replace(file=""),
+    "Player": lambda s, _: with_player(s),
+    "Match": lambda s, _: with_match(s),
+}
+
+
+def streamed(store):
+    file = io.StringIO()
+    stream(store, file, "csv")
+    return file.getvalue()
+
+
+def with_player(store):
+    with Player(store, seed=1) as player:
+        return player.choose("XX./OO./...").move
+
+
+def with_match(store):
+    with Match(store, "perfect", "perfect", seed=1) as match:
+        return match.reply().name
+
+
+def test_whatever_takes_a_database_takes_its_address_and_closes_it(spoilt, tmp_path, monkeypatch):
+    kept, at = [], Store.at.__func__
+
+    @classmethod
+    def noted(cls, *given, **options):
+        kept.append(at(cls, *given, **options))
+        return kept[-1]
+
+    def law(name):
+        found = []
+        addresses = [spoilt] if "://" in spoilt else [spoilt, Path(spoilt), f"sqlite:///{spoilt}"]
+        with Store.open(spoilt) as given, monkeypatch.context() as patch:
+            patch.setattr(Store, "at", noted)
+            for number, argument in enumerate((given, *addresses)):
+                found.append(STORES[name](argument, tmp_path / f"{name}{number}"))
+                assert all(store._closed for store in kept)
+                assert not given._closed
+        assert found == [found[0]] * len(found)
+
+    check_all(STORES, law)
+    assert len(kept) >= len(STORES)
+
+
+def test_what_keeps_a_database_closes_it(file_store):
+    for kind in (Player, Match):
+        kept = kind(str(file_store.path))
+        kept.close()
+        assert kept.store._closed
+        kind(file_store).close()
+        assert file_store.probe(0).ply == 0
+    with pytest.raises(OpponentError):
+        Player(file_store.path, "nobody!")
+
+
+NO_STORES = (None, 5, 2.5, b"t.db", ["t.db"], PlainGame, Store, graphstore, GAME)
+
+
+@for_all("name", STORES)
+def test_whatever_takes_a_database_refuses_all_else(new, folder, name):
+    argument = {"train": "file", "compare, first": "first", "compare, second": "first"}
+    wrong = (*NO_STORES, folder)
+    refused(lambda value: STORES[name](value, "new"), wrong, argument.get(name, "store"))
+    for address in ("tictactoe", Path("tictactoe")):
+        with pytest.raises(StoreMissingError) as caught:
+            STORES[name](address, "new")
+        assert str(caught.value) == (
+            "there is no file tictactoe; tictactoe is a game; "
+            "run graphstore build tictactoe, then open tictactoe.db"
+        )
+
+
+def test_a_backend_is_not_an_address():
+    refused(Store.at, ("t.db", Path("t.db"), None, 5), "Store.open")
+    refused(Store, ("t.db", Path("t.db"), None, 5), "Store.open")
 
 
 def test_arguments_of_folders_are_checked(folder):
@@ -224,10 +366,7 @@ def test_every_public_function_with_such_arguments_is_tried():
 
 
 def test_objects_of_another_kind_are_refused(file_store, folder):
-    refused(explore, ("tictactoe", 5, None, PlainGame), "game")
-    refused(lambda value: search(value, "X../.../..."), ("tictactoe", 5, None), "game")
     refused(solve, ("tictactoe", 5, None), "graph")
-    refused(lambda value: Store.open(file_store.path, rules=value), ("tictactoe", 5), "rules")
     for source in (file_store, folder):
         refused(source.sql, (5, None, b"SELECT 1"), "statement")
         refused(

@@ -7,7 +7,7 @@ import numpy as np
 
 from graphstore.building.saving import Clock, Report, save
 from graphstore.errors import StoreExistsError
-from graphstore.games import are_those_of, rules_of
+from graphstore.games import accepted, are_those_of
 from graphstore.rules.game import Game, Ints, Progress, quiet
 from graphstore.solver.exploration import explore
 from graphstore.solver.solution import solve
@@ -51,7 +51,7 @@ def build(
         RulesError, TooLargeError: see `graphstore.explore`.
         PositionError: a text of `below` is not a position.
     """
-    rules = rules_of(game)
+    rules = accepted(game)
     place = find_backend(target, "target").for_game(rules.name)
     texts = None if below is None else arguments.position_texts("below", below)
     wanted = None if texts is None else rules.read_many(texts)

@@ -12,7 +12,7 @@ from graphstore.building.parts import build
 from graphstore.building.parts.workers import OwnProcess, Workers
 from graphstore.building.saving import Clock, Report, refuse_target, save
 from graphstore.errors import StoreError
-from graphstore.games import are_those_of, rules_of
+from graphstore.games import accepted, are_those_of
 from graphstore.rules.game import Game, Progress, quiet
 from graphstore.solver.estimate import sized
 from graphstore.store.backend import Backend
@@ -74,7 +74,7 @@ def build_folder(
         MissingExtraError: pyarrow, or for a cluster distributed, is not installed.
     """
     clock = Clock()
-    row = _build(rules_of(game), arguments.path("folder", folder), clock, **options).info
+    row = _build(accepted(game), arguments.path("folder", folder), clock, **options).info
     return Report(
         file=os.fspath(folder),
         game=row["name"],
@@ -97,7 +97,7 @@ def build_out_of_core(
     for the game, the options and the exceptions, and `graphstore.load` for the target. `force`
     keeps the agents of the old game, unless `drop_agents` is given.
     """
-    rules, force = rules_of(game), options.get("force", False)
+    rules, force = accepted(game), options.get("force", False)
     place = find_backend(target, "target").for_game(rules.name)
     if place.exists():
         refuse_target(place, rules.name, force=force, drop_agents=drop_agents)

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Table, select
 from graphstore.rules.game import Progress, quiet
 from graphstore.store import schema
 from graphstore.store.bulk import streamed
-from graphstore.store.store import Store
+from graphstore.store.store import Address, Store, opened
 from graphstore.util import arguments
 
 SHOWN: Final = 20  # differences to list; all are counted
@@ -117,8 +117,8 @@ class Comparison(NamedTuple):
 
 
 def compare(
-    first: Store,
-    second: Store,
+    first: Store | Address,
+    second: Store | Address,
     *,
     rows: bool = False,
     agents: bool = False,
@@ -131,7 +131,7 @@ def compare(
     columns differs.
 
     Args:
-        first: the first database.
+        first: the first database, open or as an address.
         second: the second database.
         rows: compare all rows, even where the digests are equal.
         agents: compare the agents too, matched by name.
@@ -142,8 +142,13 @@ def compare(
         StoreError: a database cannot be read completely.
     """
     found = _Differences(arguments.count("most", most))
-    found.add("game", {}, _game(first), _game(second))
-    with first.connect() as one, second.connect() as other:
+    with (
+        opened(first, "first") as first,
+        opened(second, "second") as second,
+        first.connect() as one,
+        second.connect() as other,
+    ):
+        found.add("game", {}, _game(first), _game(second))
         both = (one, other)
         digests = [_digests(each) for each in both]
         differing = tuple(sorted({name for name, _ in digests[0].items() ^ digests[1].items()}))

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphstore.errors import GraphstoreError, PositionError
+from graphstore.games import rules_of
 from graphstore.rules.board import EMPTY, board_of
 from graphstore.rules.game import (
     IN_PLAY,
@@ -22,7 +23,6 @@ from graphstore.rules.game import (
     Game,
     Ints,
     Progress,
-    accept,
     move_text,
     quiet,
     read_move,
@@ -115,16 +115,16 @@ class CheckedRules(NamedTuple):
 
 
 def check_rules(
-    game: Game, *, max_positions: int = POSITIONS, progress: Progress = quiet
+    game: Game | str, *, max_positions: int = POSITIONS, progress: Progress = quiet
 ) -> CheckedRules:
     """Return the laws that a rule set breaks, each with the first position that breaks it.
 
     At most `max_positions` positions are checked, those nearest to the starts; symmetric positions
     count separately.
     """
+    game = rules_of(game)
     most = arguments.count("max_positions", max_positions, least=1)
     try:
-        accept(game)
         at, complete = _walk(game, most, progress)
         more = _with_images(game, at)
     except GraphstoreError as error:

@@ -1,6 +1,5 @@
 """The commands games, build, load, prove, estimate, check and solve."""
 
-import re
 from typing import Any
 
 import click
@@ -83,8 +82,8 @@ def build(
 ) -> None:
     """Solve GAME and write every state and move to a database.
 
-    GAME is a game that `graphstore games` lists, such as tictactoe or "mnk(4,4,4)", or your own
-    rules, FILE.py:NAME or MODULE:NAME. Your own rules are run as Python code.
+    GAME is a game that `graphstore games` lists, such as tictactoe, "mnk(4,4,4)" or mnk-4-4-4, or
+    your own rules, FILE.py:NAME or MODULE:NAME. Your own rules are run as Python code.
 
     With --from, the positions are added to a database that was built with --from.
 
@@ -92,10 +91,10 @@ def build(
     by several with --cluster. After an interruption, run the same command again to resume.
     """
     from graphstore.building.in_memory import build as build_database
-    from graphstore.games import find_game
+    from graphstore.games import file_name, find_game
 
     rules = find_game(game)
-    target = database_of(rules.name) if db is None else db
+    target = file_name(rules.name) if db is None else db
     if folder is not None and (db is not None or drop_agents):
         raise click.UsageError(
             "--folder does not write a database; leave out --db and --drop-agents"
@@ -151,23 +150,14 @@ def load(folder: str, db: str | None, as_json: bool, **settings: Any) -> None:
     compared with the digests of the build; the folder is not changed.
     """
     from graphstore.building.from_folder import load as load_folder
+    from graphstore.games import file_name
     from graphstore.store.folder.folder import Folder
 
     found = Folder.open(folder)
-    target = database_of(str(found.info["name"])) if db is None else db
+    target = file_name(str(found.info["name"])) if db is None else db
     with options.working() as progress:
         report = load_folder(found, target, progress=progress, **settings)
     print_build(report, as_json=as_json)
-
-
-def database_of(game: str) -> str:
-    """Return the default name of the database of a game.
-
-    >>> database_of("mnk(4,4,4)"), database_of("rules.py:Ring")
-    ('mnk-4-4-4.db', 'ring.db')
-    """
-    short = game.rpartition(":")[2].lower()
-    return re.sub(r"[^a-z0-9]+", "-", short).strip("-") + ".db"
 
 
 @click.command()

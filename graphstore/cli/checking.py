@@ -53,7 +53,7 @@ def verify(
     from graphstore.cli import console
     from graphstore.store.schema import AGENT_TABLES
 
-    with options.opened(file, rules) as store, options.working() as progress:
+    with options.opened(file, rules, loosely=True) as store, options.working() as progress:
         verdict = verify_store(
             store, sample=sample, confidence=confidence, seed=seed, progress=progress
         )

@@ -4,16 +4,26 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
+from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 import click
 
-from graphstore.errors import GraphstoreError, StoreMissingError, TooLargeError, visible
+from graphstore.errors import (
+    GameNameError,
+    GraphstoreError,
+    StoreMissingError,
+    TooLargeError,
+    visible,
+)
 from graphstore.util.extras import short_of_memory
 from graphstore.util.files import new_file
+
+FEW = 20_000  # states to explore before the time of a build is estimated
+SOON = 2.0  # seconds; a game that takes longer is not built for one command
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -59,28 +69,74 @@ def warnings_printed() -> Iterator[None]:
         yield
 
 
-def opened(file: str, rules: str | None = None, *, repair: bool = False) -> Any:
-    """Return the open database of a file, with the rules of --rules; see `recover` for `repair`."""
+def opened(
+    file: str,
+    rules: str | Sequence[Any] | None = None,
+    *,
+    loosely: bool = False,
+    repair: bool = False,
+) -> Any:
+    """Return the open database of a file, with the rules of --rules that fit it, if any.
+
+    `rules` are the text of --rules, or rules to choose from. See `graphstore.games.fitting` for
+    `loosely`, and `recover` for `repair`.
+    """
+    from graphstore.games import not_a_file
     from graphstore.store.store import Store, recover
     from graphstore.util.forks import closed_on_error
 
-    if repair:
-        recover(file)
     try:
+        if repair:
+            recover(file)
         with warnings_printed():
             store = Store.open(file)
             with closed_on_error(store.close):
-                game = _named_rules(store.info["name"], rules)
+                game = _fitting(rules, store.info, file, loosely=loosely)
             if game is None:
                 return store
             store.close()
             return Store.open(file, rules=game)
     except StoreMissingError:
-        given = click.get_current_context().params
-        for other in (given.get("position"), given.get("statement")):
+        context = click.get_current_context()
+        for other in (context.params.get("position"), context.params.get("statement")):
             if other is not None and os.path.isfile(other):
                 raise click.UsageError(f"{other} is a file; FILE goes first") from None
+        advice = not_a_file(file, then=f"run graphstore {context.info_name}")
+        if advice:
+            raise StoreMissingError(f"there is no file {file}; {advice}") from None
         raise
+
+
+@contextmanager
+def opened_or_built(file: str, rules: str | None = None) -> Iterator[Any]:
+    """Yield what `opened` returns; or the database of a small built-in game with that name.
+
+    The database of a game is in the working folder, or is built for this command only.
+    """
+    from graphstore.games import file_name, spelled
+
+    game = None
+    if not os.path.lexists(file):
+        with suppress(GameNameError):
+            game = spelled(file)
+    if game is not None and os.path.isfile(file_name(game.name)):
+        say(f"there is no file {file}, so {file_name(game.name)} is read")
+        file, game = file_name(game.name), None
+    with ExitStack() as held:
+        if game is not None:
+            from graphstore.building.in_memory import build
+            from graphstore.solver.exploration import estimate
+
+            if estimate(game, look=FEW).seconds < SOON:
+                folder, name = held.enter_context(TemporaryDirectory()), file_name(game.name)
+                build(game, os.path.join(folder, name))
+                again = f"graphstore build {name.removesuffix('.db')}"
+                say(
+                    f"there is no file {file}, so the game is built for this command; "
+                    f"to keep it: {again}"
+                )
+                file = os.path.join(folder, name)
+        yield held.enter_context(opened(file, rules))
 
 
 @contextmanager
@@ -94,16 +150,28 @@ def opened_sql(file: str, rules: str | None = None) -> Iterator[Callable[..., An
 
     folder = Folder.open(file)
     with warnings_printed():
-        yield partial(folder.sql, rules=_named_rules(folder.info["name"], rules))
+        yield partial(folder.sql, rules=_fitting(rules, folder.info, file))
 
 
-def _named_rules(name: str, rules: str | None) -> Any:
-    """Return the rules that --rules or its variable names; None to use the built-in ones."""
-    from graphstore.games import find_builtin, find_game
+def _fitting(
+    rules: str | Sequence[Any] | None, info: dict[str, Any], file: str, *, loosely: bool = False
+) -> Any:
+    """Return the rules that fit a database, or None, for its built-in rules or none.
 
-    if rules is None or (find_builtin(name) and from_environment("rules")):
+    A warning says that no given rules fit, except for built-in games if several were given.
+    """
+    from graphstore.games import find_builtin, find_game, fitting
+
+    name, builtin = info["name"], find_builtin(info["name"]) is not None
+    if not rules or (builtin and from_environment("rules")):
         return None  # the variable does not apply to built-in games
-    return find_game(rules)
+    games: Sequence[Any] = [find_game(rules)] if isinstance(rules, str) else rules
+    game = fitting(games, name, info["rules"], loosely=loosely)
+    if game is None and (isinstance(rules, str) or not builtin):
+        given = ", ".join(each.name for each in games)
+        without = "with its own" if builtin else "without"
+        say(f"warning: {file} holds {name}, so it is opened {without} rules, not with {given}")
+    return game
 
 
 def from_environment(option: str) -> bool:
@@ -123,6 +191,8 @@ def say_if_without_rules(store: Any) -> Any:
     """Return the rules of a database; print a message and return None if they are unknown."""
     if store.has_rules:
         return store.game
+    if click.get_current_context().params.get("rules"):
+        return None  # they did not fit; a warning said so
     name = store.info["name"]
     say(
         f"{name} is not built in, so only positions as stored are found; "

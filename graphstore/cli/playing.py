@@ -1,5 +1,6 @@
 """The commands play, train and agents."""
 
+from functools import partial
 from typing import Any
 
 import click
@@ -60,7 +61,8 @@ def play(
     """Play the game of FILE in the terminal.
 
     The match begins at POSITION, by default the start. The opponent looks its moves up in FILE, so
-    a perfect one never gives away a win or a draw. During the match, ? lists the commands.
+    a perfect one never gives away a win or a draw. FILE may be the name of a small game, as in
+    `graphstore show`. During the match, ? lists the commands.
     """
     from graphstore.cli import console, terminal
     from graphstore.play.match import PERSON, Match
@@ -72,7 +74,8 @@ def play(
         )
     if record is not None:
         options.refuse_existing(record)
-    with options.opened(file, rules, repair=learn) as store:
+    opened = partial(options.opened, repair=True) if learn else options.opened_or_built
+    with opened(file, rules) as store:
         options.say_if_without_rules(store)
         if first is None:
             from_here = store.info["start"] if position is None else position

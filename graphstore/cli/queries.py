@@ -19,11 +19,12 @@ def show(file: str, position: str | None, rules: str | None, as_json: bool) -> N
     """Print POSITION with its value and the result of each move.
 
     POSITION is a board in any orientation, such as XO./.X./..., or the id of a state; the default
-    is the start. The result of a move is for the player who makes it.
+    is the start. The result of a move is for the player who makes it. FILE may be the name of a
+    small game, such as tictactoe; it is then built for this command.
     """
     from graphstore.cli import console
 
-    with options.opened(file, rules) as store:
+    with options.opened_or_built(file, rules) as store:
         game = options.say_if_without_rules(store)
         probe = store.probe(store.info["start"] if position is None else position)
         if as_json:
@@ -40,11 +41,11 @@ def show(file: str, position: str | None, rules: str | None, as_json: bool) -> N
 def line(file: str, position: str | None, rules: str | None, as_json: bool) -> None:
     """Print a line of best play from POSITION.
 
-    POSITION is as in `graphstore show`; the default is the start.
+    FILE and POSITION are as in `graphstore show`; the default is the start.
     """
     from graphstore.cli import console
 
-    with options.opened(file, rules) as store:
+    with options.opened_or_built(file, rules) as store:
         game = options.say_if_without_rules(store)
         best = store.line(position)
         if as_json:

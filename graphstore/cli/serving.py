@@ -49,7 +49,7 @@ class Unsplit(click.types.StringParamType):
     show_envvar=True,
     metavar="FILE.py:NAME",
     help=f"{options.ABOUT_RULES} May be given more than once; each file is opened with the rules "
-    "that built it.",
+    "that fit it.",
 )
 def serve(
     files: tuple[str, ...],
@@ -87,27 +87,16 @@ def serve(
 
 
 def all_opened(held: ExitStack, files: Sequence[str], rules: Sequence[str]) -> list[Any]:
-    """Return the open databases, each with the rules that built it; closing `held` closes them."""
+    """Return the open databases, each with the rules that fit it; closing `held` closes them."""
     if len(files) == 1 and len(rules) < 2:
         return [held.enter_context(options.opened(files[0], *rules))]
-    from graphstore.games import are_those_of, find_game
+    from graphstore.games import find_game
 
-    games = {text: find_game(text) for text in rules}
-    unused, stores = set(rules), []
-    for file in files:
-        store = held.enter_context(options.opened(file))
-        name, built_by = store.info["name"], store.info["rules"]
-        fitting = [
-            text
-            for text, game in games.items()  # or another version of its rules
-            if game.name == name or are_those_of(game, name, built_by)
-        ]
-        if fitting and not store.has_rules:
-            store.close()
-            store = held.enter_context(options.opened(file, fitting[0]))
-        unused -= {*fitting}
-        stores.append(store)
-    if not options.from_environment("rules"):
-        for text in sorted(unused):
-            options.say(f"warning: none of these files was built with {text}")
+    games = [find_game(text) for text in rules]
+    stores = [held.enter_context(options.opened(file, games)) for file in files]
+    used = [store.game.name for store in stores if store.has_rules]
+    if len(used) == len(stores) and not options.from_environment("rules"):
+        for text, game in zip(rules, games, strict=True):
+            if game.name not in used:
+                options.say(f"warning: none of these files was built with {text}")
     return stores

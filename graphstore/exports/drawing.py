@@ -11,7 +11,7 @@ from graphstore.rules.board import Choice, board_of, choices, plain, text_plain
 from graphstore.rules.game import Game, move_text
 from graphstore.rules.notebook import facts, or_none
 from graphstore.store.probe import Move, Probe
-from graphstore.store.store import Store
+from graphstore.store.store import Address, Store, opened
 from graphstore.util import arguments
 
 STATES = 300  # default limit of a picture
@@ -94,7 +94,7 @@ class Drawing(NamedTuple):
 
 
 def draw(
-    store: Store,
+    store: Store | Address,
     position: str | int | None = None,
     *,
     plies: int | None = None,
@@ -105,7 +105,7 @@ def draw(
     """Return a picture of a position with its moves, or of the states below it.
 
     Args:
-        store: the solved game.
+        store: the solved game, open or as an address.
         position: as for `graphstore.store.store.Store.probe`; by default the (first) start.
         plies: draw the graph of all states within this many moves.
         line: draw a line of best play instead.
@@ -121,12 +121,11 @@ def draw(
     >>> path = tempfile.mkdtemp() + "/tictactoe.db"
     >>> graphstore.build("tictactoe", path).states
     765
-    >>> with graphstore.Store.open(path) as store:
-    ...     print(graphstore.draw(store, "XO./.X./..O").text())
-    ...     graph = graphstore.draw(store, "XO./.X./...", plies=9)
+    >>> print(graphstore.draw(path, "XO./.X./..O").text())
     X  O  D
     W1 X  D
     W1 D  O
+    >>> graph = graphstore.draw(path, "XO./.X./...", plies=9)
     >>> len(graph.nodes), len(graph.arrows)
     (145, 284)
     """
@@ -134,6 +133,19 @@ def draw(
     max_states = arguments.count("max_states", max_states)
     if line and plies is not None:
         raise ArgumentError("give plies or line, not both")
+    with opened(store) as store:
+        return _drawn(store, position, plies, line=line, best=best, most=max_states)
+
+
+def _drawn(
+    store: Store,
+    position: str | int | None,
+    plies: int | None,
+    *,
+    line: bool,
+    best: bool,
+    most: int,
+) -> Drawing:
     game = store.game if store.has_rules else None
     root = store.probe(store.info["start"] if position is None else position)
     name = store.info["name"]
@@ -143,7 +155,7 @@ def draw(
         shown = choices(game, root.position, root.moves, partial(move_text, game))
         node = _node(game, root, 0)._replace(shown=shown)
         return Drawing(f"{name}: {root.position}", (node,), (), (root,))
-    found = _below(store, root, plies, best=best, most=max_states)
+    found = _below(store, root, plies, best=best, most=most)
     arrows = [
         arrow
         for probe, distance in found

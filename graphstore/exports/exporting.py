@@ -13,7 +13,7 @@ from graphstore.exports.tables import write_csv, write_jsonl, write_parquet
 from graphstore.rules.game import Progress, quiet
 from graphstore.store.arrow import pyarrow
 from graphstore.store.sqlite.opening import explained
-from graphstore.store.store import Store
+from graphstore.store.store import Address, Store
 from graphstore.util import arguments, files
 from graphstore.util.signals import held_back
 
@@ -31,7 +31,7 @@ class Exported(NamedTuple):
 
 
 def export(
-    store: Store,
+    store: Store | Address,
     target: str | os.PathLike[str],
     file_format: str,
     *,
@@ -44,7 +44,7 @@ def export(
     """Write a game, or the part of it that meets all conditions, to a new file or folder.
 
     Args:
-        store: the database.
+        store: the database, open or as an address.
         target: the new file or folder. For parquet, csv and jsonl it is a file with one table if
             `table` is given or the name ends in the format, such as ``.csv``; else it is a folder
             with ``state.csv`` and ``edge.csv``.
@@ -70,10 +70,10 @@ def export(
     >>> folder = tempfile.mkdtemp()
     >>> graphstore.build("tictactoe", folder + "/tictactoe.db").states
     765
-    >>> with graphstore.Store.open(folder + "/tictactoe.db") as store:
-    ...     graphstore.export(store, folder + "/late", "csv", where="ply >= 7").rows
-    ...     graphstore.export(store, folder + "/below.dot", "dot", below="XO./.X./...").rows
+    >>> file = folder + "/tictactoe.db"
+    >>> graphstore.export(file, folder + "/late", "csv", where="ply >= 7").rows
     {'state': 225, 'edge': 224}
+    >>> graphstore.export(file, folder + "/below.dot", "dot", below="XO./.X./...").rows
     {'state': 145, 'edge': 284}
     """
     check(file_format, table)
@@ -104,7 +104,7 @@ def export(
 
 
 def stream(
-    store: Store,
+    store: Store | Address,
     file: TextIO,
     file_format: str,
     *,

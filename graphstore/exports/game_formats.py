@@ -14,7 +14,7 @@ from graphstore.games.grid import tictactoe
 from graphstore.games.ultimate.convert import record_of
 from graphstore.games.ultimate.rules import Ultimate
 from graphstore.solver.columns import NONE
-from graphstore.store.store import Store
+from graphstore.store.store import Address, Store, opened
 
 NO_DEPTH = 10  # a win or loss cannot be forced
 
@@ -29,14 +29,15 @@ class MapRow(NamedTuple):
     NextStates: tuple[int, ...]  # the distinct children, ascending
 
 
-def gmap(store: Store) -> list[MapRow]:
+def gmap(store: Store | Address) -> list[MapRow]:
     """Return the 32-bit map of tic-tac-toe, ascending by state."""
-    if store.info["name"] not in ("tictactoe", "mnk(3,3,3)"):
-        raise GameNameError(
-            f"the 32-bit map can hold {tictactoe().name} only; {store.address} holds "
-            f"{store.info['name']}"
-        )
-    graph = store.graph()
+    with opened(store) as store:
+        if store.info["name"] not in ("tictactoe", "mnk(3,3,3)"):
+            raise GameNameError(
+                f"the 32-bit map can hold {tictactoe().name} only; {store.address} holds "
+                f"{store.info['name']}"
+            )
+        graph = store.graph()
     states = dict(zip(graph.states.id.tolist(), pack32(graph.states.id).tolist(), strict=True))
     solution = graph.solution
     assert solution is not None
@@ -56,7 +57,7 @@ def gmap(store: Store) -> list[MapRow]:
     )
 
 
-def write_gmap(store: Store, file: TextIO, *, as_json: bool = False) -> None:
+def write_gmap(store: Store | Address, file: TextIO, *, as_json: bool = False) -> None:
     """Write the 32-bit map as CSV, with spaces between children, or as a JSON object of states.
 
     Infinities are ``inf`` and ``-inf``; in JSON they are strings.
@@ -76,23 +77,24 @@ def write_gmap(store: Store, file: TextIO, *, as_json: bool = False) -> None:
         writer.writerow((*row[:4], " ".join(map(str, row.NextStates))))
 
 
-def records(store: Store) -> Iterator[bytes]:
+def records(store: Store | Address) -> Iterator[bytes]:
     """Yield the 25-byte record of every state of ultimate tic-tac-toe, ascending by id.
 
     The best move is the lowest of the equally best ones. Details that a state does not keep, such
     as the marks of a won field, have an arbitrary possible value in the record.
     """
-    game = store.game if store.has_rules else None
-    if not isinstance(game, Ultimate):
-        raise GameNameError(
-            f"the record can hold ultimate tic-tac-toe only; {store.address} holds "
-            f"{store.info['name']}"
-        )
-    for position, value, best in store.sql(_RECORDS):
-        yield record_of(game, game.read(position), value, best)
+    with opened(store) as store:
+        game = store.game if store.has_rules else None
+        if not isinstance(game, Ultimate):
+            raise GameNameError(
+                f"the record can hold ultimate tic-tac-toe only; {store.address} holds "
+                f"{store.info['name']}"
+            )
+        for position, value, best in store.sql(_RECORDS):
+            yield record_of(game, game.read(position), value, best)
 
 
-def write_records(store: Store, file: TextIO, *, as_json: bool = False) -> None:
+def write_records(store: Store | Address, file: TextIO, *, as_json: bool = False) -> None:
     """Write the record of every state as a line of 50 hexadecimal digits, or as a JSON list."""
     before, between, after = ('["', '",\n "', '"]\n') if as_json else ("", "\n", "\n")
     separator = before

@@ -1,7 +1,7 @@
 """A part of a solved game, and its rows in the order of their keys."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import reduce
 from itertools import chain, islice
 from typing import Any, Final, TypeAlias
@@ -13,7 +13,7 @@ from graphstore.errors import QueryError, SelectionError, shown
 from graphstore.rules.game import Ints, Progress, quiet
 from graphstore.store import probe, schema
 from graphstore.store.backend import RowReader
-from graphstore.store.store import Store
+from graphstore.store.store import Address, Store, opened
 from graphstore.store.tokens import closes_too_much
 from graphstore.util import arguments
 
@@ -131,7 +131,7 @@ class Part:
 
 @contextmanager
 def selected(
-    store: Store,
+    store: Store | Address,
     *,
     below: str | int | None = None,
     plies: int | None = None,
@@ -149,18 +149,23 @@ def selected(
     if plies is not None and below is None:
         raise SelectionError("plies needs below, the position from which plies are counted")
     parts = []
-    if below is not None:
-        below = arguments.position("below", below)
-        parts.append(_reached(store, below, plies, progress))
-    if where is not None:
-        parts.append(_fulfilling(store, where, progress))
-    chosen = reduce(np.intersect1d, parts) if parts else None
-    if chosen is not None and not chosen.size:
-        place = "" if below is None else f" below {shown(str(below))}"
-        raise SelectionError(
-            f"no state of {store.address}{place} fulfils {shown(str(where))}; change the condition"
-        )
-    with store.backend.reading(store.info["digest"], chosen) as reader:
+    with ExitStack() as held:
+        store = held.enter_context(opened(store))
+        if below is not None:
+            below = arguments.position("below", below)
+            parts.append(_reached(store, below, plies, progress))
+        if where is not None:
+            parts.append(_fulfilling(store, where, progress))
+        chosen = reduce(np.intersect1d, parts) if parts else None
+        if chosen is not None and not chosen.size:
+            place, condition = (
+                "" if below is None else f" below {shown(str(below))}",
+                shown(str(where)),
+            )
+            raise SelectionError(
+                f"no state of {store.address}{place} fulfils {condition}; change the condition"
+            )
+        reader = held.enter_context(store.backend.reading(store.info["digest"], chosen))
         yield Part(store, reader, chosen)
 
 

@@ -8,9 +8,11 @@ modules and OpenSpiel. `boardtext` and `heaps` read texts of positions; `encodin
 'mnk(4,4,4)'
 """
 
+import os
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from graphstore.errors import GameNameError, RulesDifferWarning, RulesMissingError, shown
@@ -29,10 +31,17 @@ class Family(NamedTuple):
     examples: tuple[str, ...]  # names of games that build in seconds
     make: Callable[..., Game]  # raises GameNameError, or TypeError for a wrong number of parameters
     large: tuple[str, ...] = ()  # names of games that build only from a late position
+    aliases: tuple[str, ...] = ()  # other names; case, spaces, hyphens and apostrophes do not count
+    default: str = ""  # the parameters if none are given
 
     @property
     def name(self) -> str:
         return self.usage.partition("(")[0]
+
+    @property
+    def example(self) -> str:
+        """The usage, with an example of the parameters."""
+        return ", such as ".join(dict.fromkeys((self.usage, (*self.examples, *self.large)[0])))
 
 
 FAMILIES = (
@@ -41,6 +50,7 @@ FAMILIES = (
         "three in a row on a board of 3 by 3; the same as mnk(3,3,3)",
         ("tictactoe",),
         grid.tictactoe,
+        aliases=("ttt", "noughts and crosses", "naughts and crosses"),
     ),
     Family(
         "mnk(m,n,k[,misere])",
@@ -53,12 +63,15 @@ FAMILIES = (
         "stones fall down w columns of h cells; k in a row win, by default 4; w * (h + 1) <= 63",
         ("connect(4,4)", "connect(5,3,3)", "connect(6,2)"),
         connect.connect,
+        aliases=("connect 4", "connect four", "4 in a row", "four in a row"),
+        default="7,6",
     ),
     Family(
         "vanishing",
         "three in a row on a board of 3 by 3; a player's fourth mark removes his oldest one",
         ("vanishing",),
         vanishing.Vanishing,
+        aliases=("vanishing tic tac toe", "infinite tic tac toe"),
     ),
     Family(
         "morris(variant[,stuck][,straight])",
@@ -66,6 +79,7 @@ FAMILIES = (
         "king or flying; stuck: loss, draw or pass; straight: diagonal lines do not win",
         ("morris(orthogonal)", "morris(diagonals)", "morris(flying)", "morris(king,pass,straight)"),
         morris.morris,
+        aliases=("three men's morris", "3 men's morris"),
     ),
     Family(
         "nim(heap,...[,misere])",
@@ -94,74 +108,174 @@ FAMILIES = (
         (),
         ultimate.ultimate,
         ("ultimate(open)", "ultimate(closed)", "ultimate(closed,count)"),
+        aliases=("ultimate tic tac toe", "super tic tac toe"),
     ),
 )
 
-_NAME = re.compile(r"\s*(?P<family>[a-z][a-z0-9_]*)\s*(?:\((?P<parameters>[^()]*)\))?\s*", re.I)
+_SEPARATORS = re.compile(r"[ \t_'\u2019-]+")
+_SPELLED = {
+    _SEPARATORS.sub("", spelling): family
+    for family in FAMILIES
+    for spelling in (family.name, *family.aliases)
+}
+_MOST_WORDS = 4  # of a name, such as "ultimate tic tac toe"
 
 
 def find_game(name: str) -> Game:
     """Return the game of a name such as ``tictactoe``, ``mnk(4,4,4)`` or ``my_rules.py:Chomp``.
 
-    Built-in games come first, then those of installed packages; a name with a colon loads rules
-    from a file or a module, which runs their code. For built-in games case and spaces do not
-    matter; ``find_game(name).name`` is the name without them.
+    Built-in games come first, then those of installed packages, then other names of built-in games,
+    such as ``tic-tac-toe``. A name with a colon loads rules from a file or a module, which runs
+    their code. ``mnk-4-4-4``, as in the name of a database, is another spelling of ``mnk(4,4,4)``
+    that needs no quotes in a shell. For built-in games case and spaces do not matter;
+    ``find_game(name).name`` is the one name that databases have.
 
     Raises:
         GameNameError: the game is unknown, or its parameters are invalid.
+
+    >>> find_game("connect-4-4").name, find_game("Tic-Tac-Toe").name, find_game("connect four").name
+    ('connect(4,4)', 'tictactoe', 'connect(7,6)')
     """
     if not isinstance(name, str):
         raise GameNameError(f"{shown(name)} is not the name of a game: a name is a str")
+    if "://" in name:  # not quoted: a password may be in it
+        raise GameNameError("the address of a database is not a game; give the name of a game")
+    if name.endswith((".db", ".sqlite", ".sqlite3")):
+        raise GameNameError(f"{shown(name)} is a database, not a game; give the name of a game")
     if name.startswith(openspiel.PREFIX):
         return openspiel.OpenSpielGame(name.removeprefix(openspiel.PREFIX))
     if ":" in name or name.strip().endswith(".py"):
         return loading.load(name)
-    match = _NAME.fullmatch(name)
-    game = find_builtin(name)
-    if game is None and match is not None:
-        game = loading.load_installed(match["family"], match["parameters"])
+    game = None
+    if re.split("[(-]", name.strip().lower())[0] not in {family.name for family in FAMILIES}:
+        game = loading.load_installed(name)
+    game = game or spelled(name)
     if game is None:
-        known = ", ".join([*(family.usage for family in FAMILIES), *loading.installed()])
-        raise GameNameError(
-            f"there is no game {shown(name)}; the games are {known}; "
-            "for your own rules write FILE.py:NAME"
-        )
+        raise GameNameError(f"there is no game {shown(name)}; {_instead_of(name)}")
     return game
 
 
-def rules_of(game: Game | str) -> Game:
-    """Return the rules of a game: the argument itself, or the game of a name."""
+def rules_of(game: Game | str, argument: str = "game") -> Game:
+    """Return the rules of an argument: rules, or the name of a game."""
     if isinstance(game, str):
         return find_game(game)
-    arguments.rules("game", game)
-    accept(game)
+    arguments.rules(argument, game)
     return game
+
+
+def accepted(game: Game | str, argument: str = "game") -> Game:
+    """Return the rules of an argument, checked and guarded by `graphstore.rules.game.accept`."""
+    rules = rules_of(game, argument)
+    accept(rules)
+    return rules
 
 
 def find_builtin(name: str) -> Game | None:
-    """Return the built-in game of a name, or None; this never runs a user's code."""
-    match = _NAME.fullmatch(name)
-    families = {family.name: family for family in FAMILIES}
-    if match is None or match["family"].lower() not in families:
+    """Return the built-in game that databases call by this name; this never runs a user's code."""
+    with suppress(GameNameError):
+        game = spelled(name)
+        if game is not None and game.name == name:  # a user's class may be called Connect4
+            return game
+    return None
+
+
+def spelled(name: str) -> Game | None:
+    """Return the built-in game that a user means by a name, or None.
+
+    Raises:
+        GameNameError: the parameters are invalid.
+    """
+    head, bracket, given = name.strip().partition("(")
+    if bracket and (given[-1:] != ")" or re.search(r"[()]", given[:-1])):
         return None
-    family = families[match["family"].lower()]
-    given = (match["parameters"] or "").strip()
+    family, given = _SPELLED.get(_letters(head)), given[:-1].strip()
+    words = head.split("-")
+    if family is None and not bracket:
+        for count in range(min(len(words), _MOST_WORDS), 0, -1):
+            first = words[:count]  # not connect-4, so that connect-4-5 is connect(4,5)
+            if family is None and not first[-1].isdigit():
+                family, given = _SPELLED.get(_letters("-".join(first))), ",".join(words[count:])
+    if family is None:
+        return None
+    given = given or family.default
     parameters = [_parameter(text, family) for text in given.split(",")] if given else []
     try:
         return family.make(*parameters)
     except TypeError:
         raise GameNameError(
             f"{shown(name)} has {len(parameters)} parameter{'s' * (len(parameters) != 1)}; "
-            f"write {family.usage}"
+            f"write {family.example}"
         ) from None
+    except GameNameError as error:
+        if parameters:
+            raise
+        raise GameNameError(f"{error}; write {family.example}") from None
+
+
+def _letters(name: str) -> str:
+    """Return a name in lower case, without separators."""
+    return _SEPARATORS.sub("", name.lower())
+
+
+def _instead_of(name: str) -> str:
+    """Return an advice for an unknown name: the nearest name, or all names."""
+    from difflib import get_close_matches
+
+    known = _SPELLED | dict.fromkeys(loading.installed())
+    meant = _letters(name.partition("(")[0][:60])
+    for near in get_close_matches(meant, known, n=1, cutoff=0.8):
+        family = known[near]
+        return f"did you mean {near if family is None else family.example}?"
+    usages = (family.usage for family in FAMILIES)
+    return (
+        f"the games are {', '.join((*usages, *loading.installed()))}; "
+        "for your own rules write FILE.py:NAME"
+    )
+
+
+def file_name(game: str) -> str:
+    """Return the default name of the database of a game; `find_game` reads it without ``.db``.
+
+    >>> file_name("mnk(4,4,4)"), file_name("rules.py:Ring")
+    ('mnk-4-4-4.db', 'ring.db')
+    """
+    short = game.rpartition(":")[2].lower()
+    return re.sub(r"[^a-z0-9]+", "-", short).strip("-") + ".db"
+
+
+def not_a_file(text: str, *, then: str = "open") -> str:
+    """Return an advice for a missing file whose name is that of a game; empty if it is not."""
+    try:
+        game = spelled(text)
+    except GameNameError as error:
+        return str(error)
+    if game is None:
+        return ""
+    file = file_name(game.name)
+    built = f"run graphstore build {file.removesuffix('.db')}, then "
+    return f"{text} is a game; {'' if os.path.isfile(file) else built}{then} {file}"
 
 
 def are_those_of(rules: Game, name: str, version: str) -> bool:
     """Return True if a game of this name and version was built by these rules."""
-    # A digest of files identifies rules in any folder; the version of a built-in game does not.
-    if find_builtin(rules.name) is not None:
-        return (rules.name, rules.rules) == (name, version)
+    if rules.name != name and not loading.is_same_class(rules, name):
+        return False
     return version in (rules.rules, getattr(rules, "rules_alone", rules.rules))
+
+
+def fitting(
+    games: Sequence[Game], name: str, version: str, *, loosely: bool = False
+) -> Game | None:
+    """Return the rules of a game of this name and version, or those most like them, or None.
+
+    They have the same class and parameters; `loosely`, their parameters may differ.
+    """
+    laws: tuple[Callable[[Game], bool], ...] = (
+        lambda rules: rules.name == name,
+        lambda rules: are_those_of(rules, name, version),
+        lambda rules: loading.is_same_class(rules, name, loosely=loosely),  # in another version
+    )
+    return next((rules for fits in laws for rules in games if fits(rules)), None)
 
 
 def warn_of_other_rules(rules: Game, where: str, name: str, version: str, hint: str = "") -> None:

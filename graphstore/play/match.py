@@ -14,8 +14,9 @@ from graphstore.rules.notebook import or_none, picture
 from graphstore.rules.plain import PlainGame
 from graphstore.store.probe import Move, Probe
 from graphstore.store.schema import STRATEGY
-from graphstore.store.store import Store
+from graphstore.store.store import Address, HoldsStore, Store
 from graphstore.util import arguments
+from graphstore.util.forks import closed_on_error
 
 PERSON = "person"
 REPETITIONS = 3  # a player meets a state for the third time: the game is drawn, as in chess
@@ -49,7 +50,7 @@ class Result(NamedTuple):
     how: Literal["won", "drawn", "repetition", "resigned", "unfinished"]
 
 
-class Match:
+class Match(HoldsStore):
     """A match of two players, from any position.
 
     `hint`, `play`, `reply` and `resign` raise a GameOverError if the match is over.
@@ -58,15 +59,14 @@ class Match:
     >>> path = tempfile.mkdtemp() + "/tictactoe.db"
     >>> graphstore.build("tictactoe", path).states
     765
-    >>> with graphstore.Store.open(path) as store:
-    ...     match = Match(store, "person", "perfect", start="X../.O./..X", seed=1)
+    >>> with Match(path, "person", "perfect", start="X../.O./..X", seed=1) as match:
     ...     match.play("2").name, match.reply().name
     ('2', '6')
     """
 
     def __init__(
         self,
-        store: Store,
+        store: Store | Address,
         first: str | Player = PERSON,
         second: str | Player = "perfect",
         *,
@@ -76,7 +76,7 @@ class Match:
         """Begin a match.
 
         Args:
-            store: the solved game.
+            store: the solved game, open or as an address; then `close` the match.
             first: the side that makes the first move: ``person``, the name of an opponent as in
                 `play.players.Player`, or a player.
             second: the other side, in the same way.
@@ -88,9 +88,15 @@ class Match:
             GameOverError: the game is over at the start.
             PositionError, NotInStoreError: see `graphstore.store.store.Store.probe`.
         """
-        self.store = store
+        self._hold(store)
+        with closed_on_error(self.close):
+            self._begin(first, second, start, arguments.seed(seed))
+
+    def _begin(
+        self, first: str | Player, second: str | Player, start: str | int | None, seed: int | None
+    ) -> None:
+        store = self.store
         self.game: Game | None = store.game if store.has_rules else None
-        seed = arguments.seed(seed)
         self.seed = random.SystemRandom().randrange(2**32) if seed is None else seed
         chance = random.Random(self.seed)
         self._seats = tuple(

@@ -12,12 +12,13 @@ from graphstore.errors import AgentMissingError, GameOverError, OpponentError, R
 from graphstore.play import agents
 from graphstore.play.opponents import USAGE, Opponent, read_opponent
 from graphstore.store.probe import Move, Probe
-from graphstore.store.store import Store
+from graphstore.store.store import Address, HoldsStore, Store
+from graphstore.util.forks import closed_on_error
 
 Chooser: TypeAlias = Callable[[Probe], Move]  # returns a move of a position in play
 
 
-class Player:
+class Player(HoldsStore):
     """A player of a solved game.
 
     A perfect player wins a won game in the fewest moves, delays the end of a lost game as long as
@@ -28,14 +29,14 @@ class Player:
     >>> path = tempfile.mkdtemp() + "/tictactoe.db"
     >>> graphstore.build("tictactoe", path).states
     765
-    >>> with graphstore.Store.open(path) as store:
-    ...     Player(store).choose("XX./OO./...").move
+    >>> with Player(path) as player:
+    ...     player.choose("XX./OO./...").move
     2
     """
 
     def __init__(
         self,
-        store: Store,
+        store: Store | Address,
         opponent: str = "perfect",
         *,
         seed: int | str | random.Random | None = None,
@@ -43,7 +44,7 @@ class Player:
         """Create a player.
 
         Args:
-            store: the solved game.
+            store: the solved game, open or as an address; then `close` the player.
             opponent: ``perfect``; ``random``: every legal move with the same probability;
                 ``mistakes=P``: with probability P a move that is not among the best, if there is
                 one; or the name of an agent of the database, which plays but does not learn.
@@ -56,16 +57,17 @@ class Player:
         read = read_opponent(opponent)
         if read.kind in ("person", "self"):
             raise OpponentError(f"{opponent} does not choose moves itself; write {USAGE}")
-        self.store = store
+        generator = seed if isinstance(seed, random.Random) else random.Random(seed)
+        self._hold(store)
         self.opponent = opponent
         self.agent = read.agent
         """The name of the agent that plays; empty if it is not an agent."""
-        known = _loaded(store, read.agent) if read.agent else None
+        with closed_on_error(self.close):
+            known = _loaded(self.store, read.agent) if read.agent else None
         self.side = 0 if known is None else known.settings.side
         """The only player, 1 or 2, that it can be; 0 if it can be both."""
-        generator = seed if isinstance(seed, random.Random) else random.Random(seed)
         self._choose = (
-            _by_value(read, generator) if known is None else _by_beads(store, known, generator)
+            _by_value(read, generator) if known is None else _by_beads(self.store, known, generator)
         )
 
     def __repr__(self) -> str:

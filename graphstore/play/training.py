@@ -4,7 +4,6 @@ Each game uses the beads that the previous game left; there are no batches. So a
 games is a function of its seed.
 """
 
-import os
 import time
 from random import Random
 from typing import Any, NamedTuple
@@ -18,8 +17,7 @@ from graphstore.play.menace import Boxes, Settings, next_checkpoint, whole_numbe
 from graphstore.play.opponents import read_opponent
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Progress, quiet
 from graphstore.store.schema import STRATEGY
-from graphstore.store.store import Store, recover
-from graphstore.util import arguments
+from graphstore.store.store import Address, Store, opened
 
 SELF = "self"
 BATCH = 2_000  # games between two checks of the clock
@@ -47,7 +45,7 @@ class Training(NamedTuple):
 
 
 def train(
-    file: str | os.PathLike[str],
+    file: Store | Address,
     agent: str = "menace",
     *,
     games: int,
@@ -59,7 +57,7 @@ def train(
     """Train an agent of a database; create the agent if it does not exist.
 
     Args:
-        file: the database.
+        file: the database, open or as an address.
         agent: its name there.
         games: the number of games to play.
         against: ``self``, ``perfect``, ``random``, ``mistakes=P``, or another agent, which does
@@ -81,8 +79,7 @@ def train(
     if seed is not None and not 0 <= whole_number("seed", seed) < 2**63:
         raise SettingError(f"the seed is {shown(seed)}; it must be from 0 to 2**63 - 1")
     given = Settings.of(settings)
-    recover(file)
-    with Store.open(arguments.path("file", file)) as store:
+    with opened(file, "file", repair=True) as store:
         if store.info["extent"] == STRATEGY:
             raise SettingError(
                 f"{store.address} holds a strategy for {store.info['name']}, in which one player "

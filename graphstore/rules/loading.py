@@ -6,14 +6,15 @@ A file of rules imports the modules in its folder by their names, as a script do
 its own copies of them, in a package of its own, so that files of the same name do not mix.
 """
 
+import ast
 import builtins
 import copyreg
 import importlib
 import importlib.util
+import inspect
 import re
 import sys
 import warnings
-from ast import literal_eval
 from collections.abc import Sequence
 from contextlib import chdir, suppress
 from functools import cache, partial
@@ -22,7 +23,7 @@ from importlib.metadata import entry_points
 from itertools import count
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any
+from typing import Any, TypeAlias
 
 from graphstore.errors import GameNameError, shown
 from graphstore.rules import sources
@@ -35,15 +36,21 @@ GROUP = "graphstore.games"
 _PACKAGE = "graphstore_rules_"
 _numbers = count(1)
 _REFERENCE = re.compile(
-    r"(?P<module>[^:]+?|.+\.py)(?::(?P<name>[^\W\d]\w*)(?:\((?P<parameters>.*)\))?)?"
+    r"(?P<module>[^:]+?|.+?\.py)"
+    r"(?::(?P<name>[^\W\d]\w*)(?:\((?P<parameters>.*)\)|-(?P<words>[^()]+))?)?"
 )
+
+Parameters: TypeAlias = tuple[list[Any], dict[str, Any]]
+"""The positional parameters of a class, and those by name."""
 
 
 def load(reference: str) -> Game:
     """Return the game of a reference such as ``rules.py:Name`` or ``package.module:Name``.
 
     The name may be left out if the file defines one game only. Parameters follow the name in
-    parentheses, as Python literals: ``rules.py:Chomp(3, 4)``.
+    parentheses, as Python literals: ``rules.py:Chomp(3, rows=4)``; or, without quotes in a shell,
+    after hyphens: ``rules.py:Chomp-3-4``. The name of the game has them in one spelling: by
+    position where that is possible, and without defaults at the end.
 
     Raises:
         GameNameError: the reference is malformed, or the rules cannot be loaded.
@@ -59,12 +66,14 @@ def load(reference: str) -> Game:
     name = match["name"] or games[0]
     if not hasattr(module, name):
         raise GameNameError(f"{of} has no {name}; the games it defines: {defined}")
-    parameters = _parameters(reference, match["parameters"])
-    game = _make(getattr(module, name), parameters, reference)
+    parameters = _parameters(reference, match)
+    made = getattr(module, name)
+    game = _make(made, parameters, reference)
     if isinstance(game, PlainGame):
         file = Path(of)
         place = file.resolve() if of.endswith(".py") else file
-        said = f"({','.join(map(repr, parameters))})" if parameters else ""
+        said = _said(made, parameters)
+        said = said and f"({said})"
         vars(game)["reference"] = f"{file.name}:{name}{said}"
         vars(game)["origin"] = f"{place}:{name}{said}"
         _ = game.rules_alone  # and `rules`, in `accept`: the files may change
@@ -84,12 +93,35 @@ def installed() -> dict[str, str]:
     return {point.name: point.value for point in entry_points(group=GROUP)}
 
 
-def load_installed(name: str, parameters: str | None) -> Game | None:
+def load_installed(name: str) -> Game | None:
     """Return the game of that name of an installed package, or None."""
-    reference = installed().get(name)
-    if reference is None:
-        return None
-    return load(reference if parameters is None else f"{reference}({parameters})")
+    name = name.strip()
+    for known, reference in sorted(installed().items(), reverse=True):  # the longest first
+        rest = name.removeprefix(known).lstrip()
+        if name.startswith(known) and rest[:1] in ("", "(", "-"):
+            return load(reference + rest)
+    return None
+
+
+def is_same_class(rules: Game, name: str, *, loosely: bool = False) -> bool:
+    """Return True if a name of a game means the class of these rules, with the same parameters.
+
+    The name of rules that were not loaded is that of their class, which fits any parameters;
+    `loosely`, all do.
+    """
+    ours, theirs = _REFERENCE.fullmatch(rules.name), _REFERENCE.fullmatch(name)
+    kind = type(rules)
+    if not isinstance(rules, PlainGame) or ours is None or theirs is None:
+        return False
+    wanted = theirs["name"] or name
+    if ours["name"] is None or theirs["name"] is None or ours["name"] != wanted:
+        return wanted == kind.__name__
+    if loosely:
+        return True
+    with suppress(GameNameError):
+        one, other = (_said(kind, _parameters(each.string, each)) for each in (ours, theirs))
+        return one == other
+    return False  # graphstore does not write such a name
 
 
 def _module(name: str) -> ModuleType:
@@ -204,23 +236,92 @@ def _games(module: ModuleType) -> list[str]:
     ]
 
 
-def _parameters(reference: str, text: str | None) -> tuple[Any, ...]:
-    if not text or not text.strip():
-        return ()
+def _parameters(reference: str, match: re.Match[str]) -> Parameters:
+    """Return the parameters in a reference."""
     try:
+        if match["words"] is not None:
+            return [_word(text) for text in match["words"].split("-")], {}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # from the compiler: the error says what is wrong
-            return tuple(literal_eval(f"({text},)"))
+            call = ast.parse(f"f({match['parameters'] or ''})", mode="eval").body
+            if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+                raise ValueError
+            by_name = {str(each.arg): ast.literal_eval(each.value) for each in call.keywords}
+            values = [*map(ast.literal_eval, call.args), *by_name.values()]
+            repeated = len(by_name) < len(call.keywords)
+            if repeated or "None" in by_name or not all(map(_is_literal, values)):
+                raise ValueError  # also for **{}, and for 1e999
+            return values[: len(call.args)], by_name
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
         raise GameNameError(
-            f"{shown(reference)}: parameters are Python literals, such as (3, 'misere')"
+            f"{shown(reference)}: parameters are Python literals, such as (3, 'misere') or (rows=3)"
         ) from error
 
 
-def _make(value: Any, parameters: tuple[Any, ...], reference: str) -> Game:
+def _word(text: str) -> Any:
+    """Return the value of a parameter after a hyphen; case does not matter to True and None."""
+    if re.fullmatch(r"[0-9]{1,99}", text):
+        return int(text)
+    return {"true": True, "false": False, "none": None}.get(text.lower(), text)
+
+
+def _said(made: Any, parameters: Parameters) -> str:
+    """Return parameters in the one spelling of the game's name; see `load`."""
+    values, by_name = parameters
+    try:
+        signature = inspect.signature(made)
+        bound = signature.bind(*values, **by_name)
+    except (TypeError, ValueError):  # of a class in C; or the name is of other rules
+        return ",".join(
+            [*map(_literal, values), *(f"{n}={_literal(v)}" for n, v in by_name.items())]
+        )
+    given = {*bound.arguments}
+    bound.apply_defaults()
+    said: list[str] = []
+    needed, by_position = 0, True  # `needed`: how many are left without defaults at the end
+    for name, parameter in signature.parameters.items():
+        value, text = bound.arguments[name], f"{name}={_literal(bound.arguments[name])}"
+        is_default = name not in given or repr(value) == repr(parameter.default)
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            said += map(_literal, value)
+            needed = len(said) if value else needed
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            said[needed:] = [f"{key}={_literal(each)}" for key, each in sorted(value.items())]
+            needed = len(said)
+        elif parameter.kind is parameter.KEYWORD_ONLY or not by_position:
+            said[needed:] = [] if is_default else [text]
+            needed = len(said)
+        elif name not in given and not _is_literal(value):
+            by_position = False
+        else:
+            said.append(_literal(value))
+            needed = needed if is_default else len(said)
+    return ",".join(said[:needed])
+
+
+def _literal(value: Any) -> str:
+    """Return the literal of a value; the elements of a set are in order."""
+    if isinstance(value, set) and value:
+        return f"{{{', '.join(sorted(map(repr, value)))}}}"
+    return repr(value)
+
+
+def _is_literal(value: Any) -> bool:
+    """Return whether the repr of a value is a literal; that of infinity is not."""
+    try:
+        ast.literal_eval(repr(value))
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return False
+    return True
+
+
+def _make(value: Any, parameters: Parameters, reference: str) -> Game:
+    values, by_name = parameters
     try:
         with asking, chdir("."):
-            game = value(*parameters) if callable(value) else value
+            if not callable(value) and (values or by_name):
+                raise GameNameError(f"{shown(reference)} is an object, which takes no parameters")
+            game = value(*values, **by_name) if callable(value) else value
             if isinstance(game, Game):
                 return game
     except BaseException as error:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphstore.errors import RulesError, TooLargeError, TooLargeWarning
+from graphstore.games import rules_of
 from graphstore.rules.game import IN_PLAY, Codes, Game, Ints, Progress, quiet, stuck
 from graphstore.solver.columns import Edges, States
 from graphstore.solver.estimate import Estimate, about, project, sized
@@ -49,7 +50,7 @@ class Run(NamedTuple):
 
 
 def explore(
-    game: Game,
+    game: Game | str,
     *,
     starts: Ints | None = None,
     max_states: int | None = None,
@@ -58,7 +59,7 @@ def explore(
     """Return the graph of all states that can be reached from the starts.
 
     Args:
-        game: the rules.
+        game: the rules, or a name for `graphstore.find_game`.
         starts: positions to begin from, int64[s]; by default the starts of the game.
         max_states: the most states to allow, by default 100 million.
         progress: called after each wave with the number of states so far.
@@ -68,12 +69,11 @@ def explore(
         TooLargeError: there are more states than allowed, or the estimate is far beyond that.
         PositionTypeError: `starts` is empty or has values that are not integers.
 
-    >>> from graphstore.games import find_game
-    >>> graph = explore(find_game("tictactoe"))
+    >>> graph = explore("tictactoe")
     >>> graph.number_of_nodes(), graph.number_of_moves(), graph.number_of_edges()
     (765, 2270, 2096)
     """
-    arguments.rules("game", game)
+    game = rules_of(game)
     limit = MAX_STATES if max_states is None else arguments.count("max_states", max_states)
     found: list[Wave] = []
     seen, looked = 0, False
@@ -92,14 +92,14 @@ def explore(
 
 
 def estimate(
-    game: Game, *, starts: Ints | None = None, look: int = LOOK, progress: Progress = quiet
+    game: Game | str, *, starts: Ints | None = None, look: int = LOOK, progress: Progress = quiet
 ) -> Estimate:
     """Return an estimate of the size of a game, from its first `look` states or from all.
 
-    >>> from graphstore.games import find_game
-    >>> estimate(find_game("tictactoe")).states
+    >>> estimate("tictactoe").states
     765.0
     """
+    game = rules_of(game)
     look = arguments.count("look", look, least=1)
     found: list[Wave] = []
     complete = True

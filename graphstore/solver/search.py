@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from graphstore.errors import PositionError, TooLargeError
+from graphstore.games import rules_of
 from graphstore.rules.game import (
     DRAW,
     IN_PLAY,
@@ -67,7 +68,7 @@ class _CycleError(Exception):
 
 
 def search(
-    game: Game,
+    game: Game | str,
     position: str | int = START,
     *,
     timeout: float | None = None,
@@ -78,7 +79,7 @@ def search(
     """Return the value of a position, with the cost of the search.
 
     Args:
-        game: the rules.
+        game: the rules, or a name for `graphstore.find_game`.
         position: its text or its packed integer; ``start`` is the first start.
         timeout: the time limit in seconds.
         max_entries: the capacity of the table of answers; a full table drops its older half.
@@ -90,11 +91,10 @@ def search(
         RulesError: the rules break a law.
         ArgumentError: a number is negative.
 
-    >>> from graphstore.games import find_game
-    >>> search(find_game("ultimate(open)"), "X X . O O . XXOO..... = = 6 X").value
+    >>> search("ultimate(open)", "X X . O O . XXOO..... = = 6 X").value
     1
     """
-    arguments.rules("game", game)
+    game = rules_of(game)
     max_states = arguments.count("max_states", max_states)
     clock = _Clock(arguments.seconds("timeout", timeout), progress)
     at = _read(game, arguments.position("position", position))

@@ -3,15 +3,16 @@
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, Engine
 
 from graphstore.errors import (
+    ArgumentError,
     NewerStoreError,
     NotAStoreError,
     NotInStoreError,
@@ -20,9 +21,10 @@ from graphstore.errors import (
     RulesMissingError,
     StoreError,
     StoreReplacedError,
+    shown,
 )
-from graphstore.games import given_or_builtin, warn_of_other_rules
-from graphstore.rules.game import Game, accept
+from graphstore.games import accepted, given_or_builtin, warn_of_other_rules
+from graphstore.rules.game import Game
 from graphstore.rules.notebook import facts, or_none
 from graphstore.store import probe as query
 from graphstore.store import schema
@@ -40,6 +42,9 @@ from graphstore.util.forks import Owned
 if TYPE_CHECKING:
     from graphstore.solver.graph import GameGraph  # imports networkx, which only graph() needs
 
+Address: TypeAlias = str | os.PathLike[str]
+"""A file, its URL, or the URL of a PostgreSQL database; see `Store.open`."""
+
 
 class Store:
     """A solved game in a database, opened read-only.
@@ -53,9 +58,9 @@ class Store:
     5478
     """
 
-    def __init__(self, backend: Backend, rules: Game | None = None) -> None:
-        self.backend = backend
-        self._rules = rules
+    def __init__(self, backend: Backend, rules: Game | str | None = None) -> None:
+        self.backend = _backend(backend)
+        self._rules: Game | None = None if rules is None else accepted(rules, "rules")
         self._closed = False
         self._engine = self._own_engine()
         try:
@@ -67,25 +72,23 @@ class Store:
                         f"{self.address} is damaged: its table game has {len(rows)} rows, not one"
                     )
                 self.info: dict[str, Any] = dict(rows[0])
-            if rules is not None:
-                arguments.rules("rules", rules)
-                accept(rules)
+            if self._rules is not None:
                 name, version = self.info["name"], self.info["rules"]
                 warn_of_other_rules(
-                    rules, self.address, name, version, hint="; run: graphstore verify"
+                    self._rules, self.address, name, version, hint="; run: graphstore verify"
                 )
         except BaseException:
             self.close()
             raise
 
     @classmethod
-    def open(cls, address: str | os.PathLike[str], *, rules: Game | None = None) -> "Store":
+    def open(cls, address: Address, *, rules: Game | str | None = None) -> "Store":
         """Open a database for reading.
 
         Args:
             address: a file, its URL ``sqlite:///FILE``, or ``postgresql://USER@HOST/DATABASE``,
                 with ``?schema=NAME`` if the database has several games.
-            rules: the rules of a game that is not built in.
+            rules: the rules of a game that is not built in, or a name for `graphstore.find_game`.
 
         Raises:
             StoreMissingError: there is no such file, or not one game in the database.
@@ -96,9 +99,9 @@ class Store:
         return cls.at(find_backend(address).located(), rules=rules)
 
     @classmethod
-    def at(cls, backend: Backend, *, rules: Game | None = None) -> "Store":
+    def at(cls, backend: Backend, *, rules: Game | str | None = None) -> "Store":
         """Open the game of a backend; see `open`."""
-        revision = backend.revision()
+        revision = _backend(backend).revision()
         if revision not in schema.REVISIONS:
             raise _newer(backend, revision)
         if revision != schema.REVISIONS[-1]:
@@ -407,9 +410,59 @@ def upgrade(address: str | os.PathLike[str]) -> str:
     return before
 
 
-def recover(file: str | os.PathLike[str]) -> None:
+@contextmanager
+def opened(
+    store: Store | Address, argument: str = "store", *, repair: bool = False
+) -> Iterator[Store]:
+    """Yield the argument, an open store; or open an address, and close it at the end.
+
+    `repair` calls `recover` before.
+    """
+    if isinstance(store, Store):
+        if repair:
+            store.backend.recover()
+        yield store
+        return
+    address = arguments.path(argument, store, "an open Store, or the address of a database")
+    if repair:
+        recover(address)
+    with Store.open(address) as found:
+        yield found
+
+
+class HoldsStore:
+    """The base of objects that read a store for their whole life: `close` them, or use ``with``.
+
+    A store that was given stays open; one that was opened from an address is closed.
+    """
+
+    store: Store
+
+    def _hold(self, store: Store | Address) -> None:
+        self._held = ExitStack()
+        self.store = self._held.enter_context(opened(store))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the store, if this object opened it."""
+        self._held.close()
+
+
+def recover(file: Address) -> None:
     """Let SQLite undo what a killed program left half-written; a reader cannot do this."""
     find_backend(file, "file").recover()
+
+
+def _backend(backend: Backend) -> Backend:
+    """Return the argument; raise an ArgumentError if it is of another kind, such as an address."""
+    if not hasattr(backend, "located"):
+        raise ArgumentError(f"backend is {shown(backend)}; to open an address, use Store.open")
+    return backend
 
 
 _ALMOST = re.compile(r"postgres(ql)?:|(host|hostaddr|port|user|password|dbname|service) *=")

@@ -100,14 +100,15 @@ def parameters(value: Any) -> list[Any] | dict[str, Any]:
 def rules(name: str, value: object) -> None:
     """Refuse an object that is not a rule set; a proxy of a rule set is accepted."""
     if isinstance(value, type) or not hasattr(value, "start_states"):
-        raise _wrong(name, value, "rules, as find_game(NAME) returns them")
+        hint = f", such as {value.__name__}()" if isinstance(value, type) else ""
+        raise _wrong(name, value, f"the name of a game, or rules{hint}")
 
 
-def path(name: str, value: Any) -> str:
+def path(name: str, value: Any, wanted: str = "a path, as str or os.PathLike") -> str:
     """Return a path, or the address of a database, as text."""
     text = os.fspath(value) if isinstance(value, str | os.PathLike) else None
     if not isinstance(text, str):
-        raise _wrong(name, value, "a path, as str or os.PathLike")
+        raise _wrong(name, value, wanted)
     return text
 
 

@@ -115,8 +115,9 @@ def python_page() -> str:
         "This page answers: what can I call, what does it return, and what does it raise?",
         "`import graphstore` gives the functions and classes below. `help(graphstore.draw)` prints "
         "the whole docstring of a name: every argument, an example, and when each error is raised.",
-        "`Ints`, `Rows` and `Codes` are arrays of int64, int32 and int8. `progress` is called with "
-        "the phase, how much is done, and the total or None.",
+        "`Ints`, `Rows` and `Codes` are arrays of int64, int32 and int8. `Address` is a file, "
+        "or the URL of a database. `progress` is called with the phase, how much is done, and the "
+        "total or None.",
         "## Functions",
     ]
     for each in (each for each in named if not isinstance(each, type)):

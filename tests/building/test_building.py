@@ -439,7 +439,10 @@ def test_an_empty_file_is_replaced_by_force(tmp_path):
 @pytest.mark.parametrize("force", [False, True])
 def test_a_build_does_not_write_through_links_that_others_put_in_its_way(copy, force):
     victim, target = copy.parent / "victim", copy.parent / "t.db"
-    draft, refused = copy.parent / ".t.db.building", ["t.db.building is in the way", "t.db: unable to open"]
+    draft, refused = (
+        copy.parent / ".t.db.building",
+        ["t.db.building is in the way", "t.db: unable to open"],
+    )
     victim.write_text("mine")
     copy.rename(target) if force else copy.unlink()
     for link, message in ((draft, refused[0]), (target.with_name("t.db-journal"), refused[1])):

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import click
 import pytest
-from conftest import GRAPHSTORE, error_line, graphstore, openpty
+from conftest import GRAPHSTORE, error_line, for_all, graphstore, openpty
 
 from graphstore import Store, build
 from graphstore.cli.main import cli
@@ -303,6 +303,73 @@ def test_a_game_without_end_says_so(run, inside):
     assert "drawn, play need never end" in printed(run("show", "v.db", position))
     last = printed(run("line", "v.db", position)).splitlines()[-1]
     assert last == "the line repeats from here; play need never end"
+
+
+# A game where a file is expected
+
+
+OF_SMALL_GAMES = [
+    *(["show", "ttt"], ["line", "ttt"], ["play", "ttt", "--moves", "4"]),
+    *(["show", "tic-tac-toe", "XO./.X./...", "--json"], ["show", "nim(1,2)"]),
+]
+
+
+@for_all("words", OF_SMALL_GAMES)
+def test_a_small_game_without_a_file_is_built_for_one_command(inside, run, words):
+    name, game, *more = words
+    built = "nim-1-2" if "nim" in game else "tictactoe"
+    done = run(*words)
+    assert done.returncode == 0
+    assert done.stderr == (
+        f"graphstore: there is no file {game}, so the game is built for this command; "
+        f"to keep it: graphstore build {built}\n"
+    )
+    assert [*inside.iterdir()] == []
+    assert run("build", built).returncode == 0
+    again = run(*words)
+    assert again.stderr == f"graphstore: there is no file {game}, so {built}.db is read\n"
+    if name != "play":
+        assert again.stdout == done.stdout == run(name, f"{built}.db", *more).stdout
+    (inside / f"{built}.db").unlink()
+
+
+OF_GAMES = [
+    *(["verify"], ["stats"], ["sql", "SELECT 1"], ["draw"], ["agents"], ["serve"]),
+    *(["export", "--format", "csv"], ["play", "--learn"], ["diff", "other.db"]),
+]
+
+
+@for_all("words", OF_GAMES)
+def test_a_game_where_a_file_is_needed_gives_the_commands_to_type(inside, run, words):
+    name, *more = words
+    at = "there is no file tictactoe; tictactoe is a game; "
+    then = f"run graphstore {name} tictactoe.db"
+    done = run(name, "tictactoe", *more)
+    assert error_line(done) == f"{at}run graphstore build tictactoe, then {then}"
+    (inside / "tictactoe.db").touch()
+    assert error_line(run(name, "tictactoe", *more)) == at + then
+    (inside / "tictactoe.db").unlink()
+
+
+@for_all(
+    ("words", "message"),
+    [
+        (
+            ["show", "connect4"],
+            "run graphstore build connect-7-6, then run graphstore show connect",
+        ),
+        (
+            ["line", "mnk-4-4-4"],
+            "run graphstore build mnk-4-4-4, then run graphstore line mnk-4-4-4",
+        ),
+        (["show", "nim"], "there is no file nim; 'nim' has 0 parameters; write nim(heap,...[,mi"),
+        (["train", "tictactoe"], "tictactoe is a game; run graphstore build tictactoe, then open "),
+        (["upgrade", "tictactoe"], "tictactoe is a game; run graphstore build tictactoe, then ope"),
+        (["show", "none"], "there is no file none; run: graphstore build GAME --db none"),
+    ],
+)
+def test_a_large_or_incomplete_game_where_a_file_is_needed(inside, run, words, message):
+    assert message in error_line(run(*words))
 
 
 # Errors

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphstore.errors import GameNameError, MoveError, RulesError
-from graphstore.games import FAMILIES, find_game
+from graphstore.games import FAMILIES, file_name, find_builtin, find_game
 from graphstore.rules.game import move_text, read_move
 from graphstore.rules.plain import PlainGame
 
@@ -49,6 +49,31 @@ PROPER_NAMES = [
     ("nim(5,3,4)", "nim(3,4,5)"),
     ("Nim( 7, 5,3,1 , Misere)", "nim(1,3,5,7,misere)"),
     (" Vanishing() ", "vanishing"),
+    # Other names of the families.
+    ("tic-tac-toe", "tictactoe"),
+    ("tic tac toe", "tictactoe"),
+    ("Tic_Tac_Toe", "tictactoe"),
+    ("TTT", "tictactoe"),
+    ("noughts and crosses", "tictactoe"),
+    ("noughts-and-crosses", "tictactoe"),
+    ("connect", "connect(7,6)"),
+    ("connect4", "connect(7,6)"),
+    ("connect-4", "connect(7,6)"),
+    ("connect-four", "connect(7,6)"),
+    ("Connect Four", "connect(7,6)"),
+    ("4 in a row", "connect(7,6)"),
+    ("four-in-a-row-5-4", "connect(5,4)"),
+    ("connectfour(5,4)", "connect(5,4)"),
+    ("infinite tic-tac-toe", "vanishing"),
+    ("three men's morris(king)", "morris(king)"),
+    ("three-mens-morris-king-pass", "morris(king,pass)"),
+    ("ultimate-tic-tac-toe-closed-count", "ultimate(closed,count)"),
+    # Names of files.
+    ("connect-4-4", "connect(4,4)"),
+    ("connect-4-5-4", "connect(4,5)"),
+    ("MNK-3-3-3-misere", "mnk(3,3,3,misere)"),
+    ("nim-5-3-4", "nim(3,4,5)"),
+    ("ultimate-open", "ultimate(open)"),
 ]
 
 
@@ -70,18 +95,30 @@ def test_every_name_that_fits_is_printed_back(m, n, k, misere):
             find_game(name)
 
 
+@for_all("name", NAMES)
+def test_the_name_of_a_game_s_file_is_a_spelling_of_its_name(name):
+    assert find_game(file_name(name).removesuffix(".db")).name == name
+
+
+@for_all("name", ["ttt", "Tictactoe", "connect", "Connect4", "connect(7,6,4)", "mnk-3-3-3", "Nim"])
+def test_a_database_means_a_built_in_game_by_its_one_name_only(name):
+    assert find_builtin(name) is None
+
+
 USAGE = "mnk(m,n,k[,misere])"
 BAD_NAMES = {
     "": "there is no game ''; the games are tictactoe, ",
     "chess": "there is no game 'chess'; the games are tictactoe, ",
-    "tic tac toe": "there is no game 'tic tac toe'; the games are tictactoe, ",
-    "mnk(3,3,3": "there is no game 'mnk(3,3,3'; the games are tictactoe, ",
-    "mnk(3,3,3))": "there is no game 'mnk(3,3,3))'; the games are tictactoe, ",
+    "tictactow": "there is no game 'tictactow'; did you mean tictactoe?",
+    "conect-4-4": "there is no game 'conect-4-4'; did you mean connect(w,h[,k]), such as ",
+    "mnk(3,3,3": f"there is no game 'mnk(3,3,3'; did you mean {USAGE}, such as mnk(4,3,3)?",
+    "mnk(3,3,3))": f"there is no game 'mnk(3,3,3))'; did you mean {USAGE}, such as ",
     "mnk 3 3 3": "there is no game 'mnk 3 3 3'; the games are tictactoe, ",
-    "mnk\0": r"there is no game 'mnk\x00'; the games are tictactoe, ",
+    "mnk\0": r"there is no game 'mnk\x00'; did you mean mnk(",
     "tictactoe\ntictactoe": r"there is no game 'tictactoe\ntictactoe'; the games are tictactoe, ",
     "tictactoe(3)": "'tictactoe(3)' has 1 parameter; write tictactoe",
-    "mnk": f"'mnk' has 0 parameters; write {USAGE}",
+    "mnk": f"'mnk' has 0 parameters; write {USAGE}, such as mnk(4,3,3)",
+    "mnk-3-3": f"'mnk-3-3' has 2 parameters; write {USAGE}",
     "mnk(3,3)": f"'mnk(3,3)' has 2 parameters; write {USAGE}",
     "mnk(3,3,3,misere,3)": f"'mnk(3,3,3,misere,3)' has 5 parameters; write {USAGE}",
     "mnk(3,,3)": f"'' is not a parameter of {USAGE}",
@@ -116,7 +153,6 @@ BAD_NAMES = {
     "morris(king,win)": "morris: 'win' is not an option; choose among loss, draw, pass, straight",
     "morris(king,3)": "morris: 3 is not an option; choose among loss, draw, pass, straight",
     "morris(king,loss,draw)": "morris: draw and loss exclude each other; choose one of them",
-    "connect": "'connect' has 0 parameters; write connect(w,h[,k])",
     "connect(7)": "'connect(7)' has 1 parameter; write connect(w,h[,k])",
     "connect(7,6,4,4)": "'connect(7,6,4,4)' has 4 parameters; write connect(w,h[,k])",
     "connect(0,6)": "connect: w is 0; it must be a whole number of at least 1",
@@ -140,12 +176,14 @@ BAD_NAMES = {
     "subtraction(9,1,misere,2)": "subtraction: a parameter is 'misere'; it must be",
     "subtraction(3,4,5)": "subtraction: none of the takes can be taken from 3; make one",
     "subtraction(1000000000,1)": "'1000000000' is too large a number for subtraction(",
-    "ultimate": "ultimate: '' is not a rule set; choose open or closed",
+    "ultimate": "ultimate: '' is not a rule set; choose open or closed; write ultimate(rules[,coun",
     "ultimate(3)": "ultimate: 3 is not a rule set; choose open or closed",
     "ultimate(ajar)": "ultimate: 'ajar' is not a rule set; choose open or closed",
     "ultimate(closed,counts)": "ultimate: 'counts' is not an option; the only one is count",
     "ultimate(closed,count,count)": "ultimate: 'count' is not an option; the only one is",
     "ultimate(open,count)": "ultimate: only the closed rules can count fields",
+    "t.db": "'t.db' is a database, not a game; give the name of a game",
+    "postgresql://user:secret@host/games": "the address of a database is not a game; give the name",
     "vanishing(3)": "'vanishing(3)' has 1 parameter; write vanishing",
     "x" * 1_000_000: "there is no game 'xxxx",
     "(" * 1_000_000: "there is no game '((((",
@@ -163,6 +201,8 @@ def test_a_bad_name_is_refused_in_one_line():
         assert message.startswith(said)
         assert "\n" not in message
         assert len(message) < longest
+
+        assert "secret" not in message
 
     check_all(BAD_NAMES.items(), law)
 

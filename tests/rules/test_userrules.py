@@ -8,15 +8,19 @@ import sys
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from hashlib import blake2b
 from pathlib import Path
 
+import click
 import pytest
+from conftest import check_all, some_of
 from conftest import graphstore as run
-from conftest import some_of
 
 import graphstore
+from graphstore.cli.serving import all_opened, serve
 from graphstore.errors import GameNameError, NotInStoreError, RulesDifferWarning, RulesMissingError
+from graphstore.games import are_those_of
 from graphstore.web.application import application
 
 RULES = '''
@@ -85,6 +89,13 @@ def test_a_file_that_is_called_like_a_library_does_not_replace_it(rules: Path) -
         ("take.py:NO_GAME", "take.py:NO_GAME is not a game; subclass graphstore.PlainGame"),
         ("take.py:Take(heap)", "'take.py:Take(heap)': parameters are Python literals"),
         ("take.py:Take(1, 2)", "take.py:Take(1, 2) cannot be created: TypeError"),
+        ("take.py:Take(nope=1)", "take.py:Take(nope=1) cannot be created: TypeError"),
+        ("take.py:Take(heap=1, heap=2)", "parameters are Python literals"),
+        ("take.py:Take(**{'heap': 1})", "parameters are Python literals"),
+        ("take.py:Take(*(1,))", "parameters are Python literals"),
+        ("take.py:Take(1) + f(2)", "parameters are Python literals"),
+        ("take.py:Take(1e999)", "parameters are Python literals"),
+        ("take.py:LARGE(3)", "'take.py:LARGE(3)' is an object, which takes no parameters"),
         ("broken.py:X", "broken.py, line 1: "),
         ("in/broken.py:X", os.path.join("in", "broken.py") + ", line 1: "),
         ("quits.py:X", "quits.py cannot be loaded: SystemExit: 0"),
@@ -111,6 +122,161 @@ def test_rules_that_cannot_be_loaded_are_refused_in_one_line(
     assert "\n" not in str(raised.value)
 
 
+PARAMETERS = """
+from graphstore import PlainGame
+class Base(PlainGame):
+    def start(self):
+        return (self.heap, bool(self.misere))
+    def moves(self, position):
+        return range(1, position[0] + 1)
+    def play(self, position, take):
+        return (position[0] - take, position[1])
+    def outcome(self, position):
+        return None if position[0] else 1 if position[1] else -1
+class Wild(Base):
+    def __init__(self, misere=False, heap=3):
+        self.misere, self.heap = misere, heap
+class Free(Base):
+    def __init__(self, *heaps, misere=False, **more):
+        self.misere, self.heap = misere, sum(heaps)
+class Odd(Base):
+    misere = False
+    def __init__(self, start=object(), heap=3):
+        self.heap = heap
+def made(heap, misere=False):
+    return Wild(misere, heap)
+"""
+SPELLINGS = {
+    "Wild": ("Wild()", "Wild(False)", "Wild(False, 3)", "Wild(heap=3)", "Wild-false-3"),
+    "Wild(True)": ("Wild(misere=True)", "Wild( True , )", "Wild-True", "Wild(heap=3,misere=True)"),
+    "Wild(False,4)": ("Wild(heap=4)", "Wild(heap=0x4,misere=False)", "Wild-False-4"),
+    "Wild(1)": ("Wild(misere=1)", "Wild-1"),
+    "Wild(\"a 'b'\")": ("Wild(\"a 'b'\")", "Wild(misere=\"a 'b'\")"),
+    "Wild([1, (2,), {'a': None}])": ("Wild( [ 1,(2,),{'a':None} ] )",),
+    "Wild({'a', 'b'})": ("Wild({'b','a'})", "Wild(misere={'b', 'a'})"),
+    "Free(1,2,misere=True,a=1,z=2)": ("Free(1, 2, z=2, a=1, misere=True)",),
+    "Free(misere=True)": ("Free( misere = True )",),
+    "Free(3)": ("Free(3, misere=False)", "Free-3"),
+    "Odd(heap=4)": ("Odd( heap = 4 )",),
+    "Odd(5,4)": ("Odd(heap=4,start=5)",),
+    "made(3)": ("made(heap=3)", "made(3,False)", "made-3"),
+}
+
+
+def test_equal_parameters_have_one_spelling_in_the_name_of_a_game(rules: Path) -> None:
+    (rules / "wild.py").write_text(PARAMETERS)
+
+    def law(name: str, written: str) -> None:
+        game = graphstore.find_game(f"wild.py:{written}")
+        assert game.name == f"wild.py:{name}"
+        assert game.origin == f"{rules / 'wild.py'}:{name}"
+        again = graphstore.find_game(game.name)
+        assert (again.name, again.start_states()) == (game.name, game.start_states())
+
+    check_all(
+        [(name, each) for name, written in SPELLINGS.items() for each in (name, *written)], law
+    )
+
+
+def test_the_name_of_a_game_rebuilds_it_in_another_process(rules: Path) -> None:
+    (rules / "wild.py").write_text(PARAMETERS)
+    code = "import graphstore, sys; print(*(graphstore.find_game(x).name for x in sys.argv[1:]))"
+    names = ["wild.py:Wild(misere={'b','a','c'})", "wild.py:Free(2,z=[1],misere=True)"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *names], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.rstrip() == " ".join(graphstore.find_game(name).name for name in names)
+
+
+# (the game of a database, rules, whether these are its rules)
+OF_ONE_FILE = [
+    ("Wild", "Wild", True),
+    ("Wild", "Wild(heap=3)", True),
+    ("Wild(False,3)", "Wild", True),  # as earlier versions wrote it
+    ("Wild( False, 3 )", "Wild", True),
+    ("Wild(False,1)", "Wild(True,1)", False),
+    ("Wild(True)", "Wild(1)", False),
+    ("Wild", "Free", False),
+    ("Wild(heap", "Wild", False),
+    ("made(3)", "made(3)", True),
+    ("made(3)", "made(4)", False),
+]
+
+
+def test_the_class_and_the_parameters_are_part_of_the_identity_of_rules(rules: Path) -> None:
+    for file in ("wild.py", "other.py"):
+        (rules / file).write_text(PARAMETERS)
+
+    def law(stored: str, given: str, same: bool) -> None:
+        game = graphstore.find_game(f"wild.py:{given}")
+        for file in ("wild.py", "other.py"):
+            assert are_those_of(game, f"{file}:{stored}", game.rules) is same
+        assert not are_those_of(game, f"other.py:{stored}", "another version")
+
+    check_all(OF_ONE_FILE, law)
+    wild = type(graphstore.find_game("wild.py:Wild"))
+    assert are_those_of(wild(True), "wild.py:Wild(True)", wild().rules)
+    assert are_those_of(graphstore.find_game("wild.py:Wild(True)"), "Wild", wild().rules)
+    graphstore.build("wild.py:Wild(False,1)", "wild.db")
+    with pytest.warns(RulesDifferWarning, match=r"these rules are wild.py:Wild\(True,1\)"):
+        graphstore.Store.open("wild.db", rules="wild.py:Wild(True,1)").close()
+
+
+def opened(files: list[str], *rules: str) -> list[str]:
+    """Return the names of the rules with which `serve` opens files, or "" without rules."""
+    with click.Context(serve).scope(), ExitStack() as held:
+        stores = all_opened(held, files, rules)
+        return [store.game.name if store.has_rules else "" for store in stores]
+
+
+def test_each_database_gets_the_given_rules_that_fit_it(rules: Path, capsys) -> None:
+    (rules / "wild.py").write_text(PARAMETERS)
+    games = ["wild.py:Wild", "wild.py:Free(3)", "wild.py:Wild(True)", "tictactoe"]
+    files = [graphstore.build(game, f"{n}.db").file for n, game in enumerate(games)]
+    first, second, third, _ = games
+    said = "graphstore: warning: {} holds {}, so it is opened {} rules, not with {}\n".format
+
+    def law(given: list[str], expected: list[str], warned: str) -> None:
+        assert opened(files, *given) == [*expected, "tictactoe"]
+        assert capsys.readouterr().err == warned
+
+    check_all(
+        [
+            (games[:3], games[:3], ""),
+            (games[2::-1], games[:3], ""),
+            (["take.py:Take", *games[:3]], games[:3], unused("take.py:Take")),
+            (
+                [second],
+                ["", second, ""],
+                said("0.db", first, "without", second) + said("2.db", third, "without", second),
+            ),
+            (
+                [first, third],
+                [first, "", third],
+                said("1.db", second, "without", f"{first}, {third}"),
+            ),
+        ],
+        law,
+    )
+    assert opened(files[:1], second) == [""]
+    assert capsys.readouterr().err == said("0.db", first, "without", second)
+    for words in (
+        ["show", "0.db"],
+        ["line", "0.db"],
+        ["sql", "0.db", "SELECT 1"],
+        ["verify", "0.db"],
+    ):
+        for given in (second, third)[: 1 if words[0] == "verify" else 2]:
+            done = run(*words, "--rules", given)
+            assert (done.returncode, done.stderr) == (0, said("0.db", first, "without", given))
+    done = run("show", "3.db", "--rules", first)
+    assert (done.returncode, done.stderr) == (0, said("3.db", "tictactoe", "with its own", first))
+
+
+def unused(rules: str) -> str:
+    return f"graphstore: warning: none of these files was built with {rules}\n"
+
+
 def test_an_installed_package_s_games_are_found_through_entry_points(
     rules: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,7 +286,10 @@ def test_an_installed_package_s_games_are_found_through_entry_points(
     (info / "entry_points.txt").write_text("[graphstore.games]\ntakes = take:Take\n")
     monkeypatch.syspath_prepend(str(rules))
     assert graphstore.find_game("takes").name == "take:Take"
-    assert graphstore.find_game("takes(4)").name == "take:Take(4)"
+    for name in ("takes(4)", "takes-4", "takes (heap=4)"):
+        assert graphstore.find_game(name).name == "take:Take(4)"
+    with pytest.raises(GameNameError, match=r"did you mean takes\?"):
+        graphstore.find_game("takess")
 
 
 def test_a_user_s_game_goes_all_the_way_on_the_command_line(rules: Path) -> None:

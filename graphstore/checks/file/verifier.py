@@ -24,7 +24,7 @@ from graphstore.play import agents
 from graphstore.rules.game import IN_PLAY, Game, Ints, Progress, quiet
 from graphstore.rules.plain import PlainGame
 from graphstore.store import schema
-from graphstore.store.store import Store
+from graphstore.store.store import Address, Store, opened
 from graphstore.util import arguments
 from graphstore.util.arrays import distinct
 
@@ -33,7 +33,7 @@ SYMMETRIC = 1_000
 
 
 def verify(
-    store: Store,
+    store: Store | Address,
     *,
     sample: int | None = None,
     confidence: float = CONFIDENCE,
@@ -48,7 +48,7 @@ def verify(
     cannot be, because nothing says what their cells must be.
 
     Args:
-        store: the database.
+        store: the database, open or as an address.
         sample: the number of random states to check; by default all states are checked.
         confidence: the probability with which the bound of a sample must hold.
         seed: the seed of the sample; by default a random one, which the verdict holds.
@@ -61,8 +61,8 @@ def verify(
     sample = arguments.limit("sample", sample, least=1)
     confidence = arguments.share("confidence", confidence)
     seed = arguments.seed(seed)
-    is_strategy = store.info["extent"] == schema.STRATEGY
-    with store.connect() as connection:
+    with opened(store) as store, store.connect() as connection:
+        is_strategy = store.info["extent"] == schema.STRATEGY
         findings = Findings(lambda ids: reading.texts(connection, ids))
         note, skipped = findings.note, findings.skipped
         if sample is None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from graphstore.errors import NewerStoreError, NotAStoreError, StoreError, StoreMissingError
+from graphstore.games import accepted
 from graphstore.rules.game import Game
 from graphstore.store import schema
 from graphstore.store.digests import of_json
@@ -82,7 +83,7 @@ class Folder:
         statement: str,
         parameters: Sequence[Any] | Mapping[str, Any] = (),
         *,
-        rules: Game | None = None,
+        rules: Game | str | None = None,
         seconds: float | None = None,
         rows: int | None = None,
         memory: int | None = None,
@@ -96,7 +97,7 @@ class Folder:
         Args:
             statement: DuckDB's SQL over state, edge, game, digest and the views.
             parameters: values for ``?`` in order, or for ``:name`` by name.
-            rules: the rules of a game that is not built in.
+            rules: the rules of a game that is not built in, or a name for `graphstore.find_game`.
             seconds: the most time that DuckDB may use; None: no limit.
             rows: the most rows of the answer; None: no limit.
             memory: bytes for tables and sorting; None: half of the machine's memory, at most 4 GB.
@@ -112,7 +113,8 @@ class Folder:
         memory = arguments.limit("memory", memory)
         arguments.instance("statement", statement, str, "SQL as a text")
         limited = Statement(statement, arguments.parameters(parameters), *limits)
-        return run(self.path, self.contents, limited, rules=rules, memory=memory)
+        laws = None if rules is None else accepted(rules, "rules")
+        return run(self.path, self.contents, limited, rules=laws, memory=memory)
 
     def files(self, table: str) -> list[Path]:
         """Return the files of a table, by wave, then by part."""

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.pool import NullPool, QueuePool
 
 from graphstore.errors import NotAStoreError, StoreMissingError, StoreReplacedError
+from graphstore.games import not_a_file
 from graphstore.rules.game import Ints
 from graphstore.store import schema
 from graphstore.store.backend import UNCHANGED, WAIT
@@ -220,9 +221,8 @@ def _check_header(path: Path) -> None:
     """Raise StoreError if there is no file, or one that graphstore did not write."""
     with explained(path):
         if not path.exists():
-            raise StoreMissingError(
-                f"there is no file {path}; run: graphstore build GAME --db {path}"
-            )
+            advice = not_a_file(str(path)) or f"run: graphstore build GAME --db {path}"
+            raise StoreMissingError(f"there is no file {path}; {advice}")
         if not path.is_file():
             kind = "folder" if path.is_dir() else "pipe or device"
             if is_folder(path):
