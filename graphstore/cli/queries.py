@@ -25,7 +25,7 @@ def show(file: str, position: str | None, rules: str | None, as_json: bool) -> N
 
     with options.opened(file, rules) as store:
         game = options.say_if_without_rules(store)
-        probe = store.probe(store.info["start"] if position is None else position)
+        probe = store.start() if position is None else store.probe(position)
         if as_json:
             console.print_json(probe.as_dict())
         else:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphstore.errors import GameNameError, ImpossibleCountsError, PlayAfterWinError, PositionError
-from graphstore.games.base import ArrayGame, check_counts, check_whole, line_fault
+from graphstore.games.base import ArrayGame, check_counts, check_whole, line_fault, o_began
 from graphstore.games.boardtext import TwoMasks
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, Codes, Ints, Moves
 
@@ -189,7 +189,37 @@ class Connect(ArrayGame):
         The order of the stones is not checked, so some unreachable boards are accepted: 724 boards
         of connect(3,3,3) are read, and 694 can be reached.
         """
-        x, o = self._text.read(text, game=self.name)
+        x, o = self._text.read(self._without_numbers(text), game=self.name)
+        try:
+            return self._packed(x, o)
+        except PositionError as error:
+            raise o_began(self, error, lambda: self._packed(o, x)) from None
+
+    def read_run(self, run: str) -> tuple[list[int], str] | None:
+        """Return the moves of a run of digits, and a note: other programs count columns from 1.
+
+        >>> connect(7, 6).read_run("44445")
+        ([3, 3, 3, 3, 4], ', columns from 1')
+        """
+        if self.columns > 9 or not (run.isascii() and run.isdecimal()):
+            return None
+        return [int(digit) - 1 for digit in run], ", columns from 1"
+
+    def _without_numbers(self, text: str) -> str:
+        """Return a text without the line that numbers the columns."""
+        lines = text.strip().replace("/", "\n").splitlines()
+        rows = [line for line in lines if line.strip("-+=| ")]
+        for at in (-1, 0) if len(rows) > self.rows else ():
+            digits = rows[at].replace("|", " ").split()
+            for first in (0, 1):
+                numbers = [*map(str, range(first, first + self.columns))]
+                last_digits = "".join(number[-1] for number in numbers)
+                if digits in (numbers, [last_digits], [*last_digits]):
+                    lines.remove(rows[at])
+                    return "\n".join(lines)
+        return text
+
+    def _packed(self, x: int, o: int) -> int:
         check_counts(x, o)
         filled, n_x, n_o = x | o, x.bit_count(), o.bit_count()
         for column, field in enumerate(self._fields):

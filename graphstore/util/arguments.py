@@ -16,20 +16,21 @@ from numpy.typing import NDArray
 from graphstore.errors import ArgumentError, GraphstoreError, PositionTypeError, shown
 
 
-def position(name: str, value: object) -> str | int:
-    """Return `value`, a position: a text, or the id of a state as an int."""
-    if isinstance(value, str):
+def position(name: str, value: Any) -> Any:
+    """Return `value`, a position: a text, the id of a state as an int, or a list of moves."""
+    if isinstance(value, str | list | tuple) or (isinstance(value, np.ndarray) and value.ndim == 2):
         return value
     number = integer(value)
     if number is None:
-        raise _wrong(name, value, "a text or an integer", PositionTypeError)
+        wanted = "a text, an integer or a list of moves"
+        raise _wrong(name, value, wanted, PositionTypeError)
     return number
 
 
-def position_texts(name: str, value: Any) -> list[str]:
-    """Return `value`, one or more positions as texts, as a list."""
+def position_texts(name: str, value: Any) -> list[Any]:
+    """Return `value`, one or more positions as texts or lists of moves, as a list."""
     texts = _listed(value)
-    if not texts or not all(isinstance(each, str) for each in texts):
+    if not texts or not all(isinstance(each, str | list | tuple) for each in texts):
         raise _wrong(name, value, "a list of positions as texts, at least one", PositionTypeError)
     return texts
 

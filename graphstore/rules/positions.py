@@ -1,0 +1,263 @@
+"""Reading of positions as users write them; every entry point reads positions here.
+
+A text is, in this order:
+
+- the word ``start``, or moves from the start after the prefix ``moves:``, unless the rules write
+  a position of their own like that;
+- a position as `Game.read` reads it;
+- the id of a state, where the caller can find states;
+- moves without the prefix, if they can be played. This reading is logged.
+
+A list or a tuple holds moves, or else the cells of a board.
+"""
+
+import logging
+import re
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from typing import Any, Final, Protocol, TypeAlias, TypeGuard, runtime_checkable
+
+import numpy as np
+
+from graphstore.errors import (
+    MoveError,
+    NotInStoreError,
+    PositionError,
+    UnknownCharacterError,
+    WrongSizeError,
+    shown,
+)
+from graphstore.rules.game import IN_PLAY, Game, Ints, move_text, read_move
+from graphstore.rules.plain import PlainGame
+from graphstore.util import arguments
+
+START: Final = "start"
+PREFIX: Final = "moves:"
+LISTED: Final = 12  # legal moves that an error lists
+LONGEST: Final = 2_000  # characters of moves
+
+Position: TypeAlias = str | int | Sequence[Any]
+"""A text, the id of a state, or a list of moves or of cells."""
+
+LOG: Final = logging.getLogger(__name__)
+"""Gets a message of level INFO when moves are read; by default nothing prints it."""
+
+_SPECIAL = re.compile(rf"\s*(?:{START}\s*\Z|{PREFIX}(?P<moves>.*))", re.IGNORECASE | re.DOTALL)
+
+
+class IllegalMovesError(PositionError, MoveError):
+    """A list of moves that cannot be played from the start."""
+
+
+@runtime_checkable
+class ReadsRuns(Protocol):
+    """Moves written in one run, which a `Game` may read in its own way."""
+
+    def read_run(self, run: str) -> tuple[list[int], str] | None:
+        """Return the moves of a text without separators, and a note; None if it is not a run."""
+
+
+def read_position(
+    game: Game,
+    position: Position,
+    *,
+    find: Callable[[int], int | None] | None = None,
+    stored: Callable[[str], bool] | None = None,
+) -> int:
+    """Return the packed position that a user means.
+
+    Args:
+        game: the rules.
+        position: a text, an integer, or a list of moves or cells.
+        find: returns the packed position of the id of a state; None if there is no such state.
+        stored: returns whether a database holds a state with a text.
+
+    Raises:
+        PositionError: it is not a position.
+        NotInStoreError: it is an integer, and `find` returns None.
+
+    >>> from graphstore.games import find_game
+    >>> game = find_game("tictactoe")
+    >>> at = [read_position(game, each) for each in ("moves:4 0", "40", ["4", 0], "O../.X./...")]
+    >>> game.texts(np.array(at))
+    ['O../.X./...', 'O../.X./...', 'O../.X./...', 'O../.X./...']
+    """
+    if isinstance(position, int):
+        return _by_id(position, find)
+    if not isinstance(position, str):
+        return _read_list(game, position)
+    special = _SPECIAL.match(position)
+    if special is not None and not _is_own(game, position, stored):
+        moves = special["moves"]
+        return int(game.start_states()[0]) if moves is None else _play_text(game, moves)
+    try:
+        return game.read(position)
+    except PositionError as error:
+        is_number = find is not None and position.isdecimal() and len(position) < 20
+        try:
+            if is_number:
+                return _by_id(int(position), find)
+        except NotInStoreError as missing:
+            refused: PositionError | NotInStoreError = missing
+        else:
+            refused = error
+        found = read_bare(game, position) if _may_be_moves(position, error) else None
+        if found is None:
+            raise refused from None
+        return found
+
+
+def read_positions(game: Game, positions: Sequence[str | Sequence[Any]]) -> Ints:
+    """Return int64[n]: `read_position` of each text or list; many boards are fast."""
+    texts = [each for each in positions if isinstance(each, str)]
+    joined = "".join(texts).lower()
+    if len(texts) == len(positions) and PREFIX not in joined and START not in joined:
+        with suppress(PositionError):  # another form, or not a position
+            return game.read_many(texts)
+    return np.array([read_position(game, each) for each in positions], dtype=np.int64)
+
+
+def read_bare(game: Game, text: str) -> int | None:
+    """Return the position of a text without a prefix: moves, or the lines of a drawing.
+
+    It is for texts that the rules refuse, or read as positions that no database has; None if it is
+    neither.
+    """
+    lines = text.strip().splitlines()
+    if isinstance(game, PlainGame) and len(lines) > 1:  # as `PlainGame.board` draws it
+        with suppress(PositionError):
+            return game.read("/".join(line.strip() for line in lines))
+    try:
+        return _play_text(game, text, bare=True) if text.strip() else None
+    except MoveError:
+        return None
+
+
+def play(game: Game, moves: Iterable[str | int]) -> int:
+    """Return the packed position after moves, by name or number, from the (first) start.
+
+    Raises:
+        IllegalMovesError: a move is not legal; the message names its number, and the position.
+    """
+    here = game.start_states()[:1]
+    for number, move in enumerate(moves, 1):
+        legal = _legal(game, here)
+        try:
+            wanted = read_move(game, str(move))
+        except MoveError as error:
+            raise _illegal(game, here, number, move, str(error)) from None
+        if wanted not in legal:
+            raise _illegal(game, here, number, move, _why_not(game, [*legal]))
+        here = np.array([legal[wanted]], dtype=np.int64)
+    return int(here[0])
+
+
+def _by_id(number: int, find: Callable[[int], int | None] | None) -> int:
+    found = find(number) if find is not None and 0 <= number < 2**63 else None
+    if found is None:
+        raise NotInStoreError(f"no state has the id {shown(number)}")
+    return found
+
+
+def _is_own(game: Game, text: str, stored: Callable[[str], bool] | None) -> bool:
+    """Return whether a text such as ``start`` is the text of a position of the rules."""
+    if stored is not None and stored(text):
+        return True
+    try:
+        here = np.array([game.read(text)], dtype=np.int64)
+    except PositionError:
+        return False
+    if not isinstance(game, PlainGame):
+        return True
+    read_by_user = type(game).parse is not PlainGame.parse  # the default reads any text as a str
+    known = game.texts(game.start_states())
+    return text in known or (read_by_user and game.texts(here) == [text])
+
+
+def _may_be_moves(text: str, error: PositionError) -> bool:
+    """Return False for a single number that is a wrong position, such as a heap too high."""
+    not_a_board = isinstance(error, WrongSizeError | UnknownCharacterError)
+    return not_a_board or type(error) is PositionError or not text.strip().isdecimal()
+
+
+def _play_text(game: Game, text: str, *, bare: bool = False) -> int:
+    """Return the position after moves in a text; moves without the prefix are logged."""
+    if len(text) > LONGEST:
+        raise IllegalMovesError(f"{shown(text)} has {len(text):,} characters, too many for moves")
+    words: list[Any] = _words(text)
+    note = ""
+    if len(words) == 1 and re.search(r"[\s,;]", text.strip()) is None:
+        words, note = _run(game, words[0])
+    at = play(game, words)
+    if bare or note:
+        count = f"{len(words)} move{'s' * (len(words) != 1)}"
+        reached = game.texts(np.array([at]))[0]
+        hint = f"; {PREFIX} before them says so" if bare else ""
+        LOG.info("%s is read as %s%s, to %s%s", shown(text.strip()), count, note, reached, hint)
+    return at
+
+
+def _words(text: str) -> list[str]:
+    """Return the words of a text, also of a list as Python and JSON write it."""
+    text = text.strip()
+    if text[:1] + text[-1:] in ("[]", "()"):
+        text = text[1:-1]
+    words = [word.strip("'\"") for word in re.split(r"[\s,;]+", text)]
+    return [word for word in words if word]
+
+
+def _run(game: Game, word: str) -> tuple[list[Any], str]:
+    """Return the moves of a word, and a note: one move for each character, or one move."""
+    if isinstance(game, ReadsRuns):
+        found = game.read_run(word)
+        if found is not None:
+            return found
+    legal = _legal(game, game.start_states()[:1])
+    if len(word) > 1 and all(len(move_text(game, move)) == 1 for move in legal):
+        return list(word), ""
+    return [word], ""
+
+
+def _read_list(game: Game, given: Any) -> int:
+    """Return the position of a list: moves, or else the cells of a board."""
+    listed = given.tolist() if isinstance(given, np.ndarray) else list(given)
+    cells = repr(listed)
+    if all(_is_move(each) for each in listed):
+        try:
+            return play(game, listed)
+        except IllegalMovesError as error:
+            refused: PositionError = error
+    else:
+        refused = PositionError(f"{shown(listed)} is neither a list of moves nor a board")
+    try:
+        return game.read(cells)
+    except PositionError as error:
+        fits = not isinstance(error, WrongSizeError | UnknownCharacterError)
+        if fits or any(isinstance(each, list | tuple | None) for each in listed):
+            raise
+        raise refused from None
+
+
+def _is_move(value: Any) -> TypeGuard[str | int]:
+    return isinstance(value, str) or arguments.integer(value) is not None
+
+
+def _legal(game: Game, here: Ints) -> dict[int, int]:
+    """Return {move: position after it}; empty if the game is over."""
+    if game.outcomes(here)[0] != IN_PLAY:
+        return {}
+    _, moves, children = game.expand(here)
+    return dict(zip(moves.tolist(), children.tolist(), strict=True))
+
+
+def _why_not(game: Game, legal: list[int]) -> str:
+    if not legal:
+        return "the game is over"
+    names = [move_text(game, move) for move in legal]
+    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    return f"legal: {' '.join(names[:LISTED])}{more}"
+
+
+def _illegal(game: Game, here: Ints, number: int, move: object, why: str) -> IllegalMovesError:
+    where = game.texts(here)[0]
+    return IllegalMovesError(f"move {number}, {shown(str(move))}, is not legal in {where}: {why}")
