@@ -61,6 +61,7 @@ def read_cells(text: str, *, rows: int, columns: int, marks: str, game: str) -> 
     size = f"{game} has {rows * columns} cells, {rows} row{'s' * (rows > 1)} of {columns}"
     if len(text) > LONGEST:
         raise WrongSizeError(f"{shown(text)} is {len(text):,} characters long; {size}")
+    size += f", such as {'/'.join(['.' * columns] * rows)}"
     plain = text.replace("\r\n", "\n").translate(_spelling(marks))
     try:
         return _usual_cells(text, plain, rows, columns, marks, game, size)
@@ -94,10 +95,7 @@ def _usual_cells(
         if cells is None and "/" not in plain:
             cells = _filled(lines, rows, columns)
     if cells is None:
-        raise WrongSizeError(
-            f"{shown(text)} {_misfit(lines, rows, columns)}; {size}, "
-            f"such as {'/'.join(['.' * columns] * rows)}"
-        )
+        raise WrongSizeError(f"{shown(text)} {_misfit(lines, rows, columns)}; {size}")
     return cells.translate(_DOTS)
 
 

@@ -51,6 +51,8 @@ class Connect(ArrayGame):
         self.rows = rows
         self.in_a_row = in_a_row
         self.max_plies = columns * rows
+        # Other programs write columns as one run of digits, from 1.
+        self.first_in_run = 1 if columns < 10 else None
         self.bits = rows + 1
         self.bottom = sum(1 << self.bits * column for column in range(columns))
         self.full = self.bottom * (2**rows - 1)  # the mask of all cells
@@ -194,16 +196,6 @@ class Connect(ArrayGame):
             return self._packed(x, o)
         except PositionError as error:
             raise o_began(self, error, lambda: self._packed(o, x)) from None
-
-    def read_run(self, run: str) -> tuple[list[int], str] | None:
-        """Return the moves of a run of digits, and a note: other programs count columns from 1.
-
-        >>> connect(7, 6).read_run("44445")
-        ([3, 3, 3, 3, 4], ', columns from 1')
-        """
-        if self.columns > 9 or not (run.isascii() and run.isdecimal()):
-            return None
-        return [int(digit) - 1 for digit in run], ", columns from 1"
 
     def _without_numbers(self, text: str) -> str:
         """Return a text without the line that numbers the columns."""

@@ -15,11 +15,12 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from typing import Any, Final, Protocol, TypeAlias, TypeGuard, runtime_checkable
+from typing import Any, Final, TypeAlias, TypeGuard
 
 import numpy as np
 
 from graphstore.errors import (
+    GraphstoreError,
     MoveError,
     NotInStoreError,
     PositionError,
@@ -47,14 +48,6 @@ _SPECIAL = re.compile(rf"\s*(?:{START}\s*\Z|{PREFIX}(?P<moves>.*))", re.IGNORECA
 
 class IllegalMovesError(PositionError, MoveError):
     """A list of moves that cannot be played from the start."""
-
-
-@runtime_checkable
-class ReadsRuns(Protocol):
-    """Moves written in one run, which a `Game` may read in its own way."""
-
-    def read_run(self, run: str) -> tuple[list[int], str] | None:
-        """Return the moves of a text without separators, and a note; None if it is not a run."""
 
 
 def read_position(
@@ -101,10 +94,12 @@ def read_position(
             refused: PositionError | NotInStoreError = missing
         else:
             refused = error
-        found = read_bare(game, position) if _may_be_moves(position, error) else None
-        if found is None:
+        if not _may_be_moves(position, error):
             raise refused from None
-        return found
+        try:
+            return _read_bare(game, position)
+        except MoveError as illegal:
+            raise _with_moves(refused, illegal) from None
 
 
 def read_positions(game: Game, positions: Sequence[str | Sequence[Any]]) -> Ints:
@@ -120,21 +115,18 @@ def read_positions(game: Game, positions: Sequence[str | Sequence[Any]]) -> Ints
 def read_bare(game: Game, text: str) -> int | None:
     """Return the position of a text without a prefix: moves, or the lines of a drawing.
 
-    It is for texts that the rules refuse, or read as positions that no database has; None if it is
-    neither.
+    It is for texts that the rules read as positions that no database has; None if it is neither.
     """
-    lines = text.strip().splitlines()
-    if isinstance(game, PlainGame) and len(lines) > 1:  # as `PlainGame.board` draws it
-        with suppress(PositionError):
-            return game.read("/".join(line.strip() for line in lines))
     try:
-        return _play_text(game, text, bare=True) if text.strip() else None
+        return _read_bare(game, text)
     except MoveError:
         return None
 
 
-def play(game: Game, moves: Iterable[str | int]) -> int:
+def play(game: Game, moves: Iterable[str | int], *, first: int | None = None) -> int:
     """Return the packed position after moves, by name or number, from the (first) start.
+
+    With `first`, the moves are numbers that count from it.
 
     Raises:
         IllegalMovesError: a move is not legal; the message names its number, and the position.
@@ -142,12 +134,17 @@ def play(game: Game, moves: Iterable[str | int]) -> int:
     here = game.start_states()[:1]
     for number, move in enumerate(moves, 1):
         legal = _legal(game, here)
+        names = [move_text(game, each) if first is None else str(each + first) for each in legal]
+        more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+        why = f"legal: {' '.join(names[:LISTED])}{more}" if names else "the game is over"
         try:
-            wanted = read_move(game, str(move))
+            wanted = read_move(game, str(move)) if first is None else int(move) - first
         except MoveError as error:
-            raise _illegal(game, here, number, move, str(error)) from None
+            wanted, why = None, str(error) if names else why
         if wanted not in legal:
-            raise _illegal(game, here, number, move, _why_not(game, [*legal]))
+            raise IllegalMovesError(
+                f"move {number}, {shown(str(move))}, is not legal in {game.texts(here)[0]}: {why}"
+            )
         here = np.array([legal[wanted]], dtype=np.int64)
     return int(here[0])
 
@@ -174,6 +171,22 @@ def _is_own(game: Game, text: str, stored: Callable[[str], bool] | None) -> bool
     return text in known or (read_by_user and game.texts(here) == [text])
 
 
+def _read_bare(game: Game, text: str) -> int:
+    lines = text.strip().splitlines()
+    if isinstance(game, PlainGame) and len(lines) > 1:  # as `PlainGame.board` draws it
+        with suppress(PositionError):
+            return game.read("/".join(line.strip() for line in lines))
+    if not text.strip():
+        raise MoveError("there is no move")
+    return _play_text(game, text, bare=True)
+
+
+def _with_moves(refused: GraphstoreError, illegal: MoveError) -> GraphstoreError:
+    """Return the error of a text; it also says which move is illegal, if the first one is legal."""
+    is_first = not isinstance(illegal, IllegalMovesError) or str(illegal).startswith("move 1,")
+    return refused if is_first else type(refused)(f"{refused}; as moves: {illegal}")
+
+
 def _may_be_moves(text: str, error: PositionError) -> bool:
     """Return False for a single number that is a wrong position, such as a heap too high."""
     not_a_board = isinstance(error, WrongSizeError | UnknownCharacterError)
@@ -184,16 +197,16 @@ def _play_text(game: Game, text: str, *, bare: bool = False) -> int:
     """Return the position after moves in a text; moves without the prefix are logged."""
     if len(text) > LONGEST:
         raise IllegalMovesError(f"{shown(text)} has {len(text):,} characters, too many for moves")
-    words: list[Any] = _words(text)
-    note = ""
+    words, first = _words(text), None
     if len(words) == 1 and re.search(r"[\s,;]", text.strip()) is None:
-        words, note = _run(game, words[0])
-    at = play(game, words)
-    if bare or note:
+        words, first = _run(game, words[0])
+    at = play(game, words, first=first)
+    if bare or first is not None:
         count = f"{len(words)} move{'s' * (len(words) != 1)}"
+        numbers = "" if first is None else f", counted from {first}"
         reached = game.texts(np.array([at]))[0]
-        hint = f"; {PREFIX} before them says so" if bare else ""
-        LOG.info("%s is read as %s%s, to %s%s", shown(text.strip()), count, note, reached, hint)
+        hint = f"; write {PREFIX}{text.strip()} to say so" if bare else ""
+        LOG.info("%s is read as %s%s, to %s%s", shown(text.strip()), count, numbers, reached, hint)
     return at
 
 
@@ -206,16 +219,18 @@ def _words(text: str) -> list[str]:
     return [word for word in words if word]
 
 
-def _run(game: Game, word: str) -> tuple[list[Any], str]:
-    """Return the moves of a word, and a note: one move for each character, or one move."""
-    if isinstance(game, ReadsRuns):
-        found = game.read_run(word)
-        if found is not None:
-            return found
+def _run(game: Game, word: str) -> tuple[list[str], int | None]:
+    """Return the moves of a word, and the number of the first move if the game says it.
+
+    They are one move, or one for each character if the names of moves have one character. In a run
+    of digits, `first_in_run` of the game is the number of move 0.
+    """
+    first: int | None = getattr(game, "first_in_run", None)
+    if first is not None and word.isascii() and word.isdecimal():
+        return [*word], first
     legal = _legal(game, game.start_states()[:1])
-    if len(word) > 1 and all(len(move_text(game, move)) == 1 for move in legal):
-        return list(word), ""
-    return [word], ""
+    short = len(word) > 1 and all(len(move_text(game, move)) == 1 for move in legal)
+    return ([*word] if short else [word]), None
 
 
 def _read_list(game: Game, given: Any) -> int:
@@ -248,16 +263,3 @@ def _legal(game: Game, here: Ints) -> dict[int, int]:
         return {}
     _, moves, children = game.expand(here)
     return dict(zip(moves.tolist(), children.tolist(), strict=True))
-
-
-def _why_not(game: Game, legal: list[int]) -> str:
-    if not legal:
-        return "the game is over"
-    names = [move_text(game, move) for move in legal]
-    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
-    return f"legal: {' '.join(names[:LISTED])}{more}"
-
-
-def _illegal(game: Game, here: Ints, number: int, move: object, why: str) -> IllegalMovesError:
-    where = game.texts(here)[0]
-    return IllegalMovesError(f"move {number}, {shown(str(move))}, is not legal in {where}: {why}")

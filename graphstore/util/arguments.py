@@ -27,10 +27,10 @@ def position(name: str, value: Any) -> Any:
     return number
 
 
-def position_texts(name: str, value: Any) -> list[Any]:
-    """Return `value`, one or more positions as texts or lists of moves, as a list."""
+def position_texts(name: str, value: Any) -> list[str]:
+    """Return `value`, one or more positions as texts, as a list."""
     texts = _listed(value)
-    if not texts or not all(isinstance(each, str | list | tuple) for each in texts):
+    if not texts or not all(isinstance(each, str) for each in texts):
         raise _wrong(name, value, "a list of positions as texts, at least one", PositionTypeError)
     return texts
 
