@@ -17,7 +17,7 @@ def read_heaps(text: str, *, starts: Sequence[int], game: str) -> list[int]:
     [1, 0, 5]
     """
     example = ",".join(map(str, starts))
-    inside = text.strip()
+    inside = text.replace("/", " ").strip()
     if len(inside) > 1 and inside[0] + inside[-1] in ("()", "[]"):
         inside = inside[1:-1].strip()
     if "|" in inside:  # strokes, as `Game.board` draws them, beside the numbers or instead of them

@@ -15,19 +15,23 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from typing import Any, Final, TypeAlias, TypeGuard
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
 from graphstore.errors import (
+    BothSidesWonError,
     GraphstoreError,
+    ImpossibleCountsError,
     MoveError,
     NotInStoreError,
+    PlayAfterWinError,
     PositionError,
     UnknownCharacterError,
     WrongSizeError,
     shown,
 )
+from graphstore.rules.board import EMPTY
 from graphstore.rules.game import IN_PLAY, Game, Ints, move_text, read_move
 from graphstore.rules.plain import PlainGame
 from graphstore.util import arguments
@@ -44,6 +48,8 @@ LOG: Final = logging.getLogger(__name__)
 """Gets a message of level INFO when moves are read; by default nothing prints it."""
 
 _SPECIAL = re.compile(rf"\s*(?:{START}\s*\Z|{PREFIX}(?P<moves>.*))", re.IGNORECASE | re.DOTALL)
+
+_FIRST = frozenset("mMsS \t\r\n")  # a quick test for texts that `_SPECIAL` may match
 
 
 class IllegalMovesError(PositionError, MoveError):
@@ -78,8 +84,8 @@ def read_position(
     if isinstance(position, int):
         return _by_id(position, find)
     if not isinstance(position, str):
-        return _read_list(game, position)
-    special = _SPECIAL.match(position)
+        return _read_list(game, position, stored)
+    special = _SPECIAL.match(position) if position[:1] in _FIRST else None
     if special is not None and not _is_own(game, position, stored):
         moves = special["moves"]
         return int(game.start_states()[0]) if moves is None else _play_text(game, moves)
@@ -172,13 +178,28 @@ def _is_own(game: Game, text: str, stored: Callable[[str], bool] | None) -> bool
 
 
 def _read_bare(game: Game, text: str) -> int:
-    lines = text.strip().splitlines()
-    if isinstance(game, PlainGame) and len(lines) > 1:  # as `PlainGame.board` draws it
+    drawn = _undrawn(game, text) if isinstance(game, PlainGame) else None
+    if drawn is not None:
         with suppress(PositionError):
-            return game.read("/".join(line.strip() for line in lines))
+            return game.read(drawn)
     if not text.strip():
         raise MoveError("there is no move")
     return _play_text(game, text, bare=True)
+
+
+def _undrawn(game: PlainGame, text: str) -> str | None:
+    """Return the text of a position from its drawing, if that has numbers on cells or lines."""
+    lines = [line.strip() for line in text.strip().splitlines()]
+    cells = text.split()
+    if game.shape is not None and len(cells) == game.shape[0] * game.shape[1]:
+        start = game.texts(game.start_states()[:1])[0]
+        empty = next((mark for mark in start if mark in EMPTY), ".")
+        marks = [empty if cell == str(at) else cell for at, cell in enumerate(cells)]
+        rows = [
+            "".join(marks[at : at + game.shape[1]]) for at in range(0, len(cells), game.shape[1])
+        ]
+        return ("/" if "/" in start else "").join(rows)
+    return "/".join(lines) if len(lines) > 1 else None
 
 
 def _with_moves(refused: GraphstoreError, illegal: MoveError) -> GraphstoreError:
@@ -226,35 +247,31 @@ def _run(game: Game, word: str) -> tuple[list[str], int | None]:
     of digits, `first_in_run` of the game is the number of move 0.
     """
     first: int | None = getattr(game, "first_in_run", None)
-    if first is not None and word.isascii() and word.isdecimal():
+    if first is not None and re.fullmatch("[0-9]{2,}", word):
         return [*word], first
     legal = _legal(game, game.start_states()[:1])
     short = len(word) > 1 and all(len(move_text(game, move)) == 1 for move in legal)
     return ([*word] if short else [word]), None
 
 
-def _read_list(game: Game, given: Any) -> int:
+def _read_list(game: Game, given: Any, stored: Callable[[str], bool] | None) -> int:
     """Return the position of a list: moves, or else the cells of a board."""
     listed = given.tolist() if isinstance(given, np.ndarray) else list(given)
-    cells = repr(listed)
-    if all(_is_move(each) for each in listed):
+    illegal: PositionError | None = None
+    if all(isinstance(each, str) or arguments.integer(each) is not None for each in listed):
         try:
             return play(game, listed)
         except IllegalMovesError as error:
-            refused: PositionError = error
-    else:
-        refused = PositionError(f"{shown(listed)} is neither a list of moves nor a board")
+            illegal = error
+    text = repr(tuple(listed) if isinstance(game, PlainGame) else listed)
+    if illegal is not None and isinstance(game, PlainGame) and not (stored and stored(text)):
+        raise illegal  # `PlainGame` may read any list
     try:
-        return game.read(cells)
+        return game.read(text)
+    except (ImpossibleCountsError, BothSidesWonError, PlayAfterWinError):
+        raise  # it is a board
     except PositionError as error:
-        fits = not isinstance(error, WrongSizeError | UnknownCharacterError)
-        if fits or any(isinstance(each, list | tuple | None) for each in listed):
-            raise
-        raise refused from None
-
-
-def _is_move(value: Any) -> TypeGuard[str | int]:
-    return isinstance(value, str) or arguments.integer(value) is not None
+        raise (illegal or error) from None
 
 
 def _legal(game: Game, here: Ints) -> dict[int, int]:

@@ -76,7 +76,9 @@ def ids_or_texts(positions: Many) -> Ints | list[str | Sequence[Any]]:
         positions = array.tolist()
     listed: list[Any] = list(positions)
     kinds = {*map(type, listed)}
-    if kinds and all(issubclass(kind, str | list | tuple) for kind in kinds):
+    if kinds and all(issubclass(kind, str) for kind in kinds):
+        return listed
+    if kinds & {list, tuple} and all(map(_is_text_or_moves, listed)):
         return listed
     for each in () if kinds <= {int} else listed:
         if arguments.integer(each) is None:
@@ -88,6 +90,13 @@ def ids_or_texts(positions: Many) -> Ints | list[str | Sequence[Any]]:
     except OverflowError:
         wrong = next(each for each in listed if not -(2**63) <= each < 2**63)
         raise NotInStoreError(f"no state has the id {shown(wrong)}: ids are below 2**63") from None
+
+
+def _is_text_or_moves(position: Any) -> bool:
+    """Return False also for a row of integers: it may be a row of an array of ids."""
+    if isinstance(position, list | tuple):
+        return not all(isinstance(each, int) for each in position)
+    return isinstance(position, str)
 
 
 def _masked(cells: NDArray[np.float64], mask: NDArray[np.bool_], dtype: np.dtype[Any]) -> Any:

@@ -186,7 +186,9 @@ def _words(board: str, text: str) -> list[str]:
             f"{shown(text)} is ambiguous: a / may separate rows or fields; {_FORM}"
         )
     filled = [line for line in board.splitlines() if line.strip()]
-    lines = [line for line in filled if line.strip("-+|= \t") or "-" not in line]  # no rulers
+    lines = [
+        line for line in filled if len(filled) == 1 or line.strip("-+|= \t") or "-" not in line
+    ]  # no rulers
     if len(lines) == 1:
         words = re.split(r"[\s,;|]+", lines[0].strip(" \t,;|"))
         if len(words) != SPOTS:
