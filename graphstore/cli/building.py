@@ -295,8 +295,8 @@ def check(game: str, max_positions: int, as_json: bool) -> None:
 def solve(game: str, position: str | None, timeout: float | None, as_json: bool) -> None:
     """Find the value of POSITION by a search, without a database.
 
-    GAME is as in `graphstore build`. POSITION is a board, such as XO./.X./..., or the word start,
-    which is the default.
+    GAME is as in `graphstore build`. POSITION is a board, such as XO./.X./..., moves from the
+    start, such as "moves:4 0 8", or the word start, which is the default.
     """
     from graphstore.cli import console
     from graphstore.games import find_game

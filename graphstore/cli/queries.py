@@ -18,8 +18,9 @@ from graphstore.store.sql import ROWS, SECONDS
 def show(file: str, position: str | None, rules: str | None, as_json: bool) -> None:
     """Print POSITION with its value and the result of each move.
 
-    POSITION is a board in any orientation, such as XO./.X./..., or the id of a state; the default
-    is the start. The result of a move is for the player who makes it.
+    POSITION is a board in any orientation, such as XO./.X./..., moves from the start, such as
+    "moves:4 0 8", or the id of a state; the default is the start. The result of a move is for the
+    player who makes it.
     """
     from graphstore.cli import console
 

@@ -226,7 +226,7 @@ def _play_text(game: Game, text: str, *, bare: bool = False) -> int:
         count = f"{len(words)} move{'s' * (len(words) != 1)}"
         numbers = "" if first is None else f", counted from {first}"
         reached = game.texts(np.array([at]))[0]
-        hint = f"; write {PREFIX}{text.strip()} to say so" if bare else ""
+        hint = f"; write {shown(PREFIX + text.strip())} to say so" if bare else ""
         LOG.info("%s is read as %s%s, to %s%s", shown(text.strip()), count, numbers, reached, hint)
     return at
 
