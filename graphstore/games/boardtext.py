@@ -294,9 +294,10 @@ def _split(plain: str, rows: int, columns: int) -> list[list[str]]:
     """Return the cells of each line of a text in other forms; empty if it is not clear."""
     plain = _NOTHING.sub(".", _LABEL.sub("", plain.strip(" \n")))
     for sign in BETWEEN_ROWS:
-        pieces = [piece.strip(" ") for piece in plain.split(sign)]
-        if rows > 1 and [len(piece) for piece in pieces] == [columns] * rows:
-            return [*map(list, pieces)]
+        pieces = (plain.strip("|") if sign == "|" else plain).split(sign)
+        for given in (pieces, [piece.replace(" ", "") for piece in pieces]):
+            if rows > 1 and [*map(len, given)] == [columns] * rows:
+                return [*map(list, given)]
     listed = plain[:1] in ("[", "(")
     between = r"[\[\]()]+" if listed else "[\n/;]" if "," in plain else "[\n/]"
     lines = re.split(between, plain)

@@ -106,11 +106,12 @@ class Grid(SymmetricGame):
         """Return the position of a text; it must be reachable from the empty board."""
         x, o = self._text.read(text, game=self.name)
         try:
-            return self._packed(x, o)
+            return self.packed(x, o)
         except PositionError as error:
-            raise o_began(self, error, lambda: self._packed(o, x)) from None
+            raise o_began(self, error, lambda: self.packed(o, x)) from None
 
-    def _packed(self, x: int, o: int) -> int:
+    def packed(self, x: int, o: int) -> int:
+        """Return the position of two masks; it must be reachable from the empty board."""
         check_counts(x, o)
         x_last = x.bit_count() > o.bit_count()
         last, other, of_last, of_other = ("X", "O", x, o) if x_last else ("O", "X", o, x)

@@ -44,6 +44,9 @@ LONGEST: Final = 2_000  # characters of moves
 Position: TypeAlias = str | int | Sequence[Any]
 """A text, the id of a state, or a list of moves or of cells."""
 
+BOARD_ERRORS: Final = (ImpossibleCountsError, BothSidesWonError, PlayAfterWinError)
+"""The errors of a text that is a board."""
+
 LOG: Final = logging.getLogger(__name__)
 """Gets a message of level INFO when moves are read; by default nothing prints it."""
 
@@ -182,7 +185,7 @@ def _read_bare(game: Game, text: str) -> int:
     if drawn is not None:
         with suppress(PositionError):
             return game.read(drawn)
-    if not text.strip():
+    if not _words(text):
         raise MoveError("there is no move")
     return _play_text(game, text, bare=True)
 
@@ -204,12 +207,15 @@ def _undrawn(game: PlainGame, text: str) -> str | None:
 
 def _with_moves(refused: GraphstoreError, illegal: MoveError) -> GraphstoreError:
     """Return the error of a text; it also says which move is illegal, if the first one is legal."""
+    is_board = isinstance(refused, BOARD_ERRORS)
     is_first = not isinstance(illegal, IllegalMovesError) or str(illegal).startswith("move 1,")
-    return refused if is_first else type(refused)(f"{refused}; as moves: {illegal}")
+    return refused if is_board or is_first else type(refused)(f"{refused}; as moves: {illegal}")
 
 
 def _may_be_moves(text: str, error: PositionError) -> bool:
-    """Return False for a single number that is a wrong position, such as a heap too high."""
+    """Return False for a digit, and for a number that is a wrong position, as a heap too high."""
+    if len(text.strip()) < 2:
+        return False
     not_a_board = isinstance(error, WrongSizeError | UnknownCharacterError)
     return not_a_board or type(error) is PositionError or not text.strip().isdecimal()
 
@@ -221,6 +227,8 @@ def _play_text(game: Game, text: str, *, bare: bool = False) -> int:
     words, first = _words(text), None
     if len(words) == 1 and re.search(r"[\s,;]", text.strip()) is None:
         words, first = _run(game, words[0])
+    for word in words if bare and first is None else ():
+        read_move(game, word)  # else it is not a list of moves
     at = play(game, words, first=first)
     if bare or first is not None:
         count = f"{len(words)} move{'s' * (len(words) != 1)}"
@@ -268,7 +276,7 @@ def _read_list(game: Game, given: Any, stored: Callable[[str], bool] | None) -> 
         raise illegal  # `PlainGame` may read any list
     try:
         return game.read(text)
-    except (ImpossibleCountsError, BothSidesWonError, PlayAfterWinError):
+    except BOARD_ERRORS:
         raise  # it is a board
     except PositionError as error:
         raise (illegal or error) from None

@@ -11,6 +11,7 @@ import pytest
 from conftest import DATA, for_all
 from gametexts import READ, REFUSED
 
+from graphstore import explore
 from graphstore.errors import PositionError
 from graphstore.games.grid import mnk, tictactoe
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN
@@ -220,6 +221,18 @@ def test_the_largest_boards_fit(m, n):
     assert text[-1] == ("O" if cells > 1 else "X")
     assert game.read(text) == corners
     assert game.shape == (n, m)
+
+
+def test_all_958_boards_of_the_uci_tic_tac_toe_endgame_data_are_read():
+    # https://archive.ics.uci.edu/dataset/101/tic+tac+toe+endgame: all boards of ended games.
+    graph = explore(TICTACTOE)
+    images = np.unique(TICTACTOE.symmetry.positions(graph.states.id))
+    ended = images[TICTACTOE.outcomes(images) != IN_PLAY]
+    assert len(ended) == 958
+    for position, board in zip(ended.tolist(), TICTACTOE.texts(ended), strict=True):
+        cells = board.replace("/", "").replace(".", "b").lower()
+        row = ",".join([*cells, "positive"])
+        assert TICTACTOE.read(",".join(cells)) == TICTACTOE.read(row) == position
 
 
 def test_any_text_is_classified_or_refused_with_the_reason():
