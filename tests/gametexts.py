@@ -32,8 +32,45 @@ ULTIMATE_READ = [
     (" ".join(EMPTY_ROWS) + " any X", START),
     (". . . . . . . . . any field; X to play", START),
     (" ".join(["_________"] * 9) + " Any x", START),
+    (" ".join(["---------"] * 9) + " any X", START),
+    ("* * * * ****X**** * * * * 4 O", CENTER),
     (". | . | . | . | . | . | . | . | . | any X", START),
     ("\n".join([*EMPTY_ROWS[:4], "....X....", *EMPTY_ROWS[:4], "field 4, O to move"]), CENTER),
+]
+# Other spellings of XO./.X./..O.
+TICTACTOE_OTHERS = [
+    "x,o,b,b,x,b,b,b,o",
+    "X,O,,,X,,,,O",
+    "X,O,.\n.,X,.\n.,.,O\n",
+    "X, O, ., ., X, ., ., ., O,",
+    "XO0/0X0/00O",
+    "XO00X000O",
+    "XO*/*X*/**O",
+    "xobbxbbbo",
+    "XO.|.X.|..O",
+    "XO. | .X. | ..O",
+    "|XO.|.X.|..O|",
+    "X O . | . X . | . . O",
+    "XO | X |  O",
+    "XO.-.X.-..O",
+    "XO.;.X.;..O",
+    "XO.,.X.,..O",
+    "X O 2\n3 X 5\n6 7 O",
+    "X O 3/4 X 6/7 8 O",
+    "XO2/3X5/67O",
+    "X|O|2\n-+-+-\n3|X|5\n-+-+-\n6|7|O",
+    "1 2 0/0 1 0/0 0 2",
+    "120010002",
+    "1,2,0,0,1,0,0,0,2",
+    "1,-1,0,0,1,0,0,0,-1",
+    "[1, -1, 0, 0, 1, 0, 0, 0, -1]",
+    "[[1, -1, 0], [0, 1, 0], [0, 0, -1]]",
+    "[[ 1. -1.  0.]\n [ 0.  1.  0.]\n [ 0.  0. -1.]]",
+    '[["X", "O", null], ["", "x", ""], [null, null, "o"]]',
+    "[['X', 'O', None], [' ', 'X', ' '], [None, None, 'O']]",
+    "(('X', 'O', '.'), ('.', 'X', '.'), ('.', '.', 'O'))",
+    "['XO.', '.X.', '..O']",
+    "['X', 'O', 0, 0, 'X', 0, 0, 0, 'O']",
 ]
 READ = {
     "tictactoe": [
@@ -43,6 +80,13 @@ READ = {
         ("XXX/XOO/XOO", "XXX/XOO/XOO"),  # one move completed both lines
         ("XOX/OXO/XOX", "XOX/OXO/XOX"),
         ("XOO/OXO/XXX", "XOO/OXO/XXX"),
+        *((typed, "XO./.X./..O") for typed in TICTACTOE_OTHERS),
+        ("X0X/X0X/0X0", "XOX/XOX/OXO"),
+        ("X0./.../...", "XO./.../..."),
+        ("X00/000/000", "X../.../..."),
+        ("000000000", ".../.../..."),
+        ("x,x,x,x,o,o,x,o,o,positive", "XXX/XOO/XOO"),  # UCI tic-tac-toe endgame
+        ("x,o,x,x,o,x,o,x,o,negative", "XOX/XOX/OXO"),
     ],
     "connect(7,6)": [
         (ONE_EACH.lower(), ONE_EACH),
@@ -54,8 +98,21 @@ READ = {
             ONE_EACH,
         ),
     ],
+    "connect(4,2)": [
+        ("..../XO..\n0123", "..../XO.."),
+        ("..../XO../1234", "..../XO.."),
+        ("1 2 3 4\n. . . .\nX O . .", "..../XO.."),
+        ("|.|.|.|.|\n|X|O|.|.|\n+-+-+-+-+\n|0|1|2|3|", "..../XO.."),
+        ("0,0,0,0,1,2,0,0", "..../XO.."),
+        ("....|XO..", "..../XO.."),
+        ("[[0, 0, 0, 0], [1, -1, 0, 0]]", "..../XO.."),
+    ],
     "vanishing": [
         (".........", ".../.../..."),
+        ("A b 2\n3 C 5\n6 7 8", "Ab./.C./..."),
+        ("Ab0|0C0|000", "Ab./.C./..."),
+        ("A,b,,,C,,,,", "Ab./.C./..."),
+        ("['A', 'b', None, None, 'C', None, None, None, None]", "Ab./.C./..."),
         ("ab./.c./...", "Ab./.C./..."),
         ("AB. .C. ...", "Ab./.C./..."),
         ("aB.\n.C.\n...", "Ab./.C./..."),
@@ -81,6 +138,11 @@ READ = {
         ("X . . . . . . . O", "X../.../..O X"),
         (". . X\nX . .\n. . O", "..X/X../..O O"),
         ("XO.\n.X.\n... O", "XO./.X./... O"),  # as it is drawn
+        ("x,o,b,b,x,b,b,b,b", "XO./.X./... O"),
+        ("x,b,b,b,b,b,b,b,o", "X../.../..O X"),
+        ("x,o,b,b,x,b,b,b,b,o", "XO./.X./... O"),
+        ("XO.|.X.|..., O", "XO./.X./... O"),
+        ("[[1, -1, 0], [0, 1, 0], [0, 0, 0]] O", "XO./.X./... O"),
     ],
     "hexapawn(3,3)": [
         ("bbb/.../www w", "BBB/.../WWW W"),
@@ -89,6 +151,9 @@ READ = {
         ("b b b\n. . w\nw w .\n\nBlack", "BBB/..W/WW. B"),
         ("|b|b|b|\n|w| | |\n| |w|w|\nblack moves", "BBB/W../.WW B"),
         ("BBB/W../.WW; black to play", "BBB/W../.WW B"),
+        ("BBB|W00|0WW B", "BBB/W../.WW B"),
+        ("2 2 2/1 0 0/0 1 1 B", "BBB/W../.WW B"),
+        ("[['B', 'B', 'B'], ['W', None, None], [None, 'W', 'W']], black to move", "BBB/W../.WW B"),
     ],
     "nim(3,4,5)": [
         ("3,4,0", "3,4,0"),
@@ -100,6 +165,9 @@ READ = {
         ("03,004,0", "3,4,0"),
         ("3,4,0,", "3,4,0"),
         ("3,4," + "0" * 5_000 + "5", "3,4,5"),
+        ("3 |||\n4 ||||\n0", "3,4,0"),  # as it is drawn
+        ("3 ||| 4 |||| 0", "3,4,0"),
+        ("|||\n||||\n|||||", "3,4,5"),
         ("3,0,5", "3,0,5"),  # heaps keep their order
     ],
     "subtraction(21,1,2,3)": [
@@ -109,6 +177,7 @@ READ = {
         ("[17]", "17"),
         ("(17,)", "17"),
         ("0017", "17"),
+        ("17 |||||||||||||||||", "17"),
     ],
     **dict.fromkeys(ULTIMATE, ULTIMATE_READ),
 }
@@ -139,7 +208,11 @@ TICTACTOE_WRONG_SIZE = {
     "X|O|.|.\n.|X|.|.\n.|.|.|.": "has 4 cells in row 1",
     "X|O|.\nXXX\n.|X|.\n.|.|.": "does not show clearly which cells are meant",
     "X|O|.\n.|XX|.\n.|.|.": "does not show clearly which cells are meant",
-    "XO.|.X.|...": "has 3 cells",
+    "X..|.O.|..": "has 2 cells in row 3",
+    "X..-.O.-..": "has 2 cells in row 3",
+    "X..|.O.": "has 2 rows",
+    "X,O,.,.": "has 4 cells",
+    "[[1, 0, 0], [0, 0]]": "has 2 rows",
     "XO-\n---\n-X-\n---\n--O": "has 5 rows",
     "X|.|.\n.|O|.\n.|.|.\n.|.|.\n.|.|.\n.|.|.": "has 6 rows",
     "X| | \n | | \n |O| \n | | \n | | \n | |X": "has 6 rows",
@@ -153,6 +226,9 @@ TICTACTOE_WRONG_CHARACTER = {
     "XO./.=./...": "'='",
     "X|O|+\n.|X|.\n.|.|.": "'+'",
     "ß": "'ß'",
+    "X,O,Z,,,,,,": "'Z'",
+    "X1./7X./...": "'1'",
+    "[['X', 'Q', None], [0, 0, 0], [0, 0, 0]]": "'Q'",
     "XO.\ud800X....": r"'\ud800'",
     "XO.\u2028.X.\u2028...": r"'\u2028'",
     "\u2573O./.X./...": "'\u2573'",  # of the box drawing characters the diagonal cross
@@ -160,9 +236,7 @@ TICTACTOE_WRONG_CHARACTER = {
 X_O_AND_DOT = "write X, O and . for empty"
 TICTACTOE_WRONG_COUNTS = [
     ("X../X../...", 2, 0),
-    ("O../.../...", 0, 1),
     ("XXXXXXXXX", 9, 0),
-    ("XOO/.../...", 1, 2),
 ]
 X_BEGINS = "X begins and turns alternate, so X has as many as O or one more"
 TWO_LINES = "has lines without a common cell, so play continued after the first line"
@@ -223,7 +297,17 @@ REFUSED = {
         ("XO./XO./XO.", BothSidesWonError, "X and O both have a line; the first one ends the game"),
         ("XXX/OOO/X..", BothSidesWonError, "X and O both have a line; the first one ends the game"),
         ("XXX/XXX/OOO", ImpossibleCountsError, "6 X and 3 O are impossible…"),  # lines come later
-        ("XXX/OO./O..", PlayAfterWinError, "X has a line, yet O played on after it"),
+        ("XXX/OO./O..", PlayAfterWinError, "X has a line, yet O played on after it; if O began…"),
+        (
+            "O../.../...",
+            ImpossibleCountsError,
+            "…one more; if O began, swap the marks: X../.../...",
+        ),
+        (
+            "XOO/.../...",
+            ImpossibleCountsError,
+            "…one more; if O began, swap the marks: OXX/.../...",
+        ),
         ("OOO/XX./XX.", PlayAfterWinError, "O has a line, yet X played on after it"),
     ],
     "mnk(4,4,4)": [  # both diagonals
@@ -303,7 +387,7 @@ REFUSED = {
         ("XO../..../..../....", FloatingStoneError, "a stone floats in column 0 (the left one is…"),
         ("..../..../OOOO/XXXX", BothSidesWonError, "X and O both have a line; the first one ends…"),
         ("X.../XXXX/OOOO/OXOX", BothSidesWonError, "X and O both have a line; the first one ends…"),
-        ("..../..O./OOO./XXXX", PlayAfterWinError, "X has a line, yet O played on after it"),
+        ("..../..O./OOO./XXXX", PlayAfterWinError, "X has a line, yet O played on after it; if…"),
         ("X.../OOOO/XOXX/OXXX", PlayAfterWinError, "O has a line, yet X played on after it"),
         ("..../O.../OXOO/XXXX", PlayAfterWinError, "X has a line, but no X on top of a…"),
     ],

@@ -38,7 +38,7 @@ from graphstore.exports.exporting import stream
 from graphstore.exports.game_formats import gmap
 from graphstore.solver.exploration import estimate
 
-NO_POSITIONS = (34832.9, 34832.0, b"34832", True, math.nan, np.float64(2), np.array([2]), ["X"])
+NO_POSITIONS = (34832.9, 34832.0, b"34832", True, math.nan, np.float64(2), np.array([2]), {"X"})
 NO_COUNTS = (-1, 2.5, 2.0, "2", b"2", True, math.nan, np.float64(2), np.int8(-1), -(10**5000))
 NO_LISTS = ((), [], "X../.../...", b"X", 5, math.nan)
 NO_PATHS = (None, 5, 2.5, True, b"x.db", ["x.db"])

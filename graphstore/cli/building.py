@@ -217,12 +217,13 @@ def estimate(game: str, below: tuple[str, ...], as_json: bool) -> None:
     """
     from graphstore.cli import console
     from graphstore.games import find_game
+    from graphstore.rules.positions import read_positions
     from graphstore.solver.estimate import about, sized
     from graphstore.solver.exploration import estimate as estimate_game
 
     rules = find_game(game)
     with options.working() as progress:
-        starts = rules.read_many(list(below)) if below else None
+        starts = read_positions(rules, below) if below else None
         ahead = estimate_game(rules, starts=starts, progress=progress)
     if as_json:
         numbers = {name: None if n == float("inf") else n for name, n in ahead._asdict().items()}
@@ -292,12 +293,13 @@ def check(game: str, max_positions: int, as_json: bool) -> None:
 def solve(game: str, position: str | None, timeout: float | None, as_json: bool) -> None:
     """Find the value of POSITION by a search, without a database.
 
-    GAME is as in `graphstore build`. POSITION is a board, such as XO./.X./..., or the word start,
-    which is the default.
+    GAME is as in `graphstore build`. POSITION is a board, such as XO./.X./..., moves from the
+    start, such as "moves:4 0 8", or the word start, which is the default.
     """
     from graphstore.cli import console
     from graphstore.games import find_game
-    from graphstore.solver.search import START, search
+    from graphstore.rules.positions import START
+    from graphstore.solver.search import search
 
     rules, at = find_game(game), START if position is None else position
     with options.working() as progress:

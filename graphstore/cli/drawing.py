@@ -49,9 +49,9 @@ def draw(
 ) -> None:
     """Draw a position, the graph below it, or a line of best play.
 
-    POSITION is a board in any orientation, such as XO./.X./..., or the id of a state; the default
-    is the start. Labels on cells and edges give the result for the player who makes the move: W2 is
-    a win that needs 2 more moves, D a draw, L1 a loss in 1 move. The best edges are bold.
+    POSITION is as in `graphstore show`; the default is the start. Labels on cells and edges give
+    the result for the player who makes the move: W2 is a win that needs 2 more moves, D a draw, L1
+    a loss in 1 move. The best edges are bold.
 
     Graphs, lines and PNGs need pygraphviz: pip install matplotlib pygraphviz.
     """

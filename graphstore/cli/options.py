@@ -1,5 +1,6 @@
 """The options and messages that commands share, and functions that open a database."""
 
+import logging
 import os
 import re
 import sys
@@ -37,6 +38,31 @@ def fail(message: str, exit_code: int = 1) -> None:
 def say(message: str) -> None:
     """Print a message to standard error, without control characters."""
     click.echo(f"graphstore: {visible(message)}", err=True)
+
+
+class SayFirst(logging.Handler):
+    """A handler of log messages that prints the first one."""
+
+    said = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a message if none was printed before."""
+        if not self.said:
+            self.said = True
+            say(record.getMessage())
+
+
+@contextmanager
+def moves_noted() -> Iterator[None]:
+    """Print one line if moves are read without the prefix that says so."""
+    handler, log = SayFirst(), logging.getLogger("graphstore.rules.positions")
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(logging.NOTSET)
 
 
 def size(text: str) -> int:

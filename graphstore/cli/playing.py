@@ -78,8 +78,8 @@ def play(
     with opened(file, rules) as store:
         options.say_if_without_rules(store)
         if first is None:
-            from_here = store.info["start"] if position is None else position
-            forced = options.is_strategy(store) and store.probe(from_here).to_move == 1
+            here = store.start() if position is None else store.probe(position)
+            forced = options.is_strategy(store) and here.to_move == 1
             first = "machine" if forced else "you"
         seats = (you, against) if first == "you" else (against, you)
         match = Match(store, *seats, start=position, seed=seed)

@@ -18,15 +18,16 @@ from graphstore.store.sql import ROWS, SECONDS
 def show(file: str, position: str | None, rules: str | None, as_json: bool) -> None:
     """Print POSITION with its value and the result of each move.
 
-    POSITION is a board in any orientation, such as XO./.X./..., or the id of a state; the default
-    is the start. The result of a move is for the player who makes it. FILE may be the name of a
-    small game, such as tictactoe; it is then built for this command.
+    POSITION is a board in any orientation, such as XO./.X./..., moves from the start, such as
+    "moves:4 0 8", or the id of a state; the default is the start. The result of a move is for the
+    player who makes it. FILE may be the name of a small game, such as tictactoe; it is then built
+    for this command.
     """
     from graphstore.cli import console
 
     with options.opened_or_built(file, rules) as store:
         game = options.say_if_without_rules(store)
-        probe = store.probe(store.info["start"] if position is None else position)
+        probe = store.start() if position is None else store.probe(position)
         if as_json:
             console.print_json(probe.as_dict())
         else:

@@ -147,7 +147,7 @@ def _drawn(
     most: int,
 ) -> Drawing:
     game = store.game if store.has_rules else None
-    root = store.probe(store.info["start"] if position is None else position)
+    root = store.start() if position is None else store.probe(position)
     name = store.info["name"]
     if line:
         return _line(store, game, root, f"A line of best play of {name} from {root.position}")

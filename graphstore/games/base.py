@@ -1,7 +1,7 @@
 """Base classes of the built-in families, and checks that several families share."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,6 +93,20 @@ def check_counts(x: int, o: int) -> None:
             f"{n_x} X and {n_o} O are impossible: X begins and turns alternate, "
             "so X has as many as O or one more"
         )
+
+
+def o_began(game: Game, error: PositionError, read: Callable[[], int]) -> PositionError:
+    """Return the error of a board, with the board of swapped marks if O can have begun.
+
+    `read` returns the position of that board, or raises a PositionError.
+    """
+    if not isinstance(error, ImpossibleCountsError | PlayAfterWinError):
+        return error
+    try:
+        swapped = game.texts(np.array([read()]))[0]
+    except PositionError:
+        return error
+    return type(error)(f"{error}; if O began, swap the marks: {swapped}")
 
 
 def line_fault(other: str, *, lasts: bool) -> PositionError:

@@ -7,11 +7,15 @@ The standard form is the rows from the top with ``/`` between them. These are re
 - a space after each cell, if an empty cell is a space, too;
 - lines without their trailing spaces, which editors remove, if an empty cell is a space;
 - a picture: cells between ``|``, with or without rulers such as ``---+---`` and a frame, in ASCII
-  or box drawing characters. A row has one line, or several with the marks on the middle one.
+  or box drawing characters. A row has one line, or several with the marks on the middle one;
+- the same with numbers on the empty cells, as `graphstore show` draws them, or counted from 1;
+- commas between cells, lists as Python and JSON write them, or one sign such as ``|`` between rows;
+- ``b``, ``*``, ``0``, ``null`` and nothing for an empty cell; 1 and 2, or 1 and -1, for the marks.
 
 An ambiguous text is refused.
 """
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -19,12 +23,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphstore.errors import UnknownCharacterError, WrongSizeError, shown
+from graphstore.errors import PositionError, UnknownCharacterError, WrongSizeError, shown
 from graphstore.rules.game import Codes, Ints
 
 SIGNS = "._-"  # an empty cell, like a space
 LONGEST = 10_000  # characters; the largest picture of a board has a fifth of that
+BETWEEN_ROWS = "|-,;:+\\"  # signs between the rows of a board in one line
 _RULER = frozenset(" -=+|_")
+_BLANKS = frozenset(("", *" ._-*bB"))  # an empty cell, in other forms
+_NOTHING = re.compile(r"\b(null|none|nan)\b", re.IGNORECASE)
+_NUMBER = re.compile(r"([+-]?[0-9]{1,4})(?:\.0*)?")
+_LISTED = re.compile(r"'[^']*'|\"[^\"]*\"|[^\s,]+")
+_LABEL = re.compile(r",(positive|negative)\Z", re.IGNORECASE)
+"""The last column of the UCI tic-tac-toe endgame data: whether X has won."""
 _BOX = (
     {
         chr(code): "+" for code in range(0x2500, 0x2571)
@@ -50,14 +61,31 @@ def read_cells(text: str, *, rows: int, columns: int, marks: str, game: str) -> 
     size = f"{game} has {rows * columns} cells, {rows} row{'s' * (rows > 1)} of {columns}"
     if len(text) > LONGEST:
         raise WrongSizeError(f"{shown(text)} is {len(text):,} characters long; {size}")
+    size += f", such as {'/'.join(['.' * columns] * rows)}"
     plain = text.replace("\r\n", "\n").translate(_spelling(marks))
+    try:
+        return _usual_cells(text, plain, rows, columns, marks, game, size)
+    except PositionError as error:
+        by_line = _split(plain, rows, columns)
+        tokens = [cell for cells in by_line for cell in cells]
+        if [*map(len, by_line)] in ([columns] * rows, [rows * columns]):
+            return _cells_of(text, tokens, marks, game)
+        strange = [each for each in tokens if not _is_cell(each, marks)]
+        if not tokens or strange or isinstance(error, WrongSizeError):
+            raise
+        fault = _wrong_widths([*map(len, by_line)], rows, columns)
+        raise WrongSizeError(f"{shown(text)} {fault}; {size}") from None
+
+
+def _usual_cells(
+    text: str, plain: str, rows: int, columns: int, marks: str, game: str, size: str
+) -> str:
+    """Return the cells of rows and pictures whose empty cells are spaces or `SIGNS`."""
     lines = plain.removeprefix("\n").removesuffix("\n").replace("/", "\n").split("\n")
     others = [line for line in lines if not _is_ruler(line)]
     for character in "".join(others):
         if character not in marks + SIGNS + " |":
-            raise UnknownCharacterError(
-                f"{character!r} is not a cell of {game}; write {', '.join(marks)} and . for empty"
-            )
+            raise _unknown(character, marks, game)
     if "|" in plain:
         cells = _picture(lines, rows, columns)
     else:
@@ -67,10 +95,7 @@ def read_cells(text: str, *, rows: int, columns: int, marks: str, game: str) -> 
         if cells is None and "/" not in plain:
             cells = _filled(lines, rows, columns)
     if cells is None:
-        raise WrongSizeError(
-            f"{shown(text)} {_misfit(lines, rows, columns)}; {size}, "
-            f"such as {'/'.join(['.' * columns] * rows)}"
-        )
+        raise WrongSizeError(f"{shown(text)} {_misfit(lines, rows, columns)}; {size}")
     return cells.translate(_DOTS)
 
 
@@ -265,6 +290,99 @@ def _between_bars(line: str, columns: int) -> str | None:
     return "".join(cell or " " for cell in cells)
 
 
+def _split(plain: str, rows: int, columns: int) -> list[list[str]]:
+    """Return the cells of each line of a text in other forms; empty if it is not clear."""
+    plain = _NOTHING.sub(".", _LABEL.sub("", plain.strip(" \n")))
+    for sign in BETWEEN_ROWS:
+        pieces = (plain.strip("|") if sign == "|" else plain).split(sign)
+        for given in (pieces, [piece.replace(" ", "") for piece in pieces]):
+            if rows > 1 and [*map(len, given)] == [columns] * rows:
+                return [*map(list, given)]
+    listed = plain[:1] in ("[", "(")
+    between = r"[\[\]()]+" if listed else "[\n/;]" if "," in plain else "[\n/]"
+    lines = re.split(between, plain)
+    others = [line for line in lines if not _is_ruler(line)]
+    if "-" in "".join(others) and len(others) != len(lines):
+        return []  # a line of - may be a ruler or a row
+    found = [_tokens(line, rows, columns, listed=listed) for line in others]
+    by_line = [cells for cells in found if cells]
+    unclear = any(len(each) > 1 and not each[-1].isdigit() for cells in by_line for each in cells)
+    return [] if unclear and "|" in plain else by_line
+
+
+def _tokens(line: str, rows: int, columns: int, *, listed: bool) -> list[str]:
+    """Return the cells of a line: between commas, bars or spaces, or one for each character."""
+    if listed:
+        cells = [cell.strip("'\"") for cell in _LISTED.findall(line)]
+    elif "," in line or "|" in line:
+        cells = line.strip(" ").split("," if "," in line else "|")
+        if "," in line and not cells[-1]:
+            cells = cells[:-1] if len(cells) in (columns + 1, rows * columns + 1) else cells
+        elif "," not in line and len(cells) == columns + 2:
+            cells = cells[1:-1]
+    else:
+        cells = [cell for cell in line.split(" ") if cell]
+    if len(cells) in (1, rows) and {*map(len, cells)} <= {columns, rows * columns}:
+        return [*"".join(cells)]
+    return [cell.strip(" ") for cell in cells]
+
+
+def _cells_of(text: str, tokens: Sequence[str], marks: str, game: str) -> str:
+    """Return the cells of tokens, each a mark, a sign for an empty cell or a number."""
+    blanks = _BLANKS - {*marks}
+    numbers = {at: int(each[1]) for at, each in enumerate(map(_NUMBER.fullmatch, tokens)) if each}
+    others = [token for at, token in enumerate(tokens) if at not in numbers]
+    unknown = [token for token in others if not _is_cell(token, marks)]
+    if unknown:
+        raise _unknown(unknown[0], marks, game)
+    meaning = _meaning(text, others, numbers, marks)
+    if meaning is None:
+        raise _unknown(tokens[min(numbers)], marks, game)
+    return "".join(
+        meaning[numbers[at]] if at in numbers else "." if token in blanks else token
+        for at, token in enumerate(tokens)
+    )
+
+
+def _meaning(
+    text: str, others: Sequence[str], numbers: dict[int, int], marks: str
+) -> dict[int, str] | None:
+    """Return the cell that each number means; None if the numbers do not fit together.
+
+    `others` are the marks and the signs for empty cells beside the numbers.
+    """
+    if not numbers:
+        return {}
+    values = {*numbers.values()}
+    empty = dict.fromkeys(values, ".")
+    n_x, has_marks = others.count("X"), not {*marks}.isdisjoint(others)
+    has_blanks = not {*marks}.issuperset(others)
+    if values <= {0} and others:  # an empty cell, or O
+        may_be_empty = [*numbers] == [0] or not has_blanks
+        may_be_o = "O" in marks and "O" not in others and n_x - len(numbers) in (0, 1)
+        if may_be_o and may_be_empty and n_x < 2:
+            raise WrongSizeError(
+                f"{shown(text)} is ambiguous: 0 may be O or an empty cell; write . for empty"
+            )
+        return {0: "O"} if may_be_o else empty if may_be_empty else None
+    if any(all(at + first == n for at, n in numbers.items()) for first in (0, 1)):
+        return empty  # the numbers of the cells
+    is_coded = len(marks) == 2 and not has_marks and (values <= {0, 1, 2} or values <= {-1, 0, 1})
+    if not is_coded or (has_blanks and 0 in values):
+        return None
+    return {0: ".", 1: marks[0], 2: marks[1], -1: marks[1]}
+
+
+def _is_cell(token: str, marks: str) -> bool:
+    return token in _BLANKS or token in {*marks} or _NUMBER.fullmatch(token) is not None
+
+
+def _unknown(token: str, marks: str, game: str) -> UnknownCharacterError:
+    return UnknownCharacterError(
+        f"{shown(token)} is not a cell of {game}; write {', '.join(marks)} and . for empty"
+    )
+
+
 def _is_ruler(line: str) -> bool:
     return _RULER.issuperset(line) and ("--" in line or "+" in line or "=" in line)
 
@@ -276,7 +394,10 @@ def _fit(lines: Sequence[str], rows: int, columns: int) -> bool:
 def _misfit(lines: Sequence[str], rows: int, columns: int) -> str:
     """Return a description of the wrong size of a board, for a message."""
     text = "".join(lines)
-    if "|" in text:
+    pieces = next((text.split(sign) for sign in BETWEEN_ROWS if sign in text), [])
+    if len(lines) == 1 and len(pieces) > 1 and min(map(len, map(str.strip, pieces))) > 1:
+        widths = [len(piece.strip()) for piece in pieces]
+    elif "|" in text:
         widths = [
             line.count("|") + (-1 if line.strip()[0] + line.strip()[-1] == "||" else 1)
             for line in lines
@@ -286,6 +407,10 @@ def _misfit(lines: Sequence[str], rows: int, columns: int) -> str:
         spaces = " " if {*SIGNS}.isdisjoint(text) else ""
         written = [line for line in lines if line.strip() and {*"+="}.isdisjoint(line)]
         widths = [len(line.replace(" ", spaces)) for line in written]
+    return _wrong_widths(widths, rows, columns)
+
+
+def _wrong_widths(widths: Sequence[int], rows: int, columns: int) -> str:
     if len(widths) < 2:
         return f"has {sum(widths) or 'no'} cell{'s' * (sum(widths) != 1)}"
     if len(widths) != rows:

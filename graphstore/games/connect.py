@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphstore.errors import GameNameError, ImpossibleCountsError, PlayAfterWinError, PositionError
-from graphstore.games.base import ArrayGame, check_counts, check_whole, line_fault
+from graphstore.games.base import ArrayGame, check_counts, check_whole, line_fault, o_began
 from graphstore.games.boardtext import TwoMasks
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, Codes, Ints, Moves
 
@@ -51,6 +51,8 @@ class Connect(ArrayGame):
         self.rows = rows
         self.in_a_row = in_a_row
         self.max_plies = columns * rows
+        # Other programs write columns as one run of digits, from 1.
+        self.first_in_run = 1 if columns < 10 else None
         self.bits = rows + 1
         self.bottom = sum(1 << self.bits * column for column in range(columns))
         self.full = self.bottom * (2**rows - 1)  # the mask of all cells
@@ -189,7 +191,27 @@ class Connect(ArrayGame):
         The order of the stones is not checked, so some unreachable boards are accepted: 724 boards
         of connect(3,3,3) are read, and 694 can be reached.
         """
-        x, o = self._text.read(text, game=self.name)
+        x, o = self._text.read(self._without_numbers(text), game=self.name)
+        try:
+            return self._packed(x, o)
+        except PositionError as error:
+            raise o_began(self, error, lambda: self._packed(o, x)) from None
+
+    def _without_numbers(self, text: str) -> str:
+        """Return a text without the line that numbers the columns."""
+        lines = text.strip().replace("/", "\n").splitlines()
+        rows = [line for line in lines if line.strip("-+=| ")]
+        for at in (-1, 0) if len(rows) > self.rows else ():
+            digits = rows[at].replace("|", " ").split()
+            for first in (0, 1):
+                numbers = [*map(str, range(first, first + self.columns))]
+                last_digits = "".join(number[-1] for number in numbers)
+                if digits in (numbers, [last_digits], [*last_digits]):
+                    lines.remove(rows[at])
+                    return "\n".join(lines)
+        return text
+
+    def _packed(self, x: int, o: int) -> int:
         check_counts(x, o)
         filled, n_x, n_o = x | o, x.bit_count(), o.bit_count()
         for column, field in enumerate(self._fields):

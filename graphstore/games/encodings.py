@@ -135,7 +135,7 @@ def _fault(position: int) -> str:
     if x & o:
         return f"X and O both hold cell {_first_cell(x & o)}"
     try:
-        _GAME.read(_text(position))
+        _GAME.packed(x, o)
     except PositionError as error:
         return str(error)
     raise AssertionError(f"play leads to {_text(position)}")

@@ -11,8 +11,8 @@ from operator import and_
 import numpy as np
 from numpy.typing import NDArray
 
-from graphstore.errors import GameNameError, PlayAfterWinError
-from graphstore.games.base import SymmetricGame, check_counts, check_whole, line_fault
+from graphstore.errors import GameNameError, PlayAfterWinError, PositionError
+from graphstore.games.base import SymmetricGame, check_counts, check_whole, line_fault, o_began
 from graphstore.games.boardtext import TwoMasks
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Codes, Ints, Moves
 from graphstore.rules.symmetry import BoardSymmetry
@@ -105,6 +105,13 @@ class Grid(SymmetricGame):
     def read(self, text: str) -> int:
         """Return the position of a text; it must be reachable from the empty board."""
         x, o = self._text.read(text, game=self.name)
+        try:
+            return self.packed(x, o)
+        except PositionError as error:
+            raise o_began(self, error, lambda: self.packed(o, x)) from None
+
+    def packed(self, x: int, o: int) -> int:
+        """Return the position of two masks; it must be reachable from the empty board."""
         check_counts(x, o)
         x_last = x.bit_count() > o.bit_count()
         last, other, of_last, of_other = ("X", "O", x, o) if x_last else ("O", "X", o, x)

@@ -1,4 +1,4 @@
-"""Reading of heaps as text: ``3,4,5``, ``3 4 5``, ``(3, 4, 5)`` or ``[3, 4, 5]``."""
+"""Reading of heaps as text: ``3,4,5``, ``3 4 5``, ``(3, 4, 5)`` or ``[3, 4, 5]``, or as drawn."""
 
 import re
 from collections.abc import Sequence
@@ -17,9 +17,15 @@ def read_heaps(text: str, *, starts: Sequence[int], game: str) -> list[int]:
     [1, 0, 5]
     """
     example = ",".join(map(str, starts))
-    inside = text.strip()
+    inside = text.replace("/", " ").strip()
     if len(inside) > 1 and inside[0] + inside[-1] in ("()", "[]"):
         inside = inside[1:-1].strip()
+    if "|" in inside:  # strokes, as `Game.board` draws them, beside the numbers or instead of them
+        has_numbers = re.search("[0-9]", inside) is not None
+        inside = re.sub(
+            r"\|+", lambda strokes: " " if has_numbers else f"{len(strokes[0])} ", inside
+        )
+        inside = inside.strip()
     strange = re.search(r"[^0-9,\s]", inside)
     if strange is not None:
         raise UnknownCharacterError(

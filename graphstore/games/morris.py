@@ -7,8 +7,8 @@ hand. With diagonal lines a player is never stuck: all reachable positions were 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphstore.errors import GameNameError, ImpossibleCountsError
-from graphstore.games.base import line_fault, read_pair
+from graphstore.errors import GameNameError, ImpossibleCountsError, PositionError
+from graphstore.games.base import line_fault, o_began, read_pair
 from graphstore.games.sided import SidedBoard, SidedGame, TurnMissingError, UnreachableError
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, Codes, Ints, Moves
 
@@ -70,6 +70,12 @@ class Morris(SidedGame):
         The side to move may be left out until all men are placed.
         """
         x, o, turn = self.symmetry.read(text, game=self.name)
+        try:
+            return self._packed(x, o, turn)
+        except PositionError as error:
+            raise o_began(self, error, lambda: self._packed(o, x, turn and 3 - turn)) from None
+
+    def _packed(self, x: int, o: int, turn: int) -> int:
         n_x, n_o = x.bit_count(), o.bit_count()
         if not turn and n_x == n_o == MEN:
             raise TurnMissingError(

@@ -103,7 +103,8 @@ class SidedBoard(BoardSymmetry):
             return *self._text.read(text, game=game), 0
         before = text.rstrip()[: said.start() - len(end)]
         only_space = said["comma"] == " " and " " not in before
-        plainly = said["words"] or said["comma"].strip() or only_space
+        between_cells = said["comma"].strip() == "," and "," in before
+        plainly = said["words"] or (said["comma"].strip() and not between_cells) or only_space
         board = self._attempt(before, game)
         whole = None if plainly else self._attempt(text, game)  # the letter may be a man
         if isinstance(whole, tuple) and isinstance(board, tuple):

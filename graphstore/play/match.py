@@ -12,6 +12,7 @@ from graphstore.rules.board import choices
 from graphstore.rules.game import DRAW, WIN, Game, move_text, read_move
 from graphstore.rules.notebook import or_none, picture
 from graphstore.rules.plain import PlainGame
+from graphstore.rules.positions import Position
 from graphstore.store.probe import Move, Probe
 from graphstore.store.schema import STRATEGY
 from graphstore.store.store import Address, HoldsStore, Store
@@ -70,7 +71,7 @@ class Match(HoldsStore):
         first: str | Player = PERSON,
         second: str | Player = "perfect",
         *,
-        start: str | int | None = None,
+        start: Position | None = None,
         seed: int | None = None,
     ) -> None:
         """Begin a match.
@@ -80,7 +81,7 @@ class Match(HoldsStore):
             first: the side that makes the first move: ``person``, the name of an opponent as in
                 `play.players.Player`, or a player.
             second: the other side, in the same way.
-            start: a position in any orientation; by default the (first) start of the game.
+            start: a position as `Store.probe` takes it; by default the (first) start.
             seed: of all random choices; by default a random one, which is recorded.
 
         Raises:
@@ -107,8 +108,9 @@ class Match(HoldsStore):
             else Player(store, each, seed=chance)
             for each in (first, second)
         )
-        start = store.info["start"] if start is None else arguments.position("start", start)
-        self._probes = [store.probe(start)]
+        self._probes = [
+            store.start() if start is None else store.probe(arguments.position("start", start))
+        ]
         self._first = self.probe.to_move or 1
         self._resigned = False
         self.turns: list[Turn] = []

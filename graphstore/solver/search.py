@@ -27,12 +27,12 @@ from graphstore.rules.game import (
     quiet,
     stuck,
 )
+from graphstore.rules.positions import START, Position, read_position
 from graphstore.solver.exploration import explore
 from graphstore.solver.solution import solve
 from graphstore.util import arguments
 from graphstore.util.arrays import distinct
 
-START: Final = "start"
 MAX_ENTRIES: Final = 4_000_000  # about 150 bytes each, more where nodes are large
 MAX_STATES: Final = 1_000_000  # about 300 MB
 OFTEN: Final = 64  # nodes between two checks of the clock
@@ -69,7 +69,7 @@ class _CycleError(Exception):
 
 def search(
     game: Game | str,
-    position: str | int = START,
+    position: Position = START,
     *,
     timeout: float | None = None,
     max_entries: int = MAX_ENTRIES,
@@ -80,7 +80,7 @@ def search(
 
     Args:
         game: the rules, or a name for `graphstore.find_game`.
-        position: its text or its packed integer; ``start`` is the first start.
+        position: a text, a list of moves, or a packed integer; ``start`` is the first start.
         timeout: the time limit in seconds.
         max_entries: the capacity of the table of answers; a full table drops its older half.
         max_states: the most states to explore below the position; with more, it is searched.
@@ -139,12 +139,10 @@ def _value(
     return 0, why, method
 
 
-def _read(game: Game, position: str | int) -> int:
-    """Return the packed position of a text or an integer, checked."""
-    if isinstance(position, str):
-        if position.strip() == START:
-            return int(game.start_states()[0])
-        return game.read(position)
+def _read(game: Game, position: Position) -> int:
+    """Return the packed position of a text, of moves, or of an integer, checked."""
+    if not isinstance(position, int):
+        return read_position(game, position)
     if 0 <= position < 2**63:
         (text,) = game.texts(np.array([position], dtype=np.int64))
         if game.read(text) == position:

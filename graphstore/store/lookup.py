@@ -16,6 +16,7 @@ from graphstore.errors import (
     shown,
 )
 from graphstore.rules.game import Ints
+from graphstore.rules.positions import Position
 from graphstore.store.by_key import Keyed
 from graphstore.store.probe import Probe, Values
 from graphstore.store.schema import cell_type, state
@@ -23,7 +24,7 @@ from graphstore.util import arguments
 from graphstore.util.arrays import numbered
 from graphstore.util.forks import Owned
 
-Many: TypeAlias = Sequence[str] | Sequence[int] | Ints
+Many: TypeAlias = Sequence[str | Sequence[Any]] | Sequence[int] | Ints
 
 
 class Lookup(NamedTuple):
@@ -62,8 +63,8 @@ def lookup(connection: Connection, states: Ints) -> Lookup:
     return Lookup(states, found[which], *map(_masked, cells, mask, _TYPES.values()))
 
 
-def ids_or_texts(positions: Many) -> Ints | list[str]:
-    """Return positions as ids of states, int64[k], or as a list of texts."""
+def ids_or_texts(positions: Many) -> Ints | list[str | Sequence[Any]]:
+    """Return positions as ids of states, int64[k], or as a list of texts and lists of moves."""
     if isinstance(positions, str | bytes) or not hasattr(positions, "__iter__"):
         raise PositionError(f"positions must be a list, not one text: {shown(positions)}")
     if hasattr(positions, "dtype"):
@@ -77,6 +78,8 @@ def ids_or_texts(positions: Many) -> Ints | list[str]:
     kinds = {*map(type, listed)}
     if kinds and all(issubclass(kind, str) for kind in kinds):
         return listed
+    if kinds & {list, tuple} and all(map(_is_text_or_moves, listed)):
+        return listed
     for each in () if kinds <= {int} else listed:
         if arguments.integer(each) is None:
             raise PositionError(
@@ -87,6 +90,13 @@ def ids_or_texts(positions: Many) -> Ints | list[str]:
     except OverflowError:
         wrong = next(each for each in listed if not -(2**63) <= each < 2**63)
         raise NotInStoreError(f"no state has the id {shown(wrong)}: ids are below 2**63") from None
+
+
+def _is_text_or_moves(position: Any) -> bool:
+    """Return False also for a row of integers: it may be a row of an array of ids."""
+    if isinstance(position, list | tuple):
+        return not all(isinstance(each, int) for each in position)
+    return isinstance(position, str)
 
 
 def _masked(cells: NDArray[np.float64], mask: NDArray[np.bool_], dtype: np.dtype[Any]) -> Any:
@@ -109,7 +119,7 @@ class Snapshot:
     def __init__(
         self,
         connection: Connection,
-        probe: Callable[[Connection, str | int], Probe],
+        probe: Callable[[Connection, Position], Probe],
         lookup: Callable[[Connection, Many], Lookup],
     ) -> None:
         self._connection = connection
@@ -138,7 +148,7 @@ class Snapshot:
         row = cursor.execute(self._one, (key,)).fetchone()
         return None if row is None else Values(*row)
 
-    def probe(self, position: str | int) -> Probe:
+    def probe(self, position: Position) -> Probe:
         """Return the probe of a position, as `graphstore.Store.probe` does."""
         self._checked()
         return self._probe(self._connection, position)

@@ -2,15 +2,17 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 from sqlalchemy import Connection, bindparam, select
 
-from graphstore.errors import NotAStoreError, NotInStoreError, PositionError, shown
+from graphstore.errors import NotAStoreError, NotInStoreError, shown
+from graphstore.rules import positions
 from graphstore.rules.board import WORDS, Choice, choices
 from graphstore.rules.game import IN_PLAY, Game, best_first
 from graphstore.rules.notebook import or_none, picture, row, table
+from graphstore.rules.positions import Position
 from graphstore.store.by_key import Keyed
 from graphstore.store.schema import STRATEGY, WHOLE, edge, state
 
@@ -138,18 +140,16 @@ _MOVES = (
 _VALUES = slice(Probe._fields.index("value"), Probe._fields.index("lose_depth") + 1)
 
 
-def read_position(connection: Connection, game: Game, position: str | int) -> int:
-    """Return the packed position for a text or for the id of a state."""
-    if isinstance(position, str):
-        try:
-            return game.read(position)
-        except PositionError:
-            if not _is_number(position):
-                raise
-    row = _by_id(connection, position)
-    if row is None:
-        raise NotInStoreError(f"no state has the id {shown(position)}")
-    return game.read(row.position)
+def read_position(connection: Connection, game: Game, position: Position) -> int:
+    """Return the packed position of a text, the id of a state, or a list of moves."""
+
+    def find(number: int) -> int | None:
+        row = _by_id(connection, number)
+        return None if row is None else game.read(row.position)
+
+    return positions.read_position(
+        game, position, find=find, stored=lambda text: _by_text(connection, text) is not None
+    )
 
 
 def states_by_id(connection: Connection, ids: Sequence[int]) -> dict[int, Probe]:
@@ -185,13 +185,9 @@ def probe(connection: Connection, game: Game, position: int, *, extent: str = WH
     return _answer(stored, text, [Move(*each, *rows[each[1]][_VALUES]) for each in legal])
 
 
-def probe_as_stored(connection: Connection, position: str | int) -> Probe:
+def probe_as_stored(connection: Connection, position: Position) -> Probe:
     """Return the probe of a state by its id or its stored text, without the rules."""
-    stored: Probe | None = None
-    if isinstance(position, str):
-        with suppress(UnicodeEncodeError):  # a lone surrogate, which SQLite cannot store
-            rows = connection.execute(_BY_TEXT, {"text": position})
-            stored = next((Probe(*row) for row in rows), None)
+    stored = _by_text(connection, position) if isinstance(position, str) else None
     if stored is None and _is_number(position):
         stored = _by_id(connection, position)
     if stored is None:
@@ -202,11 +198,9 @@ def probe_as_stored(connection: Connection, position: str | int) -> Probe:
     return _answer(stored, stored.position, moves)
 
 
-def line(
-    probe: Callable[[str | int], Probe], position: str | int, *, most: int | None = None
-) -> Line:
+def line(probe: Callable[[str], Probe], first: Probe, *, most: int | None = None) -> Line:
     """Return a line of best play, up to the end, a repeated state or `most` moves."""
-    probes = [probe(position)]
+    probes = [first]
     met: set[int] = set()
     while probes[-1].moves and probes[-1].state not in met and len(met) != most:
         met.add(probes[-1].state)
@@ -237,9 +231,19 @@ def _caption(probe: Probe) -> str:
     return f"{worth} for {mover}: {end}"
 
 
-def _is_number(position: str | int) -> bool:
+def _is_number(position: Position) -> TypeGuard[str | int]:
     """Return whether a position can be the id of a state: an integer, or at most 19 digits."""
-    return isinstance(position, int) or (position.isdecimal() and len(position) < 20)
+    if isinstance(position, str):
+        return position.isdecimal() and len(position) < 20
+    return isinstance(position, int)
+
+
+def _by_text(connection: Connection, text: str) -> Probe | None:
+    """Return the row of a state by its stored text; None without such a state."""
+    with suppress(UnicodeEncodeError):  # a lone surrogate, which SQLite cannot store
+        rows = connection.execute(_BY_TEXT, {"text": text})
+        return next((Probe(*row) for row in rows), None)
+    return None
 
 
 def _by_id(connection: Connection, state: str | int) -> Probe | None:

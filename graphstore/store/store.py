@@ -18,6 +18,7 @@ from graphstore.errors import (
     NotInStoreError,
     OlderStoreError,
     PositionError,
+    RulesError,
     RulesMissingError,
     StoreError,
     StoreReplacedError,
@@ -26,6 +27,8 @@ from graphstore.errors import (
 from graphstore.games import accepted, given_or_builtin, warn_of_other_rules
 from graphstore.rules.game import Game
 from graphstore.rules.notebook import facts, or_none
+from graphstore.rules.plain import PlainGame
+from graphstore.rules.positions import START, Position, read_bare, read_positions
 from graphstore.store import probe as query
 from graphstore.store import schema
 from graphstore.store.backend import UNCHANGED, Backend
@@ -177,11 +180,12 @@ class Store:
         except RulesMissingError:
             return False
 
-    def probe(self, position: str | int) -> query.Probe:
+    def probe(self, position: Position) -> query.Probe:
         """Return the row of a position in the database, and all its moves, best first.
 
         Args:
-            position: a text in any orientation, or the id of a state.
+            position: a text in any orientation, the id of a state, or a list of moves from the
+                start; ``start`` is the (first) start, ``moves:4 0`` a list of moves as text.
 
         Raises:
             PositionError: it is not a position; the subclass says why.
@@ -190,7 +194,17 @@ class Store:
         with self.connect() as connection:
             return self._probe(connection, position)
 
-    def get(self, position: str | int) -> query.Probe | None:
+    def start(self) -> query.Probe:
+        """Return the probe of the (first) start, as the rules write it if they are known."""
+        with self.connect() as connection:
+            if self.has_rules:
+                here = self.game.start_states()[:1]
+                if self.game.texts(self.game.canonical(here)) == [self.info["start"]]:
+                    extent = self.info["extent"]
+                    return query.probe(connection, self.game, int(here[0]), extent=extent)
+            return self._probe(connection, self.info["start"])
+
+    def get(self, position: Position) -> query.Probe | None:
         """Return `probe` of a position, or None if there is no such position."""
         position = arguments.position("position", position)
         try:
@@ -202,7 +216,8 @@ class Store:
         """Return the values of many positions at once, as arrays, without their moves.
 
         Args:
-            positions: texts in any orientation, or ids of states: a list, an array, a column.
+            positions: texts in any orientation, lists of moves, or ids of states: a list, an
+                array, a column.
 
         Raises:
             PositionError: a text is not a position, or the list is neither all texts nor all ids.
@@ -232,8 +247,13 @@ class Store:
             finally:
                 snapshot.end()
 
-    def _probe(self, connection: Connection, position: str | int) -> query.Probe:
+    def _probe(self, connection: Connection, position: Position) -> query.Probe:
         position = arguments.position("position", position)
+        extent = self.info["extent"]
+        if isinstance(position, str) and position.strip().lower() == START:
+            with suppress(PositionError, NotInStoreError):
+                return query.probe_as_stored(connection, position)  # a text of the user's rules
+            return self.start()
         if not self.has_rules:
             return query.probe_as_stored(connection, position)
         try:
@@ -243,15 +263,23 @@ class Store:
             with suppress(NotInStoreError):
                 return query.probe_as_stored(connection, position)
             raise error from None
-        return query.probe(connection, self.game, here, extent=self.info["extent"])
+        try:
+            return query.probe(connection, self.game, here, extent=extent)
+        except (NotInStoreError, RulesError):
+            if not isinstance(self.game, PlainGame) or not isinstance(position, str):
+                raise
+            other = read_bare(self.game, position)  # `PlainGame` may read any text as a position
+            if other is None:
+                raise
+            return query.probe(connection, self.game, other, extent=extent)
 
     def _lookup(self, connection: Connection, positions: Many) -> Lookup:
         states = ids_or_texts(positions)
         if isinstance(states, list):
-            states = self.game.canonical(self.game.read_many(states))
+            states = self.game.canonical(read_positions(self.game, states))
         return lookup(connection, states)
 
-    def q_table(self, position: str | int | None = None) -> NDArray[np.void]:
+    def q_table(self, position: Position | None = None) -> NDArray[np.void]:
         """Return the worth of moves to the player who makes them, one row per legal move.
 
         The fields are columns of the view q_table, NaN where NULL: see `graphstore.store.meanings`.
@@ -284,7 +312,7 @@ class Store:
                 return whole(connection)
             return of_position(connection, probe)
 
-    def line(self, position: str | int | None = None, *, most: int | None = None) -> query.Line:
+    def line(self, position: Position | None = None, *, most: int | None = None) -> query.Line:
         """Return a line of best play from a position, by default from the (first) start.
 
         Args:
@@ -294,8 +322,8 @@ class Store:
         Raises:
             PositionError, NotInStoreError: see `probe`.
         """
-        start = self.info["start"] if position is None else position
-        return query.line(self.probe, start, most=arguments.limit("most", most))
+        first = self.start() if position is None else self.probe(position)
+        return query.line(self.probe, first, most=arguments.limit("most", most))
 
     def sql(
         self,
@@ -322,7 +350,7 @@ class Store:
             limited = Statement(statement, arguments.parameters(parameters), *limits)
             return self.backend.sql(limited, self.functions(), self.info["digest"])
 
-    def graph(self, *, below: str | int | None = None) -> "GameGraph":
+    def graph(self, *, below: Position | None = None) -> "GameGraph":
         """Return the solved graph, or the part that play from the position `below` can reach.
 
         The ply of a state is its distance from a start, not from `below`.

@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 from graphstore.errors import ArgumentError, GraphstoreError, PositionTypeError, shown
 
 
-def position(name: str, value: object) -> str | int:
-    """Return `value`, a position: a text, or the id of a state as an int."""
-    if isinstance(value, str):
+def position(name: str, value: Any) -> Any:
+    """Return `value`, a position: a text, the id of a state as an int, or a list of moves."""
+    if isinstance(value, str | list | tuple) or (isinstance(value, np.ndarray) and value.ndim == 2):
         return value
     number = integer(value)
     if number is None:
-        raise _wrong(name, value, "a text or an integer", PositionTypeError)
+        wanted = "a text, an integer or a list of moves"
+        raise _wrong(name, value, wanted, PositionTypeError)
     return number
 
 

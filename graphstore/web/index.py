@@ -25,11 +25,11 @@ async def page(datasette: Any, request: Any) -> Any:
 def _game(store: Store) -> dict[str, Any]:
     info = store.info
     rules = store.game if store.has_rules else None
-    start = store.probe(info["start"])
+    start = store.start()
     shown = ("name", "start", "states", "positions", "moves", "plies", "starts", "extent", "cyclic")
     return {name: info[name] for name in shown} | {
         "file": store.path.stem,
         "explore": addresses.write(store.path.stem),
-        "board": cells.picture(rules, info["start"], size=SIZE),
+        "board": cells.picture(rules, start.position, size=SIZE),
         "words": in_words(rules, start, bound=info["extent"] == STRATEGY),
     }

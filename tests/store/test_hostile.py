@@ -39,7 +39,7 @@ def test_a_small_share_of_what_the_fuzzer_tries_finds_nothing():
         tallies = fuzz["fuzz"](known, 600, seed=7, seconds=20)
     assert [each for each in tallies if each.defects] == []
     assert sum(each.accepted for each in tallies) > 100
-    assert sum(each.refused for each in tallies) > 150
+    assert sum(each.refused for each in tallies) > 100
 
 
 @given(st.sampled_from(GAMES), st.text() | st.text("XO./|- 0123456789,()WBany", max_size=90))

@@ -117,6 +117,24 @@ def get(site):
     return get
 
 
+@pytest.mark.parametrize(
+    ("game", "typed", "board"),
+    [
+        ("tictactoe", "moves:0 1 4", "XO./.X./..."),
+        ("tictactoe", "014", "XO./.X./..."),
+        ("tictactoe", "X O 2 / 3 X 5 / 6 7 8", "XO./.X./..."),
+        ("tictactoe", "start", ".../.../..."),
+        ("connect", "112", ".../O../XX."),
+        ("connect", ".../O../XX./012", ".../O../XX."),
+        ("nim", "moves:2-3", "2,0"),
+        ("hexapawn", "moves:6-3", "BBB/W../.WW B"),
+    ],
+)
+def test_an_address_and_the_form_take_moves_and_other_spellings(get, game, typed, board):
+    for path in (at(game, typed), f"{at(game, None)}?position={quote(typed)}"):
+        assert get(path, 302).headers["location"] == at(game, board)
+
+
 @pytest.fixture(scope="module")
 def read(get):
     """Return a function that reads a page."""

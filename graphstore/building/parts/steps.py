@@ -23,6 +23,7 @@ from graphstore.errors import RulesError, StoreError
 from graphstore.games import find_game
 from graphstore.rules.game import IN_PLAY, Codes, Game, Ints
 from graphstore.rules.plain import PlainGame
+from graphstore.rules.positions import read_positions
 from graphstore.solver.columns import Solution, States, Worth
 from graphstore.solver.exploration import Run, Wave, again, expand, twice_in_turn, unseen
 from graphstore.solver.solution import backed_up, scores, solution_of
@@ -260,7 +261,7 @@ def _candidates(build: Build, game: Game, at: BlockId) -> tuple[Sequence[Ints], 
     if at.wave:
         ids, texts = zip(*_children_in(build, at), strict=True)
         return ids, texts
-    starts = game.read_many(list(build.below)) if build.below else game.start_states()
+    starts = read_positions(game, build.below) if build.below else game.start_states()
     found = distinct(game.canonical(starts))
     found = found[rows_of(found, at.part, build.parts[0])]
     return [found], [spelled(game, found)]

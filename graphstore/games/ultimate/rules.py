@@ -6,13 +6,13 @@ canonical position is the image with the smallest id. The game keeps the positio
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphstore.errors import GameNameError, MoveError, shown
-from graphstore.games.base import ArrayGame
+from graphstore.errors import GameNameError, MoveError, PositionError, shown
+from graphstore.games.base import ArrayGame, o_began
 from graphstore.games.ultimate import text as ultimatetext
 from graphstore.games.ultimate.fields import ANY, DRAWN, SPOTS, SYMMETRIES, Board, has_line, tables
 from graphstore.games.ultimate.ids import STATE, id_keys, image_ids, image_rows
@@ -98,11 +98,18 @@ class Ultimate(ArrayGame):
         return ultimatetext.write(self._met.rows(positions))
 
     def read(self, text: str) -> int:
-        return self.intern(ultimatetext.read(text, dead=self.dead, game=self.name))
+        return self.intern(self._board(text))
 
     def read_many(self, texts: Sequence[str]) -> Ints:
-        boards = [ultimatetext.read(text, dead=self.dead, game=self.name) for text in texts]
-        return self._intern(boards)
+        return self._intern([self._board(text) for text in texts])
+
+    def _board(self, text: str) -> Board:
+        read = partial(ultimatetext.read, dead=self.dead, game=self.name)
+        try:
+            return read(text)
+        except PositionError as error:
+            swapped = ultimatetext.swapped(text)
+            raise o_began(self, error, lambda: self.intern(read(swapped))) from None
 
     def search_from(self, position: int) -> tuple[int, Look]:
         return self._search.node(self.merged(position)), self._search.look

@@ -37,6 +37,7 @@ from graphstore.games.ultimate.interning import Rows
 from graphstore.games.ultimate.record import LENGTH, Record
 
 MARKS = ".XO="
+_DOTS = str.maketrans(dict.fromkeys("_-*B", "."))
 LONGEST = 1_000  # characters; the largest picture has a third of that
 _END = re.compile(
     r"[\s,;:]+(?:FIELD\s+(?P<field>[0-9]+)|(?P<plain>[0-9]+|ANY(?:\s+FIELD)?))"
@@ -106,6 +107,12 @@ def read(text: str, *, dead: bool, game: str) -> Board:
         board = Board(numbers, ANY if free else int(said), MARKS.index(end["side"]))
     check(board, fields)
     return board
+
+
+def swapped(text: str) -> str:
+    """Return the text of a board with the marks of the players exchanged."""
+    marks = text.upper().translate(str.maketrans("XO", "OX"))
+    return re.sub(r"TX(?=\s+(?:MXVE|PLAY))", "TO", marks).replace("MXVE", "MOVE")
 
 
 def check(board: Board, fields: list[Contents]) -> None:
@@ -179,7 +186,9 @@ def _words(board: str, text: str) -> list[str]:
             f"{shown(text)} is ambiguous: a / may separate rows or fields; {_FORM}"
         )
     filled = [line for line in board.splitlines() if line.strip()]
-    lines = [line for line in filled if line.strip("-+|= \t") or "-" not in line]  # no rulers
+    lines = [
+        line for line in filled if len(filled) == 1 or line.strip("-+|= \t") or "-" not in line
+    ]  # no rulers
     if len(lines) == 1:
         words = re.split(r"[\s,;|]+", lines[0].strip(" \t,;|"))
         if len(words) != SPOTS:
@@ -204,7 +213,7 @@ def _words(board: str, text: str) -> list[str]:
 @lru_cache(1 << 16)
 def _field(word: str, at: int, *, dead: bool, game: str) -> Contents:
     """Return the contents of the text of field `at`."""
-    word = word.replace("_", ".")
+    word = word.translate(_DOTS)
     for character in word:
         if character not in MARKS:
             raise UnknownCharacterError(

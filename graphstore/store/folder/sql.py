@@ -15,9 +15,10 @@ from typing import Any, Final
 from sqlalchemy import Column
 from sqlalchemy.dialects import postgresql
 
-from graphstore.errors import NotAStoreError, NotInStoreError, PositionError, QueryError, shown
+from graphstore.errors import NotAStoreError, QueryError
 from graphstore.games import given_or_builtin, warn_of_other_rules
 from graphstore.rules.game import Game, accept
+from graphstore.rules.positions import read_position
 from graphstore.store import arrow, schema
 from graphstore.store.folder.layout import TABLES, Contents
 from graphstore.store.folder.rows import check_rows, chunks
@@ -223,17 +224,11 @@ def _functions(name: str, rules: Game | None) -> dict[str, Callable[..., Any]]:
 
     def read(argument: str, kind: str, stored: str | None) -> tuple[Game, int]:
         game = given_or_builtin(name, rules)
-        if kind == "VARCHAR":
-            try:
-                return game, game.read(argument)
-            except PositionError:
-                if not argument.isdecimal() or len(argument) > 19:
-                    raise
-        elif kind not in _INTEGERS:
+        if kind != "VARCHAR" and kind not in _INTEGERS:
             raise not_a_position(argument)
-        if stored is None:
-            raise NotInStoreError(f"no state has the id {shown(int(argument))}")
-        return game, game.read(stored)
+        position = argument if kind == "VARCHAR" else int(argument)
+        find = None if stored is None else game.read(stored)
+        return game, read_position(game, position, find=lambda _: find)
 
     return functions(read)
 

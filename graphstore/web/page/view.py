@@ -131,7 +131,7 @@ def _page(
     query = opponents.with_side(store, query)
     if typed and text is None:
         return Redirect(pages.to(None, query), chance=False)
-    probe = store.probe(store.info["start"] if text is None else text)
+    probe = store.start() if text is None else store.probe(text)
     respelt = text is not None and text != probe.position
     if typed or (respelt and store.probe(probe.position).position == probe.position):
         return Redirect(pages.to(probe.position, query), chance=query.chance)
