@@ -331,7 +331,7 @@ def shown(graph, state, *names):
 
 
 def drawn_board(graph, state):
-    return graph.nodes[state]["position"].replace("/", "\n") + "\n0123"
+    return graph.nodes[state]["position"].replace("/", "\n") + "\n1234"
 
 
 @answer(32, CONNECT)

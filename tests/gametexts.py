@@ -99,7 +99,7 @@ READ = {
         ),
     ],
     "connect(4,2)": [
-        ("..../XO..\n0123", "..../XO.."),
+        ("..../XO..\n1234", "..../XO.."),
         ("..../XO../1234", "..../XO.."),
         ("1 2 3 4\n. . . .\nX O . .", "..../XO.."),
         ("|.|.|.|.|\n|X|O|.|.|\n+-+-+-+-+\n|0|1|2|3|", "..../XO.."),
@@ -382,9 +382,9 @@ REFUSED = {
         ("..../..../..../O...", ImpossibleCountsError, "0 X and 1 O are impossible: X begins and…"),
         ("..../..../..../OXXX", ImpossibleCountsError, "3 X and 1 O are impossible: X begins and…"),
         ("..../..../X.../O...", ImpossibleCountsError, "with 1 X and 1 O, O moved last, but…"),
-        ("..../..X./..../....", FloatingStoneError, "a stone floats in column 2 (the left one is…"),
-        ("..../...O/..../X...", FloatingStoneError, "a stone floats in column 3 (the left one is…"),
-        ("XO../..../..../....", FloatingStoneError, "a stone floats in column 0 (the left one is…"),
+        ("..../..X./..../....", FloatingStoneError, "a stone floats in column 3…"),
+        ("..../...O/..../X...", FloatingStoneError, "a stone floats in column 4…"),
+        ("XO../..../..../....", FloatingStoneError, "a stone floats in column 1…"),
         ("..../..../OOOO/XXXX", BothSidesWonError, "X and O both have a line; the first one ends…"),
         ("X.../XXXX/OOOO/OXOX", BothSidesWonError, "X and O both have a line; the first one ends…"),
         ("..../..O./OOO./XXXX", PlayAfterWinError, "X has a line, yet O played on after it; if…"),
@@ -433,8 +433,8 @@ REFUSED = {
 # Texts of positions, and how a game draws them.
 DRAWN = [
     ("tictactoe", "XO./.X./...", "XO.\n.X.\n..."),
-    ("connect(4,2)", "..../XO..", "....\nXO..\n0123"),
-    ("connect(12,1)", "............", "............\n012345678901"),
+    ("connect(4,2)", "..../XO..", "....\nXO..\n1234"),
+    ("connect(12,1)", "............", "............\n123456789012"),
     ("vanishing", "Ab./.C./...", "Ab.\n.C.\n..."),
     ("morris(diagonals)", "XO./.X./... O", "XO.\n.X.\n... O"),
     ("hexapawn(3,3)", "BBB/W../.WW B", "BBB\nW..\n.WW B"),

@@ -261,17 +261,18 @@ def test_moves_are_read_as_a_list_by_name_and_by_number(game):
     for _ in range(few(30)):
         moves, position = play_at_random(game, rng)
         names = [move_text(game, move) for move in moves]
-        lists = [names, moves, tuple(names), [*names[:1], *moves[1:]]]
+        numbers = [int(name) if name.isdecimal() else name for name in names]
+        lists = [names, numbers, tuple(names), [*names[:1], *numbers[1:]]]
         separators = (" ", ",", ", ", "\n", " ; ")
         texts = [f"moves:{separator.join([*names, ''])}" for separator in separators]
         texts += [
-            f" Moves: {' '.join(map(str, moves))} ",
-            f"moves:{moves}",
+            f" Moves: {' '.join(map(str, numbers))} ",
+            f"moves:{numbers}",
             f"moves:{tuple(names)}",
         ]
         opening = game.expand(game.start_states()[:1]).move.tolist()
         short = {len(move_text(game, move)) for move in opening} == {1} == {*map(len, names)}
-        if short and not isinstance(game, Connect):
+        if short:
             texts.append(f"moves:{''.join(names)}")
         for each in lists + texts:
             assert read_position(game, each) == position, each
@@ -287,7 +288,7 @@ def test_an_illegal_move_in_a_list_is_named_with_its_number_and_the_position(gam
     (text,) = game.texts(np.array([position]))
     for wrong in ("-99", "?", "123456789"):
         with pytest.raises(IllegalMovesError) as caught:
-            read_position(game, [*moves, wrong])
+            read_position(game, [*(move_text(game, move) for move in moves), wrong])
         said = str(caught.value)
         assert said.startswith(f"move {len(moves) + 1}, '{wrong}', is not legal in {text}: ")
         assert "\n" not in said or "\n" in text
@@ -338,7 +339,8 @@ def test_every_move_has_a_name_of_one_word_and_is_read_by_it_or_its_number(game,
     assert len(set(names)) == len(names)
     for move, name in zip(moves, names, strict=True):
         assert not re.search(r"[\s,]", name)
-        assert read_move(game, name) == read_move(game, f" {move} ") == move
+        assert read_move(game, name) == move
+        assert isinstance(game, Connect) or read_move(game, f" {move} ") == move
 
 
 @every_game

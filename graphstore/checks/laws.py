@@ -23,6 +23,7 @@ from graphstore.rules.game import (
     Game,
     Ints,
     Progress,
+    accept,
     move_text,
     quiet,
     read_move,
@@ -125,6 +126,7 @@ def check_rules(
     game = rules_of(game)
     most = arguments.count("max_positions", max_positions, least=1)
     try:
+        accept(game)
         at, complete = _walk(game, most, progress)
         more = _with_images(game, at)
     except GraphstoreError as error:

@@ -5,6 +5,7 @@ stone of the column, X adds twice that. A mask of stones has the same fields as 
 bit of each field is never a stone, so lines found by shifts do not cross an edge of the board.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from functools import cached_property, wraps
 from typing import Any, TypeVar
@@ -12,7 +13,14 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from graphstore.errors import GameNameError, ImpossibleCountsError, PlayAfterWinError, PositionError
+from graphstore.errors import (
+    GameNameError,
+    ImpossibleCountsError,
+    MoveError,
+    PlayAfterWinError,
+    PositionError,
+    shown,
+)
 from graphstore.games.base import ArrayGame, check_counts, check_whole, line_fault, o_began
 from graphstore.games.boardtext import TwoMasks
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, Codes, Ints, Moves
@@ -51,8 +59,6 @@ class Connect(ArrayGame):
         self.rows = rows
         self.in_a_row = in_a_row
         self.max_plies = columns * rows
-        # Other programs write columns as one run of digits, from 1.
-        self.first_in_run = 1 if columns < 10 else None
         self.bits = rows + 1
         self.bottom = sum(1 << self.bits * column for column in range(columns))
         self.full = self.bottom * (2**rows - 1)  # the mask of all cells
@@ -130,8 +136,17 @@ class Connect(ArrayGame):
 
     def board(self, position: int) -> str:
         """Return a drawing of the board; the last line numbers the columns."""
-        numbers = "".join(str(column % 10) for column in range(self.columns))
+        numbers = "".join(str(column % 10) for column in range(1, self.columns + 1))
         return f"{super().board(position)}\n{numbers}"
+
+    def write_move(self, move: int) -> str:
+        """Return the number of the column, from 1, as other programs write it."""
+        return str(move + 1)
+
+    def read_move(self, text: str) -> int:
+        if not re.fullmatch("[0-9]{1,9}", text):
+            raise MoveError(f"{shown(text)} is not a column; write 1 to {self.columns}")
+        return int(text) - 1
 
     @cached_property
     def _swaps(self) -> list[tuple[int, int, int]]:
@@ -217,7 +232,7 @@ class Connect(ArrayGame):
         for column, field in enumerate(self._fields):
             if filled & (filled + self.bottom) & field:
                 raise FloatingStoneError(
-                    f"a stone floats in column {column} (the left one is 0): "
+                    f"a stone floats in column {column + 1}: "
                     "it must lie on the ground or on another stone"
                 )
         last, other, mover, waiting = (x, o, "X", "O") if n_x > n_o else (o, x, "O", "X")

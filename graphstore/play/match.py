@@ -94,7 +94,7 @@ class Match(HoldsStore):
             self._begin(first, second, start, arguments.seed(seed))
 
     def _begin(
-        self, first: str | Player, second: str | Player, start: str | int | None, seed: int | None
+        self, first: str | Player, second: str | Player, start: Position | None, seed: int | None
     ) -> None:
         store = self.store
         self.game: Game | None = store.game if store.has_rules else None

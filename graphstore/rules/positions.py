@@ -132,10 +132,8 @@ def read_bare(game: Game, text: str) -> int | None:
         return None
 
 
-def play(game: Game, moves: Iterable[str | int], *, first: int | None = None) -> int:
+def play(game: Game, moves: Iterable[str | int]) -> int:
     """Return the packed position after moves, by name or number, from the (first) start.
-
-    With `first`, the moves are numbers that count from it.
 
     Raises:
         IllegalMovesError: a move is not legal; the message names its number, and the position.
@@ -143,11 +141,11 @@ def play(game: Game, moves: Iterable[str | int], *, first: int | None = None) ->
     here = game.start_states()[:1]
     for number, move in enumerate(moves, 1):
         legal = _legal(game, here)
-        names = [move_text(game, each) if first is None else str(each + first) for each in legal]
+        names = [move_text(game, each) for each in legal]
         more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
         why = f"legal: {' '.join(names[:LISTED])}{more}" if names else "the game is over"
         try:
-            wanted = read_move(game, str(move)) if first is None else int(move) - first
+            wanted = read_move(game, str(move))
         except MoveError as error:
             wanted, why = None, str(error) if names else why
         if wanted not in legal:
@@ -224,18 +222,18 @@ def _play_text(game: Game, text: str, *, bare: bool = False) -> int:
     """Return the position after moves in a text; moves without the prefix are logged."""
     if len(text) > LONGEST:
         raise IllegalMovesError(f"{shown(text)} has {len(text):,} characters, too many for moves")
-    words, first = _words(text), None
+    words = _words(text)
     if len(words) == 1 and re.search(r"[\s,;]", text.strip()) is None:
-        words, first = _run(game, words[0])
-    for word in words if bare and first is None else ():
-        read_move(game, word)  # else it is not a list of moves
-    at = play(game, words, first=first)
-    if bare or first is not None:
+        words = _run(game, words[0])
+    if bare:
+        for word in words:
+            read_move(game, word)  # else it is not a list of moves
+    at = play(game, words)
+    if bare:
         count = f"{len(words)} move{'s' * (len(words) != 1)}"
-        numbers = "" if first is None else f", counted from {first}"
         reached = game.texts(np.array([at]))[0]
-        hint = f"; write {shown(PREFIX + text.strip())} to say so" if bare else ""
-        LOG.info("%s is read as %s%s, to %s%s", shown(text.strip()), count, numbers, reached, hint)
+        hint = f"write {shown(PREFIX + text.strip())} to say so"
+        LOG.info("%s is read as %s, to %s; %s", shown(text.strip()), count, reached, hint)
     return at
 
 
@@ -248,18 +246,10 @@ def _words(text: str) -> list[str]:
     return [word for word in words if word]
 
 
-def _run(game: Game, word: str) -> tuple[list[str], int | None]:
-    """Return the moves of a word, and the number of the first move if the game says it.
-
-    They are one move, or one for each character if the names of moves have one character. In a run
-    of digits, `first_in_run` of the game is the number of move 0.
-    """
-    first: int | None = getattr(game, "first_in_run", None)
-    if first is not None and re.fullmatch("[0-9]{2,}", word):
-        return [*word], first
+def _run(game: Game, word: str) -> list[str]:
+    """Return the moves of a word: one, or one for each character if all names have one."""
     legal = _legal(game, game.start_states()[:1])
-    short = len(word) > 1 and all(len(move_text(game, move)) == 1 for move in legal)
-    return ([*word] if short else [word]), None
+    return [*word] if all(len(move_text(game, move)) == 1 for move in legal) else [word]
 
 
 def _read_list(game: Game, given: Any, stored: Callable[[str], bool] | None) -> int:

@@ -2,7 +2,7 @@
 
 import re
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from contextlib import suppress
 from copy import copy
 from pathlib import Path
@@ -132,7 +132,7 @@ class Explorer(Datasette):  # type: ignore[misc]  # Datasette ships no types
             if scope["type"] != "http":
                 await send({"type": "websocket.close"})
                 return
-            refused = refusal(scope, self.hosts)
+            refused = refusal(scope, self.hosts, self.files_served)
             if refused is not None:  # its body may still come, so the connection is closed
                 await asgi_send(send_with_policy, *refused, headers={"connection": "close"})
                 return
@@ -214,7 +214,7 @@ class Explorer(Datasette):  # type: ignore[misc]  # Datasette ships no types
             store.close()
 
 
-def refusal(scope: Any, hosts: Hosts) -> tuple[str, int] | None:
+def refusal(scope: Any, hosts: Hosts, games: Container[str]) -> tuple[str, int] | None:
     """Return (message, status) if a request is refused before Datasette reads it, else None."""
     given = dict(scope["headers"])
     named = [value for name, value in scope["headers"] if name == b"host"]
@@ -246,7 +246,8 @@ def refusal(scope: Any, hosts: Hosts) -> tuple[str, int] | None:
         return PARAMETERS, 400
     names = [name for name, _ in parse_qsl(query, keep_blank_values=True)]
     facets = [name for name in names if name.startswith("_facet")]
-    if re.fullmatch(r"/[^/]+\.csv", scope["path"]) and not dict(parse_qsl(query)).get("sql"):
+    path = scope["path"]
+    if path.endswith(".csv") and path[1:-4] in games and not dict(parse_qsl(query)).get("sql"):
         return NO_ROWS, 400
     if len(facets) > MOST_FACETS or not {*facets} <= {*FACET_KINDS}:
         return FACETS, 400

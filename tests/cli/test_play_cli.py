@@ -296,7 +296,7 @@ def test_a_real_pipe_plays_a_whole_game(tictactoe_db):
         ("subtraction(21,1,2,3)", "3", "moves: 1 2 3"),
         ("hexapawn(3,3)", "6-3", "black plays "),
         ("morris(orthogonal)", "4", "O plays "),
-        ("connect(4,3,3)", "1", "moves: 0 1 2 3"),
+        ("connect(4,3,3)", "1", "moves: 1 2 3 4"),
         ("vanishing", "4", "3 A 5"),
         ("mnk(4,3,3)", "5", " 0  1  2  3\n 4  5  6  7\n 8  9 10 11\n"),
     ],

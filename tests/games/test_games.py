@@ -239,7 +239,7 @@ def test_families_are_listed_once_with_a_description():
     ("name", "move", "text"),
     [
         ("tictactoe", 4, "4"),
-        ("connect(4,4)", 3, "3"),
+        ("connect(4,4)", 3, "4"),
         ("morris(flying)", 4, "4"),
         ("morris(flying)", 23, "1-5"),
         ("morris(flying)", 90, "pass"),

@@ -133,7 +133,7 @@ def test_a_wrong_move_is_explained_and_changes_nothing(stores, move, why):
 
 def test_if_moves_are_not_cells_the_legal_ones_are_listed(stores):
     match = Match(stores("connect(4,3,3)"), "person", "person")
-    with pytest.raises(MoveError, match=r"^7 is not legal here; legal: 0 1 2 3$"):
+    with pytest.raises(MoveError, match=r"^7 is not legal here; legal: 1 2 3 4$"):
         match.play("7")
     match = Match(stores("morris(orthogonal)"), "person", "person")
     with pytest.raises(MoveError, match=r"^0-1 is not legal here; legal: 0 1 2 3 4 5 6 7 8$"):

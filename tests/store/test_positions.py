@@ -96,14 +96,15 @@ def test_python_prints_nothing_about_moves(file_store, capsys):
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_run_of_columns_counts_from_1_as_other_programs_write_it(connect_db, run):
+def test_columns_count_from_1_as_other_programs_write_them(connect_db, run):
     game = find_game("connect(7,6)")
     right = read_position(game, "......./......./...O.../...X.../...O.../...XX..")
-    for typed in ("44445", "moves:44445", "moves:3 3 3 3 4", [3, 3, 3, 3, 4]):
+    for typed in ("44445", "moves:44445", "4 4 4 4 5", "moves:4 4 4 4 5", [4, 4, 4, 4, 5], "44445"):
         assert read_position(game, typed) == right
     done = run("show", connect_db, "moves:112")
     assert "..../..../O.../XX.." in done.stdout
-    assert "'112' is read as 3 moves, counted from 1, to ..../..../O.../XX.." in done.stderr
+    done = run("show", connect_db, "112")
+    assert "'112' is read as 3 moves, to ..../..../O.../XX.." in done.stderr
     assert error_line(run("show", connect_db, "moves:105")) == (
         "move 2, '0', is not legal in ..../..../..../X...: legal: 1 2 3 4"
     )
