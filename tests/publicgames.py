@@ -179,10 +179,14 @@ class Rook(PlainGame):
     def targets(self, position):
         king, rook, other, player = position
         if player == 2:
-            return [(king, None if c == rook else rook, c, 1) for c in self.near(other)
-                    if not self.held(king, rook, c)]
-        found = [(c, rook, other, 2) for c in self.near(king)
-                 if c != rook and not self.close(c, other)]
+            return [
+                (king, None if c == rook else rook, c, 1)
+                for c in self.near(other)
+                if not self.held(king, rook, c)
+            ]
+        found = [
+            (c, rook, other, 2) for c in self.near(king) if c != rook and not self.close(c, other)
+        ]
         for down, right in ((0, 1), (1, 0), (0, -1), (-1, 0)):
             row, column = rook[0] + down, rook[1] + right
             while 0 <= row < self.n and 0 <= column < self.n and (row, column) not in (king, other):
@@ -281,3 +285,49 @@ class Table(PlainGame):
 
     def outcome(self, position):
         return -1 if random.Random(f"{self.seed} {position}").random() < 0.05 and position else None
+
+
+class Kalah(PlainGame):
+    """`pits` a side, `seeds` a pit; a seed that is last in an own empty pit takes those opposite.
+
+    The game is over when the player to move has no seeds; the other keeps his. After a last seed in
+    the own store the other player passes, as move -1.
+    """
+
+    def __init__(self, pits, seeds):
+        self.pits, self.seeds = pits, seeds
+
+    def start(self):
+        return (self.seeds,) * self.pits, 0, (self.seeds,) * self.pits, 0, 1, False
+
+    def moves(self, position):
+        return [-1] if position[5] else [m for m, seeds in enumerate(position[0]) if seeds]
+
+    def play(self, position, move):
+        own, store, others, their, player, passes = position
+        if passes:
+            return others, their, own, store, 3 - player, False
+        n = self.pits
+        cells, left, at = [*own, store, *others], own[move], move
+        cells[move] = 0
+        while left:
+            at, left = (at + 1) % len(cells), left - 1
+            cells[at] += 1
+        if at < n and cells[at] == 1:
+            cells[n] += 1 + cells[2 * n - at]
+            cells[at] = cells[2 * n - at] = 0
+        own, store, others = cells[:n], cells[n], cells[n + 1 :]
+        again = at == n and any(own)
+        if not any(own if at == n else others):
+            store, their = store + sum(own), their + sum(others)
+            own = others = [0] * n
+        return tuple(others), their, tuple(own), store, 3 - player, again
+
+    def outcome(self, position):
+        own, store, _, their, _, passes = position
+        if passes or any(own):
+            return None
+        return (store > their) - (store < their)
+
+    def to_move(self, position):
+        return position[4]

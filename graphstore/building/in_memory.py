@@ -9,6 +9,7 @@ from graphstore.building.saving import Clock, Report, save
 from graphstore.errors import StoreExistsError
 from graphstore.games import are_those_of, rules_of
 from graphstore.rules.game import Game, Ints, Progress, quiet
+from graphstore.rules.openspiel import reading
 from graphstore.solver.exploration import explore
 from graphstore.solver.solution import solve
 from graphstore.store import schema
@@ -54,7 +55,8 @@ def build(
     rules = rules_of(game)
     place = find_backend(target, "target").for_game(rules.name)
     texts = None if below is None else arguments.position_texts("below", below)
-    wanted = None if texts is None else rules.read_many(texts)
+    with reading(positions=arguments.limit("max_states", max_states)):
+        wanted = None if texts is None else rules.read_many(texts)
     grows = wanted is not None and not force and place.exists()
 
     def solved(clock: Clock) -> SolvedGraph:

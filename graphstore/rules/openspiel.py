@@ -19,18 +19,17 @@ from functools import cached_property
 from heapq import heappop, heappush
 from importlib import import_module
 from itertools import chain, islice
-from os.path import commonprefix
 from random import Random
 from time import perf_counter
 from typing import Any, Final, NamedTuple
 
 from graphstore.errors import GameNameError, MoveError, PositionError, shown
-from graphstore.rules.plain import PlainGame
+from graphstore.rules.plain import PlainGame, position_id
 from graphstore.util.extras import extra
 
 PREFIX = "openspiel:"
 PASS = -1
-MORE: Final = 1_000  # positions searched on for another position with the same board
+MORE: Final = 5_000  # positions searched on for another position with the same board
 RECENT: Final = 500  # positions in whose moves a name is looked up
 SAMPLE: Final = 300  # positions whose names of moves are compared
 
@@ -44,7 +43,8 @@ class Effort(NamedTuple):
     seconds: float = 10.0
 
 
-_effort: Final = ContextVar("effort", default=Effort())
+EFFORT: Final = Effort()
+_effort: Final = ContextVar("effort", default=EFFORT)
 
 
 @contextmanager
@@ -157,8 +157,9 @@ class OpenSpielGame(PlainGame):
             self._below.clear()
             self._by_text.clear()
             self._boards.clear()
-        if text in self._by_text:
-            return self._by_text[text]
+        known = self._by_text.get(text) or self._met.get(position_id(text, text))
+        if known is not None and self.text(known) == text:
+            return known
         why = f"is not a position that {self.name} can reach"
         wanted, same, last = self._squeezed(board), list[_Place](), effort.positions
         for place, done in chain(self._read_by_openspiel(board), self._nearest(wanted)):
@@ -172,10 +173,12 @@ class OpenSpielGame(PlainGame):
                 last = min(last, done + MORE) if done else 0
             if self.text(place) == text:
                 return place
-            if done >= last or perf_counter() - began > effort.seconds:
+            if done > last or perf_counter() - began > effort.seconds:
                 why = f"was not found among {done:,} positions of {self.name}"
                 break
-        if len(same) == 1 and not self._spaced:
+        if self._spaced:
+            same = [place for place in same if _lines(place.text) == _lines(board)]
+        if len(same) == 1:
             return same[0]
         if len(same) > 1:
             choices = " or ".join(shown(self.text(place)) for place in same[:2])
@@ -228,12 +231,14 @@ class OpenSpielGame(PlainGame):
             if any(met.get((p, action), each) != each for p, each in ((0, one), (1, two))):
                 return {}
             if one != two:
-                begin = commonprefix((one, two))
-                end = commonprefix((one[len(begin) :][::-1], two[len(begin) :][::-1]))[::-1]
-                one = begin + end
+                begin = _same(one, two)
+                end = _same(one[begin:][::-1], two[begin:][::-1])
+                one = one[:begin] + one[len(one) - end :]
             names[action] = _name(one)
-        unclear = any(name.isdigit() and int(name) != move for move, name in names.items())
-        return {} if unclear or len({*names.values()}) < len(names) or "" in names else names
+        unclear = any(
+            not name or (name.isdigit() and int(name) != move) for move, name in names.items()
+        )
+        return {} if unclear or len({*names.values()}) < len(names) else names
 
     def _read_by_openspiel(self, board: str) -> Iterator[tuple[_Place, int]]:
         """Yield the positions, for each player to move, of a text that OpenSpiel itself reads.
@@ -319,6 +324,17 @@ def _silence() -> Iterator[None]:
         os.dup2(kept, 2)
         os.close(kept)
         os.close(nowhere)
+
+
+def _lines(board: str) -> list[str]:
+    """Return the lines of a board without spaces around them, in lower case."""
+    return [line.strip() for line in re.split(r"[\n/]", board.strip().casefold())]
+
+
+def _same(one: str, two: str) -> int:
+    """Return the number of characters with which both texts begin."""
+    differ = (at for at, (a, b) in enumerate(zip(one, two, strict=False)) if a != b)
+    return next(differ, min(len(one), len(two)))
 
 
 def _name(text: str) -> str:
