@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-# Measured on mnk(4,4,4), connect(5,4) and on connect(6,4), which has 47 M states and 119 M moves and
-# takes a file of 6.8 GB and 6.1 GB of memory; the seconds are those after exploration.
+# Measured on mnk(4,4,4), connect(5,4) and on connect(6,4), which has 47 M states and 119 M moves
+# and takes a file of 6.8 GB and 6.1 GB of memory; the seconds are those after exploration.
 BYTES_A_STATE, BYTES_A_MOVE = 75, 30
 MEMORY_A_STATE, MEMORY_A_MOVE = 60, 28
 SECONDS_A_STATE, SECONDS_A_MOVE = 4e-6, 8e-7
