@@ -73,7 +73,7 @@ def project(
 
     >>> games = RandomGames([9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.5], False, math.inf)
     >>> about(project([1, 3, 12, 38, 108], [9, 24, 84, 228, 540], games))
-    '620 (300 to 1,300)'
+    '1,700 (410 to 7,300)'
     """
     seen = sum(states)
     total, low, high, plies = float(seen), float(seen), float(seen), len(states) - 1
