@@ -9,6 +9,7 @@ from graphstore.building.saving import Clock, Report, save
 from graphstore.errors import StoreExistsError
 from graphstore.games import accepted, are_those_of
 from graphstore.rules.game import Game, Ints, Progress, quiet
+from graphstore.rules.openspiel import reading
 from graphstore.rules.positions import read_positions
 from graphstore.solver.exploration import explore
 from graphstore.solver.solution import solve
@@ -55,7 +56,8 @@ def build(
     rules = accepted(game)
     place = find_backend(target, "target").for_game(rules.name)
     texts = None if below is None else arguments.position_texts("below", below)
-    wanted = None if texts is None else read_positions(rules, texts)
+    with reading(positions=arguments.limit("max_states", max_states)):
+        wanted = None if texts is None else read_positions(rules, texts)
     grows = wanted is not None and not force and place.exists()
 
     def solved(clock: Clock) -> SolvedGraph:

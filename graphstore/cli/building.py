@@ -212,8 +212,9 @@ def print_build(report: Any, *, as_json: bool) -> None:
 def estimate(game: str, below: tuple[str, ...], as_json: bool) -> None:
     """Estimate the size, memory and time of building GAME.
 
-    GAME is as in `graphstore build`. The estimate extrapolates the growth of the first waves; a
-    small game is counted completely.
+    GAME is as in `graphstore build`. The estimate extrapolates the growth of the first waves and
+    of random games; a small game is counted completely. The range contains about nine sizes in ten; "more
+    than" is a lower bound only. The time is measured on these rules.
     """
     from graphstore.cli import console
     from graphstore.games import find_game
@@ -287,7 +288,8 @@ def check(game: str, max_positions: int, as_json: bool) -> None:
     type=options.Number(min=0),
     metavar="SECONDS",
     show_default="no limit",
-    help="Stop after this many seconds; the value is then unknown, and the exit code 0.",
+    help="Stop after this many seconds; the value is then unknown, and the exit code 0. A position "
+    "that is not read by then is an error.",
 )
 @options.JSON
 def solve(game: str, position: str | None, timeout: float | None, as_json: bool) -> None:

@@ -1,7 +1,9 @@
 """Exploration of a game, wave by wave, to the graph of all reachable states."""
 
+import math
 import warnings
 from collections.abc import Iterable, Iterator
+from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +13,7 @@ from graphstore.errors import RulesError, TooLargeError, TooLargeWarning
 from graphstore.games import rules_of
 from graphstore.rules.game import IN_PLAY, Codes, Game, Ints, Progress, quiet, stuck
 from graphstore.solver.columns import Edges, States
-from graphstore.solver.estimate import Estimate, about, project, sized
+from graphstore.solver.estimate import Estimate, RandomGames, about, project, sized
 from graphstore.solver.graph import GameGraph
 from graphstore.util import arguments
 from graphstore.util.arrays import distinct, member, numbered
@@ -19,6 +21,9 @@ from graphstore.util.memory import machine_memory
 
 MAX_STATES = 100_000_000
 LOOK = 300_000  # states to explore before the size of the game is estimated
+WALKERS = 600  # random games that are played for an estimate
+WALKED = 40_000  # the most positions in them
+MET = 10  # the fewest pairs of equal positions that tell the number of positions
 CHUNK = 1 << 17  # states expanded at once; limits the memory of temporary arrays
 
 
@@ -66,7 +71,8 @@ def explore(
 
     Raises:
         RulesError: a position in play has no move, or a player moves twice in a row.
-        TooLargeError: there are more states than allowed, or the estimate is far beyond that.
+        TooLargeError: there are more states than allowed; without `max_states`, also if the whole
+            range of the estimate is beyond 100 million.
         PositionTypeError: `starts` is empty or has values that are not integers.
 
     >>> graph = explore("tictactoe")
@@ -76,13 +82,13 @@ def explore(
     game = rules_of(game)
     limit = MAX_STATES if max_states is None else arguments.count("max_states", max_states)
     found: list[Wave] = []
-    seen, looked = 0, False
+    seen, looked = 0, max_states is not None and limit <= MAX_STATES
     for wave in waves(game, limit, starts):
         found.append(wave)
         seen += len(wave.states)
         progress("explore", seen, None)
         if seen >= LOOK and not looked:
-            _look_ahead(game, found, limit, whole=starts is None)
+            _look_ahead(game, found, starts, refuse=max_states is None)
             looked = True
     ids = np.concatenate([wave.states for wave in found])
     ids.sort(kind="stable")  # merges the sorted waves
@@ -102,7 +108,7 @@ def estimate(
     game = rules_of(game)
     look = arguments.count("look", look, least=1)
     found: list[Wave] = []
-    complete = True
+    complete, began = True, perf_counter()
     for wave in waves(game, MAX_STATES, starts):
         found.append(wave)
         seen = sum(len(each.states) for each in found)
@@ -110,7 +116,7 @@ def estimate(
         if seen >= look:
             complete = False
             break
-    return _ahead(game, found, whole=starts is None, complete=complete)
+    return _ahead(game, found, starts, complete=complete, seconds=perf_counter() - began)
 
 
 def waves(game: Game, limit: int, starts: Ints | None = None) -> Iterator[Wave]:
@@ -153,26 +159,67 @@ def _add_run(runs: list[Run], run: Run) -> None:
     runs.append(run)
 
 
-def _ahead(game: Game, found: list[Wave], *, whole: bool, complete: bool = False) -> Estimate:
-    """Return the estimate from the first waves; `whole`: they begin at the starts of the game."""
+def _ahead(
+    game: Game,
+    found: list[Wave],
+    starts: Ints | None,
+    *,
+    complete: bool = False,
+    seconds: float = 0.0,
+) -> Estimate:
+    """Return the estimate from the first waves, which took some seconds, and from random games."""
     return project(
         [len(wave.states) for wave in found],
-        [int(game.orbits(wave.states).sum()) for wave in found],
         [len(wave.move) for wave in found],
-        max_plies=game.max_plies if whole else None,
-        complete=complete,
+        None if complete else _play_randomly(game, found, starts),
+        seconds=seconds,
+        max_plies=game.max_plies if starts is None else None,
     )
 
 
-def _look_ahead(game: Game, found: list[Wave], limit: int, *, whole: bool) -> None:
-    """Refuse a game whose estimate exceeds the limit; warn if it exceeds the memory."""
-    ahead = _ahead(game, found, whole=whole)
+def _play_randomly(game: Game, found: list[Wave], starts: Ints | None) -> RandomGames:
+    """Return the growth in random games, which are the same in every run."""
+    drawn = np.random.default_rng(0)
+    at = np.resize(game.start_states() if starts is None else starts, WALKERS)
+    first = np.arange(WALKERS) % 2 == 0  # of two independent samples
+    moves, walked = list[float](), 0
+    late: tuple[list[Ints], list[Ints]] = [], []
+    while walked < WALKED:
+        plays = game.outcomes(at) == IN_PLAY
+        at, first = at[plays], first[plays]
+        parent, _, child = game.expand(at)
+        counts = np.bincount(parent, minlength=len(at))
+        if not counts.all() or not counts.size:
+            break
+        if len(moves) >= len(found):
+            states = game.canonical(at)
+            late[0].append(states[first])
+            late[1].append(states[~first])
+        moves.append(float(counts.mean()))
+        walked += len(at)
+        at = child[np.cumsum(counts) - counts + drawn.integers(counts)]
+    met = 0
+    sizes = [sum(map(len, states)) for states in late]
+    if all(sizes):
+        (one, ones), (two, twos) = (
+            np.unique(np.concatenate(states), return_counts=True) for states in late
+        )
+        _, at_one, at_two = np.intersect1d(one, two, assume_unique=True, return_indices=True)
+        met = int((ones[at_one] * twos[at_two]).sum())
+    later = sizes[0] * sizes[1] / met if met >= MET else math.inf
+    return RandomGames(moves, at.size > 0, later)
+
+
+def _look_ahead(game: Game, found: list[Wave], starts: Ints | None, *, refuse: bool) -> None:
+    """Refuse a game whose estimate exceeds 100 million; warn if it exceeds the memory."""
+    ahead = _ahead(game, found, starts)
     judged = (
         f"{game.name} has about {about(ahead)} states, judged by its first {len(found) - 1} plies"
     )
-    if ahead.low > limit:
+    if refuse and ahead.low > MAX_STATES:
         raise TooLargeError(
-            f"{judged}; the limit is {limit:,}: allow more with --max-states (max_states=)"
+            f"{judged}, and the limit is {MAX_STATES:,}; to go on, give --max-states N "
+            "(max_states=), with --out-of-core or --folder if memory is short"
         )
     memory = machine_memory()
     if ahead.memory_bytes > memory:

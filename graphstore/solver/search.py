@@ -27,6 +27,7 @@ from graphstore.rules.game import (
     quiet,
     stuck,
 )
+from graphstore.rules.openspiel import reading
 from graphstore.rules.positions import START, Position, read_position
 from graphstore.solver.exploration import explore
 from graphstore.solver.solution import solve
@@ -81,13 +82,13 @@ def search(
     Args:
         game: the rules, or a name for `graphstore.find_game`.
         position: a text, a list of moves, or a packed integer; ``start`` is the first start.
-        timeout: the time limit in seconds.
+        timeout: the time limit in seconds, also for reading the position.
         max_entries: the capacity of the table of answers; a full table drops its older half.
         max_states: the most states to explore below the position; with more, it is searched.
         progress: called with the number of positions examined.
 
     Raises:
-        PositionError: `position` is not a position of the game.
+        PositionError: `position` is not a position of the game, or reading it takes too long.
         RulesError: the rules break a law.
         ArgumentError: a number is negative.
 
@@ -97,7 +98,8 @@ def search(
     game = rules_of(game)
     max_states = arguments.count("max_states", max_states)
     clock = _Clock(arguments.seconds("timeout", timeout), progress)
-    at = _read(game, arguments.position("position", position))
+    with reading(positions=max_states, seconds=timeout):
+        at = _read(game, arguments.position("position", position))
     here = np.array([at], dtype=np.int64)
     value, why, method = int(game.outcomes(here)[0]), None, "rules"
     table = _Table(arguments.count("max_entries", max_entries))

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from graphstore.errors import RulesError, shown
 from graphstore.rules.game import Game, Ints
+from graphstore.rules.openspiel import reading_all
 from graphstore.rules.plain import PlainGame
 from graphstore.util.arrays import distinct, first_of_runs, member
 
@@ -40,7 +41,8 @@ def register(game: Game, ids: Ints, texts: Texts) -> None:
     if not hashed.size:
         return
     plain = [text[:-1] for text in texts[hashed].tolist()]
-    wrong = np.flatnonzero(game.read_many(plain) != ids[hashed])
+    with reading_all():
+        wrong = np.flatnonzero(game.read_many(plain) != ids[hashed])
     if wrong.size:
         raise RulesError(
             f"{game.name}: parse() must return the same position for {shown(plain[int(wrong[0])])} "
