@@ -33,7 +33,7 @@ def timeless(output: str) -> str:
     'states         765\nseconds: solve'
     """
     output = re.sub(r"(nodes?), [\d.e-]+ s$", r"\1", output, flags=re.M)
-    times = r"^(seconds: [a-z ]*[a-z]|games_per_second) +[\d.e-]+$"
+    times = r"^(seconds(?:: [a-z ]*[a-z])?|games_per_second) +[\d.e+-]+$"
     return re.sub(times, r"\1", output, flags=re.M).rstrip()
 
 

@@ -385,12 +385,12 @@ INTRUDER = """
 import asyncio, os, sys, urllib.error, urllib.request
 from distributed import Security
 from distributed.comm import connect
+own = Security.temporary().get_connection_args("client")
 if os.geteuid() == 0:
-    os.setuid(65534)
+    os.setuid(65534)  # a user who may not be able to import more
 async def attempt(scheme, port, **how):
     comm = await asyncio.wait_for(connect(f"{scheme}://127.0.0.1:{port}", timeout=2, **how), 2)
     print("connected to", port)
-own = Security.temporary().get_connection_args("client")
 for port in map(int, sys.argv[1:]):
     for scheme, how in (("tcp", {}), ("tls", own)):
         try:
