@@ -213,8 +213,8 @@ def estimate(game: str, below: tuple[str, ...], as_json: bool) -> None:
     """Estimate the size, memory and time of building GAME.
 
     GAME is as in `graphstore build`. The estimate extrapolates the growth of the first waves and
-    of random games; a small game is counted completely. The range contains about nine sizes in ten; "more
-    than" is a lower bound only. The time is measured on these rules.
+    of random games; a small game is counted completely. The range contains about nine sizes in
+    ten; "more than" is a lower bound only. The time is measured on these rules.
     """
     from graphstore.cli import console
     from graphstore.games import find_game

@@ -57,7 +57,8 @@ def main() -> None:
         options.fail(f"{error}; {_NO_FOLDER}" if _without_folder() else str(error))
     except Exception as error:
         if short_of_memory(error):
-            options.fail("not enough memory; end other programs, or raise the limit (ulimit -v)")
+            options.say("not enough memory; end other programs, or raise the limit (ulimit -v)")
+            os._exit(1)  # the end of the interpreter would need memory, too
         if _without_folder():
             options.fail(_NO_FOLDER)
         if isinstance(error, OSError):  # databases and files raise a GraphstoreError

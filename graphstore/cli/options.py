@@ -17,7 +17,6 @@ from graphstore.errors import (
     GameNameError,
     GraphstoreError,
     StoreMissingError,
-    TooLargeError,
     visible,
 )
 from graphstore.util.extras import short_of_memory
@@ -263,13 +262,14 @@ def working() -> Iterator[Any]:
 
 @contextmanager
 def advised(advice: str) -> Iterator[None]:
-    """Add an advice to an error that means too little memory."""
+    """End the process with an advice if an error means too little memory."""
     try:
         yield
     except Exception as error:
         if isinstance(error, GraphstoreError) or not short_of_memory(error):
             raise
-        raise TooLargeError(f"not enough memory; {advice}") from error
+        say(f"not enough memory; {advice}")
+        os._exit(1)  # the end of the interpreter would need memory, too
 
 
 def json(text: str = "Print JSON instead of text.") -> Callable[[F], F]:
