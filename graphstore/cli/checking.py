@@ -50,6 +50,7 @@ def verify(
         if sample is None and given is click.core.ParameterSource.COMMANDLINE:
             raise click.UsageError(f"--{option} needs --sample N")
     from graphstore.checks import verify as verify_store
+    from graphstore.checks.file.verifier import KEEPS
     from graphstore.cli import console
     from graphstore.store.schema import AGENT_TABLES
 
@@ -66,6 +67,10 @@ def verify(
         mend = "rebuild it"
         if store.has_rules and store.game.name != store.info["name"]:
             mend = f"give the rules that built it, {store.info['name']}, or rebuild it"
+        if any(str(problem.expected).startswith(KEEPS) for problem in verdict.problems):
+            mend = (
+                "correct the symmetries of the rules, which graphstore check names; then rebuild it"
+            )
         if all(problem.table in of_agents for problem in verdict.problems):
             mend = f"delete the agent: graphstore agents {store.address} AGENT --remove"
         if sample is not None:

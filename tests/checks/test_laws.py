@@ -387,3 +387,20 @@ def test_the_command_prints_both_numbers_of_positions(tmp_path):
 @pytest.mark.parametrize("name", ["mnk(4,3,3)", "connect(4,4)", "hexapawn(4,4)"])
 def test_larger_games_keep_every_law(name):
     assert check_rules(find_game(name), max_positions=20_000).breaches == ()
+
+
+def test_the_command_advises_to_correct_wrong_symmetries(run, tmp_path):
+    path = tmp_path / "take.py"
+    path.write_text(
+        "from graphstore import PlainGame\n"
+        "class Take(PlainGame):\n"
+        "    def start(self): return 7\n"
+        "    def moves(self, heap): return [take for take in (1, 2) if take <= heap]\n"
+        "    def play(self, heap, take): return heap - take\n"
+        "    def outcome(self, heap): return None if heap else -1\n"
+        "    def symmetries(self, heap): return [2, 3] if heap in (2, 3) else [heap]\n"
+    )
+    assert run("build", f"{path}:Take", "--db", tmp_path / "take.db").returncode == 0
+    done = run("verify", tmp_path / "take.db", "--rules", f"{path}:Take")
+    assert done.returncode == 1
+    assert "correct the symmetries of the rules" in done.stderr

@@ -32,6 +32,10 @@ SYMMETRIC = 1_000
 """The states at which the symmetries of the rules are checked, at most."""
 
 
+KEEPS = "rules that keep the law"
+"""The beginning of what is expected where the symmetries of the rules are wrong."""
+
+
 def verify(
     store: Store | Address,
     *,
@@ -185,7 +189,7 @@ def _verify_symmetries(game: Game, ids: Ints, findings: Findings) -> None:
     findings.extents[Check.SYMMETRIES] = f"at {len(tried):,} states"
     for law, position, detail in laws.symmetry_breaches(game, tried) if len(tried) else ():
         at = f" at position {position}" * bool(position)
-        kept = f"rules that keep the law: {law}"
+        kept = f"{KEEPS}: {law}"
         problem = Problem("game", "1", "rules", f"wrong{at} ({detail})", kept)
         findings.note(Check.SYMMETRIES, [problem])
     findings.note(Check.SYMMETRIES, ())
