@@ -2,6 +2,7 @@
 
 Input: rules as a class, a file, a module or a game of OpenSpiel. Output: a `Game` (`game`), which
 has functions on int64 arrays of positions. `plain` derives these from rules for one position at a
-time. `loading` and `openspiel` load rules, `sources` identifies their files. `symmetry` and `board`
-handle boards and their images; `svg` and `notebook` draw them.
+time. `loading` and `openspiel` load rules, `sources` identifies their files. `positions` reads what
+users write for a position. `symmetry` and `board` handle boards and their images; `svg` and
+`notebook` draw them.
 """

@@ -3,6 +3,7 @@
 Input: an address, or columns of rows. Output: probes, arrays, SQL answers and graphs. `store` has
 `Store`, an opened database; `backend` is the protocol of a SQLite file (`sqlite/`) and a PostgreSQL
 schema (`postgres/`), which have the same module names; `folder/` reads Parquet parts. `schema` has
-the tables and views; `probe`, `lookup` and `q_table` read them; `bulk` and `columns` write them.
-Only `building` and `play.agents` write to a database that other programs read.
+the tables and views, and `structure` finds those that were altered; `probe`, `lookup` and `q_table`
+read them; `bulk` and `columns` write them. Only `building` and `play.agents` write to a
+database that other programs read.
 """
