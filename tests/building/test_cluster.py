@@ -39,6 +39,7 @@ from graphstore.store.folder.layout import draft_of
 DIGESTS = json.loads((DATA / "digests.json").read_text())
 DRIVER = TESTS / "partsdriver.py"
 PATIENCE = 60
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 RULES = '''
 import os, signal, time
@@ -66,6 +67,13 @@ class Bits(PlainGame):
         return (1, 0, -1)[position % 3] if position >= 64 else None
 '''
 IN_PLAY = 63  # of its positions
+
+
+@pytest.fixture(autouse=True)
+def sockets_of_refused_connections():
+    """Collect them after each test: Dask leaves them to the garbage collector, not closed."""
+    yield
+    gc.collect()
 
 
 @pytest.fixture(scope="module")
@@ -425,7 +433,6 @@ def listening(pids):
     return found
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_another_user_of_the_machine_cannot_connect_to_the_processes(workers, bits):
     pids = {os.getpid(), *workers._client.run(os.getpid).values()}
     ports = listening(pids)
@@ -434,7 +441,6 @@ def test_another_user_of_the_machine_cannot_connect_to_the_processes(workers, bi
     command = [sys.executable, "-c", INTRUDER, *(str(port) for _, port in ports)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
-    gc.collect()  # Dask leaves the sockets of refused connections to it
     game = f"{bits}/bits.py:Bits"
     assert in_parts(find_game(game), bits / "parts", workers) == in_memory(game, bits / "t.db")
 
