@@ -13,8 +13,8 @@ except ImportError:  # on Windows
     resource = None  # type: ignore[assignment]
 
 _SHORT: Final = re.compile(
-    "failed to map segment|cannot allocate memory|start new thread|out of memory|bad_alloc"
-    "|allocation failure|alloc of size",
+    "failed to map segment|cannot allocate memory|start new thread|launch worker thread"
+    "|out of memory|bad_alloc|allocation failure|alloc of size",
     re.IGNORECASE,
 )
 

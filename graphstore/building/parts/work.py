@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from graphstore.errors import StoreError
 from graphstore.store.arrow import pyarrow
 from graphstore.store.folder.layout import BUILDING, WORK
+from graphstore.util.extras import short_of_memory
 from graphstore.util.files import Summed, checksum, put
 
 VERSION: Final = 3
@@ -78,10 +79,8 @@ class Work:
                 field.name: np.frombuffer(cell.buffers()[2], field.metadata[b"dtype"].decode())
                 for field, cell in zip(batch.schema, batch.columns, strict=True)
             }
-        except MemoryError:
-            raise
         except (OSError, ValueError, TypeError, LookupError, arrow.ArrowException) as error:
-            if getattr(error, "errno", None) not in (None, ENOENT):
+            if getattr(error, "errno", None) not in (None, ENOENT) or short_of_memory(error):
                 raise
             raise damaged(file, getattr(error, "strerror", None) or "") from error
 
