@@ -105,6 +105,10 @@ class StoreError(GraphstoreError, OSError):
     """A database that cannot be used."""
 
 
+class MemoryLimitError(StoreError):
+    """A limit on the address space of the process that is too low for a package."""
+
+
 class StoreMissingError(StoreError, FileNotFoundError):
     """No file of that name."""
 

@@ -19,7 +19,7 @@ from graphstore.cli.exporting import export
 from graphstore.cli.playing import agents, play, train
 from graphstore.cli.queries import line, show, sql, stats
 from graphstore.cli.serving import serve
-from graphstore.errors import GraphstoreError
+from graphstore.errors import GraphstoreError, MemoryLimitError
 from graphstore.util.extras import short_of_memory
 from graphstore.util.files import WINDOWS
 from graphstore.util.output import DataOutput
@@ -53,12 +53,15 @@ def main() -> None:
     except BrokenPipeError:  # the reader closed the pipe, as `head` does
         drop_output()
         sys.exit(141)
+    except MemoryLimitError as error:
+        options.fail_at_once(str(error))
     except (GraphstoreError, click.ClickException) as error:
         options.fail(f"{error}; {_NO_FOLDER}" if _without_folder() else str(error))
     except Exception as error:
         if short_of_memory(error):
-            options.say("not enough memory; end other programs, or raise the limit (ulimit -v)")
-            os._exit(1)  # the end of the interpreter would need memory, too
+            options.fail_at_once(
+                "not enough memory; end other programs, or raise the limit (ulimit -v)"
+            )
         if _without_folder():
             options.fail(_NO_FOLDER)
         if isinstance(error, OSError):  # databases and files raise a GraphstoreError

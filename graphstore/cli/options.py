@@ -34,6 +34,12 @@ def fail(message: str, exit_code: int = 1) -> None:
     sys.exit(exit_code)
 
 
+def fail_at_once(message: str) -> None:
+    """Print an error and exit without the end of the interpreter, which would need memory, too."""
+    say(message)
+    os._exit(1)
+
+
 def say(message: str) -> None:
     """Print a message to standard error, without control characters."""
     click.echo(f"graphstore: {visible(message)}", err=True)
@@ -268,8 +274,7 @@ def advised(advice: str) -> Iterator[None]:
     except Exception as error:
         if isinstance(error, GraphstoreError) or not short_of_memory(error):
             raise
-        say(f"not enough memory; {advice}")
-        os._exit(1)  # the end of the interpreter would need memory, too
+        fail_at_once(f"not enough memory; {advice}")
 
 
 def json(text: str = "Print JSON instead of text.") -> Callable[[F], F]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from graphstore.errors import MissingExtraError, StoreError
+from graphstore.errors import MemoryLimitError, MissingExtraError
 
 try:
     import resource
@@ -23,12 +23,13 @@ _SHORT: Final = re.compile(
 def extra(missing: str, *, megabytes: int = 0) -> Iterator[None]:
     """Import an optional package; raise a MissingExtraError, `missing`, if it is not installed.
 
-    Native code may end the process if it cannot get memory. So raise a StoreError if the limit of
-    this process (``ulimit -v``) is less than `megabytes`, which the package takes at its start.
+    Native code may end the process if it cannot get memory. So raise a MemoryLimitError if the
+    limit of this process (``ulimit -v``) is less than `megabytes`, which the package takes at its
+    start.
     """
     most = resource.getrlimit(resource.RLIMIT_AS)[0] if resource else -1
     if 0 <= most < megabytes * 10**6:
-        raise StoreError(
+        raise MemoryLimitError(
             f"not enough memory: this needs {megabytes:,} MB of address space, but the process is "
             f"limited to {most // 10**6:,} MB; raise the limit (ulimit -v)"
         )

@@ -39,7 +39,9 @@ from graphstore.store.folder.layout import draft_of
 DIGESTS = json.loads((DATA / "digests.json").read_text())
 DRIVER = TESTS / "partsdriver.py"
 PATIENCE = 60
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+pytestmark = pytest.mark.filterwarnings(  # see sockets_of_refused_connections
+    r"ignore:Exception ignored in. <(socket|ssl)\.:pytest.PytestUnraisableExceptionWarning"
+)
 
 RULES = '''
 import os, signal, time
@@ -71,7 +73,7 @@ IN_PLAY = 63  # of its positions
 
 @pytest.fixture(autouse=True)
 def sockets_of_refused_connections():
-    """Collect them after each test: Dask leaves them to the garbage collector, not closed."""
+    """Collect the sockets that Dask leaves open, before the next test could be blamed."""
     yield
     gc.collect()
 
