@@ -39,8 +39,8 @@ def run() -> None:
 
     # numpy's library would reserve memory for threads that graphstore does not use.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    alarm = [signal.SIGALRM] if hasattr(signal, "SIGALRM") else []  # not on Windows
     try:
-        alarm = [signal.SIGALRM] if hasattr(signal, "SIGALRM") else []  # not on Windows
         for number in (*SIGNALS, *alarm):
             if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
                 signal.signal(number, interrupt)
@@ -62,8 +62,8 @@ def run() -> None:
         sys.exit(130)
     finally:
         done = True
-        # A later signal would only interrupt the exit of the interpreter.
-        for number in SIGNALS:
+        # A later signal would only interrupt the exit of the interpreter, or end it by SIGALRM.
+        for number in (*SIGNALS, *alarm):
             signal.signal(number, signal.SIG_IGN)
 
 

@@ -137,6 +137,28 @@ run()
     assert error_line(done, 130) == "interrupted"
 
 
+def test_ctrl_c_in_the_last_destructor_does_not_end_the_exit_by_a_signal():
+    code = """
+import signal, time
+import graphstore.cli.main
+from graphstore.__main__ import run
+
+class Late:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
+class Last:
+    def __del__(self, sleep=time.sleep):
+        sleep(0.1)
+
+last = Last()  # deleted when Python has reset its signals
+graphstore.cli.main.main = Late
+run()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_the_script_and_the_module_print_the_same_version():
     right = f"graphstore {version('graphstore')}\n"
     assert printed(graphstore("--version")) == right
