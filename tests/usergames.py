@@ -222,6 +222,42 @@ class Mixed(Countdown):
         return LOSS if heap == "over" else None
 
 
+class Stone(NamedTuple):
+    """A stone on a line: its place and its light."""
+
+    place: int
+    light: Light
+
+
+@dataclass(frozen=True)
+class Line:
+    """A NamedTuple, an Enum, a frozenset, a float and bytes in a dataclass."""
+
+    stones: tuple
+    lit: frozenset = frozenset({Light.RED})
+    weight: float = -float("inf")
+    note: bytes = b"\x00'Stone('"
+    last: Stone | None = None
+
+
+class Lines(PlainGame):
+    """Values of many types in each other."""
+
+    def start(self):
+        return Line((Stone(0, Light.GREEN), Stone(1, Light.RED)))
+
+    def moves(self, line):
+        return [stone.place for stone in line.stones]
+
+    def play(self, line, move):
+        gone = next(stone for stone in line.stones if stone.place == move)
+        left = tuple(stone for stone in line.stones if stone is not gone)
+        return Line(left, line.lit | {gone.light}, line.weight, line.note, gone)
+
+    def outcome(self, line):
+        return None if line.stones else LOSS
+
+
 USER_GAMES = (
     Countdown,
     NumpyCountdown,
@@ -234,4 +270,5 @@ USER_GAMES = (
     TakingWithText,
     Lights,
     Mixed,
+    Lines,
 )

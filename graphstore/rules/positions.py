@@ -31,9 +31,9 @@ from graphstore.errors import (
     WrongSizeError,
     shown,
 )
+from graphstore.rules.adapter import ArrayRules
 from graphstore.rules.board import EMPTY
 from graphstore.rules.game import IN_PLAY, Game, Ints, move_text, read_move
-from graphstore.rules.plain import PlainGame
 from graphstore.util import arguments
 
 START: Final = "start"
@@ -171,15 +171,14 @@ def _is_own(game: Game, text: str, stored: Callable[[str], bool] | None) -> bool
         here = np.array([game.read(text)], dtype=np.int64)
     except PositionError:
         return False
-    if not isinstance(game, PlainGame):
+    if not isinstance(game, ArrayRules):
         return True
-    read_by_user = type(game).parse is not PlainGame.parse  # the default reads any text as a str
-    known = game.texts(game.start_states())
-    return text in known or (read_by_user and game.texts(here) == [text])
+    known = game.texts(game.start_states())  # the default `parse` reads any text as a str
+    return text in known or (game.writes("parse") and game.texts(here) == [text])
 
 
 def _read_bare(game: Game, text: str) -> int:
-    drawn = _undrawn(game, text) if isinstance(game, PlainGame) else None
+    drawn = _undrawn(game, text) if isinstance(game, ArrayRules) else None
     if drawn is not None:
         with suppress(PositionError):
             return game.read(drawn)
@@ -188,7 +187,7 @@ def _read_bare(game: Game, text: str) -> int:
     return _play_text(game, text, bare=True)
 
 
-def _undrawn(game: PlainGame, text: str) -> str | None:
+def _undrawn(game: ArrayRules, text: str) -> str | None:
     """Return the text of a position from its drawing, if that has numbers on cells or lines."""
     lines = [line.strip() for line in text.strip().splitlines()]
     cells = text.split()
@@ -261,8 +260,8 @@ def _read_list(game: Game, given: Any, stored: Callable[[str], bool] | None) -> 
             return play(game, listed)
         except IllegalMovesError as error:
             illegal = error
-    text = repr(tuple(listed) if isinstance(game, PlainGame) else listed)
-    if illegal is not None and isinstance(game, PlainGame) and not (stored and stored(text)):
+    text = repr(tuple(listed) if isinstance(game, ArrayRules) else listed)
+    if illegal is not None and isinstance(game, ArrayRules) and not (stored and stored(text)):
         raise illegal  # `PlainGame` may read any list
     try:
         return game.read(text)

@@ -1,11 +1,22 @@
-"""The files that make up a user's rules, and a digest of them."""
+"""The identity of a user's rules: the class, its parameters, and the code that it uses.
+
+Comments, docstrings, layout and code that the class does not use make no difference.
+"""
 
 import ast
+import inspect
+import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from enum import Enum
+from functools import cached_property
 from hashlib import blake2b
+from operator import itemgetter
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+from graphstore.rules.values import PLAIN, plain_text
 
 OURS: Final = "graphstore"
 """The only name that a module in the folder of a file of rules cannot have."""
@@ -13,19 +24,38 @@ SHARED: Final = ("site-packages", "dist-packages")
 """Folders of installed packages; the files in such a folder are independent of each other."""
 
 
-def digest(file: Path) -> str:
-    """Return a digest of a file of rules and of the modules in its folder that it imports."""
-    content = _content(file)
-    for other in sorted(_imported(file) - {file}, key=lambda each: each.parts):
-        source = _content(other)
-        name = other.relative_to(file.parent).as_posix()
-        content += f"\0{name}\0{len(source)}\0".encode() + source
-    return blake2b(content, digest_size=8).hexdigest()
+def digests(game: Any) -> list[str]:
+    """Return the digest of rules, then those that databases of earlier versions hold.
+
+    These are of the bytes of the class's file, with and without its imports from the same folder.
+    Without a file the only digest is ``unknown``.
+    """
+    kind = type(game)
+    try:
+        file = Path(inspect.getfile(kind)).resolve()
+        tree, alone = _parsed(file), _content(file)
+    except (TypeError, OSError):
+        return ["unknown"]
+    used = _used(tree, {kind.__qualname__.partition(".")[0]})
+    code = [kind.__qualname__, *_parameters(game), *map(_dump, used)]
+    for name, path in _imported(file, used):
+        code += name, _dump(_parsed(path))
+    before = alone
+    for name, path in _imported(file, tree.body):
+        source = _content(path)
+        before += f"\0{name}\0{len(source)}\0".encode() + source
+    now = "\0".join(code).encode(errors="surrogatepass")
+    return [blake2b(each, digest_size=8).hexdigest() for each in (now, before, alone)]
 
 
-def digest_alone(file: Path) -> str:
-    """Return a digest of a file of rules without its imports, as older databases hold it."""
-    return blake2b(_content(file), digest_size=8).hexdigest()
+def _parameters(game: Any) -> Iterator[str]:
+    """Yield the attributes of a game that are values, as its ``__init__`` sets them."""
+    for name, value in sorted(vars(game).items()):
+        value = tuple(value) if isinstance(value, list) else value
+        cached = isinstance(inspect.getattr_static(type(game), name, None), cached_property)
+        if isinstance(value, (*PLAIN, tuple, frozenset, Enum)) and not cached:
+            with suppress(TypeError):  # it holds something else
+                yield re.sub(" at 0x[0-9A-Fa-f]+", "", f"{name}={plain_text((value,))}")
 
 
 def _content(file: Path) -> bytes:
@@ -33,33 +63,94 @@ def _content(file: Path) -> bytes:
     return file.read_bytes().replace(b"\r\n", b"\n")
 
 
-def _imported(file: Path) -> set[Path]:
-    """Return a file and the modules of its folder that it imports, directly or indirectly."""
+def _parsed(file: Path) -> ast.Module:
+    """Return the syntax tree of a file; it is empty if the file is not Python."""
+    with warnings.catch_warnings(), suppress(SyntaxError, ValueError):
+        warnings.simplefilter("ignore")  # the compiler has printed them already
+        return ast.parse(file.read_bytes())
+    return ast.Module([], [])
+
+
+def _used(tree: ast.Module, names: set[str]) -> list[ast.stmt]:
+    """Return the statements of a module that bind or change `names`, or names that these use."""
+    left, used = list(enumerate(_single(tree))), list[tuple[int, ast.stmt]]()
+    while new := [each for each in left if _concerns(each[1], names)]:
+        used += new
+        left = [each for each in left if each not in new]
+        names = names | {_name(node) for _, statement in new for node in ast.walk(statement)}
+    return [statement for _, statement in sorted(used, key=itemgetter(0))]
+
+
+def _single(tree: ast.Module) -> Iterator[ast.stmt]:
+    """Yield the statements of a module, imports of several names as several imports."""
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            yield from (ast.Import([each]) for each in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (ast.ImportFrom(node.module, [each], node.level) for each in node.names)
+        else:
+            yield node
+
+
+def _concerns(node: ast.stmt, names: set[str]) -> bool:
+    """Return True if a statement binds or changes one of `names`, or may do so."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return node.name in names
+    changed = node.targets if isinstance(node, ast.Assign) else [node]
+    parts = [part for place in changed for part in ast.walk(place)]
+    within = {_name(part) or getattr(part, "name", "") for part in parts} - {""}
+    return not names.isdisjoint(within) and "__name__" not in within
+
+
+def _name(node: ast.AST) -> str:
+    """Return the name that a node is about, or an empty text."""
+    if isinstance(node, ast.alias):
+        return node.asname or node.name.partition(".")[0]
+    return getattr(node, "id", "")
+
+
+def _dump(node: Any) -> str:
+    """Return the text of a syntax tree without docstrings, the same for all versions of Python."""
+    if isinstance(node, ast.AST):
+        parts = [
+            f"{name}={_dump(value)}"
+            for name, value in ast.iter_fields(node)
+            if name not in ("ctx", "kind", "type_comment") and value is not None and value != []
+        ]
+        return f"{type(node).__name__}({','.join(parts)})"
+    if isinstance(node, list):
+        return f"[{','.join(_dump(each) for each in node if not _is_docstring(each))}]"
+    return repr(node)
+
+
+def _is_docstring(node: object) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _imported(file: Path, statements: Iterable[ast.stmt]) -> list[tuple[str, Path]]:
+    """Return the (name, path) of the modules of a file's folder that its statements need."""
     folder = root = file.parent
     while (root / "__init__.py").is_file():
         root = root.parent
-    found, left = {file}, [file]
+    found, left = {file}, [(file, statements)]
     while left and folder.name not in SHARED:
         new = {
             module
-            for base, name in _names(left.pop(), (folder, root))
+            for base, name in _names(*left.pop(), (folder, root))
             for module in _files(base, name)
             if folder in module.parents
         } - found
         found |= new
-        left += new
-    return found
+        left += [(module, _parsed(module).body) for module in new]
+    paths = sorted(found - {file}, key=lambda each: each.parts)
+    return [(each.relative_to(folder).as_posix(), each) for each in paths]
 
 
-def _names(file: Path, roots: tuple[Path, ...]) -> Iterator[tuple[Path, str]]:
-    """Yield (folder, module name) for everything that a file may import."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the compiler has printed them already
-            tree = ast.parse(file.read_bytes())
-    except (SyntaxError, ValueError):
-        return
-    for node in ast.walk(tree):
+def _names(
+    file: Path, statements: Iterable[ast.stmt], roots: tuple[Path, ...]
+) -> Iterator[tuple[Path, str]]:
+    """Yield (folder, module name) for everything that statements of a file may import."""
+    for node in (each for statement in statements for each in ast.walk(statement)):
         bases = roots
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]

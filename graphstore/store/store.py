@@ -24,7 +24,8 @@ from graphstore.errors import (
     StoreReplacedError,
     shown,
 )
-from graphstore.games import accepted, given_or_builtin, warn_of_other_rules
+from graphstore.games import given_or_builtin, rules_of, warn_of_other_rules
+from graphstore.rules.adapter import ArrayRules
 from graphstore.rules.game import Game
 from graphstore.rules.notebook import facts, or_none
 from graphstore.rules.plain import PlainGame
@@ -61,9 +62,9 @@ class Store:
     5478
     """
 
-    def __init__(self, backend: Backend, rules: Game | str | None = None) -> None:
+    def __init__(self, backend: Backend, rules: Game | PlainGame | str | None = None) -> None:
         self.backend = _backend(backend)
-        self._rules: Game | None = None if rules is None else accepted(rules, "rules")
+        self._rules: Game | None = None if rules is None else rules_of(rules, "rules")
         self._closed = False
         self._engine = self._own_engine()
         try:
@@ -85,7 +86,7 @@ class Store:
             raise
 
     @classmethod
-    def open(cls, address: Address, *, rules: Game | str | None = None) -> "Store":
+    def open(cls, address: Address, *, rules: Game | PlainGame | str | None = None) -> "Store":
         """Open a database for reading.
 
         Args:
@@ -102,7 +103,7 @@ class Store:
         return cls.at(find_backend(address).located(), rules=rules)
 
     @classmethod
-    def at(cls, backend: Backend, *, rules: Game | str | None = None) -> "Store":
+    def at(cls, backend: Backend, *, rules: Game | PlainGame | str | None = None) -> "Store":
         """Open the game of a backend; see `open`."""
         revision = _backend(backend).revision()
         if revision not in schema.REVISIONS:
@@ -266,7 +267,7 @@ class Store:
         try:
             return query.probe(connection, self.game, here, extent=extent)
         except (NotInStoreError, RulesError):
-            if not isinstance(self.game, PlainGame) or not isinstance(position, str):
+            if not isinstance(self.game, ArrayRules) or not isinstance(position, str):
                 raise
             other = read_bare(self.game, position)  # `PlainGame` may read any text as a position
             if other is None:

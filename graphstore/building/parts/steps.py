@@ -21,8 +21,8 @@ from graphstore.building.parts.texts import Texts, check_texts, merged, register
 from graphstore.building.parts.work import BlockId, Record, Work
 from graphstore.errors import RulesError, StoreError
 from graphstore.games import find_game
+from graphstore.rules.adapter import ArrayRules
 from graphstore.rules.game import IN_PLAY, Codes, Game, Ints
-from graphstore.rules.plain import PlainGame
 from graphstore.rules.positions import read_positions
 from graphstore.solver.columns import Solution, States, Worth
 from graphstore.solver.exploration import Run, Wave, again, expand, twice_in_turn, unseen
@@ -72,7 +72,7 @@ class Build(NamedTuple):
                 f"{game.name}: the rules are {game.rules} on {gethostname()}, but {self.rules} "
                 "where the build was begun; use the same on all machines"
             )
-        return game.afresh() if isinstance(game, PlainGame) else game
+        return game.afresh() if isinstance(game, ArrayRules) else game
 
 
 @lru_cache(maxsize=4)
