@@ -258,6 +258,24 @@ class Lines(PlainGame):
         return None if line.stones else LOSS
 
 
+class Hopping(PlainGame):
+    """Moves that are a str, a tuple and a frozenset: a token hops along one of two rails."""
+
+    def start(self):
+        return (0, 0)
+
+    def moves(self, at):
+        return {"hop", (1, 2), frozenset({"up", 3})}
+
+    def play(self, at, move):
+        rail, place = at
+        hop, change = {"hop": (1, 0), (1, 2): (2, 0)}.get(move, (1, 1))
+        return (rail ^ change, place + hop)
+
+    def outcome(self, at):
+        return LOSS if at[1] > 5 else None
+
+
 USER_GAMES = (
     Countdown,
     NumpyCountdown,
@@ -271,4 +289,5 @@ USER_GAMES = (
     Lights,
     Mixed,
     Lines,
+    Hopping,
 )

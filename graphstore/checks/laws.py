@@ -25,6 +25,7 @@ from graphstore.rules.game import (
     Ints,
     Progress,
     move_text,
+    names_moves,
     quiet,
     read_move,
 )
@@ -332,7 +333,7 @@ def _boards_are_drawn(game: Game, at: Answers) -> Found:
 def _moves_have_names(game: Game, at: Answers) -> Found:
     """Each move has a name, which reads back as the move."""
     rules = game.game if isinstance(game, ArrayRules) else game
-    if hasattr(rules, "write_move") != hasattr(rules, "read_move"):
+    if hasattr(rules, "write_move") != hasattr(rules, "read_move") and not names_moves(game):
         yield None, "write_move() and read_move() need each other; write both or neither"
     moves, first = np.unique(at.move, return_index=True)
     for row, move in zip(at.parent[first], moves.tolist(), strict=True):

@@ -19,7 +19,7 @@ from rich.text import Text
 from graphstore.errors import visible
 from graphstore.rules import game as rules
 from graphstore.rules.board import WORDS
-from graphstore.rules.game import Game, NamesMoves, move_text
+from graphstore.rules.game import Game, move_text, names_moves
 from graphstore.rules.plain import PlainGame
 from graphstore.store.probe import Line, Probe
 from graphstore.store.schema import STRATEGY
@@ -186,7 +186,7 @@ def print_probe(game: Game | None, probe: Probe, *, bound: bool = False) -> None
     if not probe.moves:
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
-    names = ("name",) if isinstance(game, NamesMoves) else ()
+    names = ("name",) if names_moves(game) else ()
     numbers = ("score", "win_depth", "lose_depth", "remoteness")
     for name in ("move", *names, "position", "result", *numbers):
         table.add_column(

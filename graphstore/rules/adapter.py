@@ -3,19 +3,21 @@
 It calls only the documented methods of the user's class, whose other names are free.
 """
 
+import re
 from array import array
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import cached_property
 from hashlib import blake2b
 from inspect import signature
 from itertools import islice
 from operator import index
-from typing import Any, Final, NoReturn, Self, TypeGuard
+from typing import Any, Final, NoReturn, Self, SupportsIndex, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphstore.errors import PositionError, RulesError, shown
+from graphstore.errors import MoveError, PositionError, RulesError, shown
 from graphstore.rules import sources
 from graphstore.rules.game import (
     DRAW,
@@ -39,7 +41,7 @@ from graphstore.rules.game import (
     refuse_async,
     stuck,
 )
-from graphstore.rules.plain import PlainGame
+from graphstore.rules.plain import PlainGame, samples
 from graphstore.rules.values import plain_text
 from graphstore.util import arguments
 
@@ -118,8 +120,6 @@ class ArrayRules:
         self.note_attributes()
         digests = [version] if version else sources.digests(game)
         self.rules, self.rules_before = digests[0], digests[1:]
-        if self.writes("write_move") and self.writes("read_move"):  # see `NamesMoves`
-            vars(self).update(write_move=game.write_move, read_move=game.read_move)  # type: ignore[attr-defined]
         self._forget()
 
     def note_attributes(self) -> None:
@@ -134,6 +134,8 @@ class ArrayRules:
         self._states: dict[Position, int] = {}  # of at most `KEPT` images
         self._older: dict[Position, int] = {}  # and of as many before them
         self._orbits: dict[int, int] = {}  # of the states met
+        vars(self).pop("_sampled", None)
+        self._values: dict[int, Hashable] = {}  # moves that are not integers, by their numbers
 
     def writes(self, hook: str) -> bool:
         """Return True if the user's class has a method, or another attribute, of this name."""
@@ -168,6 +170,12 @@ class ArrayRules:
         return np.array([*map(self._id, self._starts())], dtype=np.int64)
 
     @guarded
+    def start_names(self) -> list[str]:
+        """Return the names of the starts, in their order; empty if they have none."""
+        starts = self.game.starts()
+        return [*map(str, starts)] if isinstance(starts, Mapping) else []
+
+    @guarded
     def expand(self, positions: Ints) -> Moves:
         """See `Game.expand`."""
         return self._moves(positions, self._ids, self._id)
@@ -184,11 +192,17 @@ class ArrayRules:
     ) -> Moves:
         """Return the legal moves; the ids after them are in `known`, or `find` returns them."""
         user_moves, play, known_id = self.game.moves, self.game.play, known.get
+        values = self._values
         counts, moves, children = array("q"), array("q"), array("q")
         for position in self._positions(positions):
             try:
-                legal = sorted(map(index, _listed(user_moves(position))))
-                played = [play(position, move) for move in legal]
+                listed = _listed(user_moves(position))
+                try:
+                    legal = sorted(map(index, listed))
+                    played = [play(position, move) for move in legal]
+                except TypeError:  # moves that are not integers, or an error
+                    legal = sorted(map(self._number, listed))
+                    played = [play(position, values.get(move, move)) for move in legal]
             except BaseException as error:
                 self._blame("moves() or play()", error, position)
             twice = len({*legal}) != len(legal)
@@ -208,6 +222,59 @@ class ArrayRules:
             np.array(moves, dtype=np.int32),
             np.array(children, dtype=np.int64),
         )
+
+    def _number(self, move: Hashable) -> int:
+        """Return the number of a move: itself, or 31 bits of a BLAKE2b hash of its name."""
+        if isinstance(move, SupportsIndex | float):
+            return index(move)  # type: ignore[arg-type]  # refuses a float
+        named = getattr(self.game, "write_move", None)
+        name = str(_name(move) if named is None else named(move))
+        number = _move_hash(name)
+        other = self._values.setdefault(number, move)
+        if other != move or not name:
+            raise RulesError(
+                f"{self.name}: the moves {_brief(repr(move))} and {_brief(repr(other))} cannot be "
+                "told apart by their names; write write_move(self, move)"
+            )
+        return number
+
+    @cached_property
+    def names_moves(self) -> bool:
+        """True if moves have names, by the user's methods or because they are not integers."""
+        if self.writes("write_move") and self.writes("read_move"):
+            return True
+        with suppress(Exception):  # as other verbs report
+            moves = _listed(self.game.moves(self._starts()[0]))
+            return not all(isinstance(each, SupportsIndex) for each in moves)
+        return False
+
+    def write_move(self, move: int) -> str:
+        """See `NamesMoves`; a move that is not an integer must have been met."""
+        value, named = self._values.get(move, move), getattr(self.game, "write_move", None)
+        if named is None or (value is move and not self.writes("read_move")):
+            return _name(value)
+        return named(value)  # type: ignore[no-any-return]
+
+    @guarded
+    def read_move(self, text: str) -> int:
+        """See `NamesMoves`; the names of moves that are not integers need no method."""
+        number = _move_hash(_name(text))
+        if number in self._values:
+            return number
+        if self.writes("read_move"):
+            return self._number(self.game.read_move(text))  # type: ignore[attr-defined]
+        if self.names_moves and number in self._sampled:
+            return number
+        raise MoveError(f"{shown(text)} is not a move; write its number")
+
+    @cached_property
+    def _sampled(self) -> dict[int, Hashable]:
+        """Return `_values`, after the moves of some random games were met."""
+        for position in samples(self.game, self._starts()[0]):
+            if self.game.outcome(position) is None:
+                for move in _listed(self.game.moves(position)):
+                    self._number(move)
+        return self._values
 
     @guarded
     def outcomes(self, positions: Ints) -> Codes:
@@ -433,7 +500,8 @@ class ArrayRules:
 
     def _starts(self) -> Sequence[Position]:
         try:
-            starts = _listed(self.game.starts())
+            starts = self.game.starts()
+            starts = _listed(starts.values() if isinstance(starts, Mapping) else starts)
         except BaseException as error:
             self._blame("starts()", error)
         if not starts:
@@ -555,6 +623,19 @@ def position_id(position: Hashable, text: str) -> int:
 
 def _hash(text: str) -> int:
     return int.from_bytes(blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest()) >> 1
+
+
+def _move_hash(name: str) -> int:
+    return int.from_bytes(blake2b(name.encode(errors="replace"), digest_size=4).digest()) >> 1
+
+
+def _name(move: object) -> str:
+    """Return the name of a move as one word: that of ``(2, 3)`` is ``2-3``.
+
+    >>> _name("e2e4"), _name((2, 3)), _name(((0, 1), "up")), _name(5)
+    ('e2e4', '2-3', '0-1-up', '5')
+    """
+    return "-".join(re.findall(r"[^\s,'\"()\[\]{}]+", plain_text(move)))
 
 
 def _is_id(position: object) -> TypeGuard[int]:

@@ -134,6 +134,11 @@ class NamesMoves(Protocol):
         """Return the move of a name, or raise a MoveError."""
 
 
+def names_moves(game: Game | None) -> bool:
+    """Return True if the moves of a game have names."""
+    return isinstance(game, NamesMoves) and getattr(game, "names_moves", True)
+
+
 def move_text(game: Game | None, move: int) -> str:
     """Return the name of a move in the game, or its number if the game has no names."""
     if not isinstance(game, NamesMoves):

@@ -1,11 +1,11 @@
 """`PlainGame`, the base class of rules for one position at a time."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from random import Random
-from typing import Final
+from typing import Any, Final
 
 from graphstore.errors import RulesError
 from graphstore.rules.game import Position
@@ -52,15 +52,19 @@ class PlainGame:
             f"{type(self).__name__} has no start: write start(self), or starts(self) for several"
         )
 
-    def starts(self) -> Iterable[Position]:
-        """Return all positions in which a game may begin; by default only `start`."""
+    def starts(self) -> Iterable[Position] | Mapping[str, Position]:
+        """Return the positions in which a game may begin, or {name: position}; else `start`."""
         return (self.start(),)
 
-    def moves(self, position: Position) -> Iterable[int]:
-        """Return the legal moves of a position in play, as distinct integers."""
+    def moves(self, position: Position) -> Iterable[Hashable]:
+        """Return the distinct legal moves of a position in play: integers, texts or other values.
+
+        A move that is not an integer gets a number, the same in every build, and a name of one
+        word: ``e2e4`` is its own name, that of ``(2, 3)`` is ``2-3``.
+        """
         raise RulesError(f"{type(self).__name__} has no moves: write moves(self, position)")
 
-    def play(self, position: Position, move: int) -> Position:
+    def play(self, position: Position, move: Any) -> Position:
         """Return the position after a legal move, without changing the argument."""
         raise RulesError(f"{type(self).__name__} cannot play: write play(self, position, move)")
 
@@ -92,13 +96,17 @@ class PlainGame:
 
     def parse(self, text: str) -> Position:
         """Return the position of a text; by default it is read as the types seen in play."""
-        own, start = vars(self), next(iter(self.starts()))
+        starts = self.starts()
+        own, start = (
+            vars(self),
+            next(iter(starts.values() if isinstance(starts, Mapping) else starts)),
+        )
         if isinstance(start, int | str):  # enough for most games
             with suppress(ValueError):
                 return Reader([start]).read(text)
         if _READER not in own:
             module = sys.modules.get(type(self).__module__)
-            own[_READER] = Reader(_samples(self, start), vars(module).values() if module else ())
+            own[_READER] = Reader(samples(self, start), vars(module).values() if module else ())
         return own[_READER].read(text)
 
     def board(self, position: Position) -> str:
@@ -106,7 +114,7 @@ class PlainGame:
         return self.text(position).replace("/", "\n")
 
 
-def _samples(game: PlainGame, start: Position) -> Iterator[Position]:
+def samples(game: PlainGame, start: Position) -> Iterator[Position]:
     """Yield a start and the positions of some random games, which are the same in every run."""
     yield start
     for seed in range(_GAMES):
@@ -115,6 +123,6 @@ def _samples(game: PlainGame, start: Position) -> Iterator[Position]:
             for _ in range(_LENGTH):
                 if game.outcome(position) is not None:
                     break
-                moves = sorted(islice(game.moves(position), 1_000))
+                moves = sorted(islice(game.moves(position), 1_000), key=repr)
                 position = game.play(position, chance.choice(moves))
                 yield position

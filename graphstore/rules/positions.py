@@ -2,8 +2,8 @@
 
 A text is, in this order:
 
-- the word ``start``, or moves from the start after the prefix ``moves:``, unless the rules write
-  a position of their own like that;
+- the word ``start``, ``start:NAME`` for a start with a name, or moves from the start after the
+  prefix ``moves:``, unless the rules write a position of their own like that;
 - a position as `Game.read` reads it;
 - the id of a state, where the caller can find states;
 - moves without the prefix, if they can be played. This reading is logged.
@@ -50,7 +50,9 @@ BOARD_ERRORS: Final = (ImpossibleCountsError, BothSidesWonError, PlayAfterWinErr
 LOG: Final = logging.getLogger(__name__)
 """Gets a message of level INFO when moves are read; by default nothing prints it."""
 
-_SPECIAL = re.compile(rf"\s*(?:{START}\s*\Z|{PREFIX}(?P<moves>.*))", re.IGNORECASE | re.DOTALL)
+_SPECIAL = re.compile(
+    rf"\s*(?:{START}(?::(?P<start>.+))?\s*\Z|{PREFIX}(?P<moves>.*))", re.IGNORECASE | re.DOTALL
+)
 
 _FIRST = frozenset("mMsS \t\r\n")  # a quick test for texts that `_SPECIAL` may match
 
@@ -91,7 +93,7 @@ def read_position(
     special = _SPECIAL.match(position) if position[:1] in _FIRST else None
     if special is not None and not _is_own(game, position, stored):
         moves = special["moves"]
-        return int(game.start_states()[0]) if moves is None else _play_text(game, moves)
+        return _start(game, special["start"]) if moves is None else _play_text(game, moves)
     try:
         return game.read(position)
     except PositionError as error:
@@ -154,6 +156,15 @@ def play(game: Game, moves: Iterable[str | int]) -> int:
             )
         here = np.array([legal[wanted]], dtype=np.int64)
     return int(here[0])
+
+
+def _start(game: Game, name: str | None) -> int:
+    """Return the start with a name, or the first one."""
+    names = game.start_names() if isinstance(game, ArrayRules) else []
+    if name is not None and name.strip() not in names:
+        starts = f"the starts are {', '.join(names)}" if names else "starts have no names"
+        raise PositionError(f"{game.name} has no start {shown(name)}: {starts}")
+    return int(game.start_states()[0 if name is None else names.index(name.strip())])
 
 
 def _by_id(number: int, find: Callable[[int], int | None] | None) -> int:

@@ -656,11 +656,9 @@ def test_a_malformed_address_is_reported_without_the_password(run, address):
 
 
 def test_a_name_that_is_too_long_for_a_schema_says_what_to_add(server):
-    class Long(TableGame):
-        name = "x" * 64
-
+    long_name = type("x" * 64, (TableGame,), {})
     with pytest.raises(StoreError, match=r"1 to 63 bytes; add \?schema=NAME"):
-        build(Long({0: -1}, 0), server)
+        build(long_name({0: -1}, 0), server)
 
 
 def test_a_missing_database_or_permission_is_reported(server, database):

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from graphstore.errors import GraphstoreError
 from graphstore.rules.board import board_of
-from graphstore.rules.game import Game, NamesMoves, move_text
+from graphstore.rules.game import Game, move_text, names_moves
 from graphstore.rules.svg import svg
 from graphstore.store.store import Store
 from graphstore.web import addresses
@@ -39,7 +39,7 @@ def cell(store: Store, table_address: str, row: Any, column: str, value: Any) ->
     is_id = column in STATES or (column == "id" and "position" in row.keys())  # noqa: SIM118
     if is_id and isinstance(value, int):
         return link.format(table_address, value, value)
-    if column in ("move", "moves") and isinstance(game, NamesMoves):
+    if column in ("move", "moves") and game is not None and names_moves(game):
         return _moves(game, column, value)
     if isinstance(value, str) and "\n" in value:
         return Markup('<pre class="gs-lines">{}</pre>').format(value)
