@@ -192,7 +192,7 @@ class Match(HoldsStore):
 
     def name(self, move: Move) -> str:
         """Return the name of a move."""
-        return move_text(self.game, move.move)
+        return move_text(self.store.namer, move.move)
 
     def read(self, text: str | int) -> Move:
         """Return the legal move that a name or a number means.
@@ -200,7 +200,9 @@ class Match(HoldsStore):
         Raises:
             MoveError: it cannot be read or is not legal here; the message says why.
         """
-        move = read_move(self.game, text) if isinstance(text, str) else arguments.integer(text)
+        move = (
+            read_move(self.store.namer, text) if isinstance(text, str) else arguments.integer(text)
+        )
         if move is None:
             raise MoveError(f"the move is {shown(text)}; it must be a text or an integer")
         for legal in self.probe.moves:
@@ -310,10 +312,11 @@ class Match(HoldsStore):
             if not 0 <= move < rows * columns:
                 return f"there is no cell {move}: 0 to {rows * columns - 1}"
             return f"cell {move} is taken"
-        names = [move_text(self.game, each) for each in sorted(m.move for m in self.probe.moves)]
+        namer = self.store.namer
+        names = [move_text(namer, each) for each in sorted(m.move for m in self.probe.moves)]
         more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
         legal = " ".join(names[:LISTED]) + more
-        typed = shown(move_text(self.game, move))[1:-1]
+        typed = shown(move_text(namer, move))[1:-1]
         if self.game is not None and self.store.info["extent"] == STRATEGY:
             here = np.array([self.game.read(self.probe.position)], dtype=np.int64)
             if move in self.game.expand(here).move:

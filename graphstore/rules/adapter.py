@@ -7,6 +7,7 @@ import re
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from enum import Enum
 from functools import cached_property
 from hashlib import blake2b
 from inspect import signature
@@ -238,11 +239,15 @@ class ArrayRules:
             )
         return number
 
-    @cached_property
+    @property
     def names_moves(self) -> bool:
         """True if moves have names, by the user's methods or because they are not integers."""
-        if self.writes("write_move") and self.writes("read_move"):
+        if self._values or (self.writes("write_move") and self.writes("read_move")):
             return True
+        return self._named_at_start
+
+    @cached_property
+    def _named_at_start(self) -> bool:
         with suppress(Exception):  # as other verbs report
             moves = _listed(self.game.moves(self._starts()[0]))
             return not all(isinstance(each, SupportsIndex) for each in moves)
@@ -635,6 +640,10 @@ def _name(move: object) -> str:
     >>> _name("e2e4"), _name((2, 3)), _name(((0, 1), "up")), _name(5)
     ('e2e4', '2-3', '0-1-up', '5')
     """
+    if isinstance(move, Enum) and not isinstance(move, str):
+        return str(move.name)
+    if isinstance(move, tuple):
+        return "-".join(filter(None, map(_name, move)))
     return "-".join(re.findall(r"[^\s,'\"()\[\]{}]+", plain_text(move)))
 
 

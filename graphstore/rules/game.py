@@ -8,7 +8,7 @@ Each method of `Game` (a *verb*) takes an array of positions, so that numpy expl
 import inspect
 import os
 import re
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import wraps
 from operator import index
 from threading import RLock
@@ -28,8 +28,9 @@ from weakref import WeakSet
 import numpy as np
 from numpy.typing import NDArray
 
-from graphstore.errors import GraphstoreError, MoveError, RulesError, shown
+from graphstore.errors import GraphstoreError, MoveError, RulesError, shown, visible
 from graphstore.util import output
+from graphstore.util.arrays import distinct
 
 Ints: TypeAlias = NDArray[np.int64]
 Codes: TypeAlias = NDArray[np.int8]
@@ -134,13 +135,40 @@ class NamesMoves(Protocol):
         """Return the move of a name, or raise a MoveError."""
 
 
-def names_moves(game: Game | None) -> bool:
+class MoveNames:
+    """The names of moves in a database, `names` by number, for use without the rules."""
+
+    name: Final = "the database"
+
+    def __init__(self, names: Mapping[int, str]) -> None:
+        self.names = {move: visible(name) for move, name in sorted(names.items())}
+        self.names_moves = bool(names)
+        self._moves = {name: move for move, name in reversed(self.names.items())}
+
+    def write_move(self, move: int) -> str:
+        """See `NamesMoves`; the number if the move has no name."""
+        return self.names.get(move, str(move))
+
+    def read_move(self, text: str) -> int:
+        """See `NamesMoves`."""
+        if text not in self._moves:
+            raise MoveError(f"{shown(text)} is not the name of a move")
+        return self._moves[text]
+
+
+Namer: TypeAlias = Game | MoveNames | None
+"""What writes and reads moves: the rules, or names without rules; by None, they are numbers."""
+
+
+def names_moves(game: Namer) -> bool:
     """Return True if the moves of a game have names."""
     return isinstance(game, NamesMoves) and getattr(game, "names_moves", True)
 
 
-def move_text(game: Game | None, move: int) -> str:
+def move_text(game: Namer, move: int) -> str:
     """Return the name of a move in the game, or its number if the game has no names."""
+    if isinstance(game, MoveNames):  # of any words, because the file may be damaged
+        return game.write_move(move)
     if not isinstance(game, NamesMoves):
         return str(move)
     try:
@@ -156,7 +184,19 @@ def move_text(game: Game | None, move: int) -> str:
     return name
 
 
-def read_move(game: Game | None, text: str) -> int:
+def names_of(game: Game, moves: NDArray[np.int32]) -> dict[int, str]:
+    """Return the name of each of the moves, by number, ascending; without names the numbers."""
+    if not isinstance(game, NamesMoves):
+        return {}
+    return {move: move_text(game, move) for move in distinct(moves).tolist()}
+
+
+def unless_numbers(names: dict[int, str]) -> dict[int, str]:
+    """Return the names of moves; empty if all are the numbers of the moves."""
+    return names if any(str(move) != name for move, name in names.items()) else {}
+
+
+def read_move(game: Namer, text: str) -> int:
     """Return the move of a text, its name in the game or its number; it may be illegal."""
     text = text.strip()
     fault = MoveError(f"{shown(text)} is not a move; write its number")

@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
@@ -26,7 +27,7 @@ from graphstore.errors import (
 )
 from graphstore.games import given_or_builtin, rules_of, warn_of_other_rules
 from graphstore.rules.adapter import ArrayRules
-from graphstore.rules.game import Game
+from graphstore.rules.game import Game, MoveNames
 from graphstore.rules.notebook import facts, or_none
 from graphstore.rules.plain import PlainGame
 from graphstore.rules.positions import START, Position, read_bare, read_positions
@@ -36,6 +37,7 @@ from graphstore.store.backend import UNCHANGED, Backend
 from graphstore.store.functions import functions, not_a_position
 from graphstore.store.lookup import Lookup, Many, Snapshot, ids_or_texts, lookup
 from graphstore.store.migrating import migrate
+from graphstore.store.names import read_names
 from graphstore.store.q_table import of_position, whole
 from graphstore.store.sql import Answer, Statement
 from graphstore.store.sqlite.backend import SqliteFile
@@ -108,7 +110,7 @@ class Store:
         revision = _backend(backend).revision()
         if revision not in schema.REVISIONS:
             raise _newer(backend, revision)
-        if revision != schema.REVISIONS[-1]:
+        if revision not in schema.READABLE:
             raise OlderStoreError(
                 f"{backend.address} has schema {revision}, this graphstore reads "
                 f"{schema.REVISIONS[-1]}; run: graphstore upgrade {backend.address}"
@@ -172,6 +174,17 @@ class Store:
         """
         self._rules = given_or_builtin(self.info["name"], self._rules)
         return self._rules
+
+    @cached_property
+    def names(self) -> MoveNames:
+        """The names of moves that the database holds; none if its moves have none."""
+        with self.connect() as connection:
+            return MoveNames(read_names(connection))
+
+    @property
+    def namer(self) -> Game | MoveNames:
+        """What names the moves: the rules, or without them the names in the database."""
+        return self.game if self.has_rules else self.names
 
     @property
     def has_rules(self) -> bool:

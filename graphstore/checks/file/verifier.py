@@ -24,6 +24,7 @@ from graphstore.play import agents
 from graphstore.rules.adapter import ArrayRules
 from graphstore.rules.game import IN_PLAY, Game, Ints, Progress, quiet
 from graphstore.store import schema
+from graphstore.store.names import read_names
 from graphstore.store.store import Address, Store, opened
 from graphstore.util import arguments
 from graphstore.util.arrays import distinct
@@ -111,9 +112,13 @@ def verify(
             if isinstance(reader, Whole):
                 columns, what = reader.hashes.of_columns(), Check.DIGESTS
             else:
-                names = {str(column) for of in schema.STORED.values() for column in of}
-                columns, what = {each: stored[each] for each in names & stored.keys()}, Check.ROW
-            note(what, structure.digests_differ(store, stored, columns))
+                of_rows = {str(column) for of in schema.STORED.values() for column in of}
+                columns, what = {each: stored[each] for each in of_rows & stored.keys()}, Check.ROW
+            names = read_names(connection)
+            note(what, structure.digests_differ(store, stored, columns, names))
+            if names and sample is None:  # older files have none
+                moves = {*connection.scalars(select(schema.edge.c.move).distinct())}
+                note(Check.NAMES, by_rules.names(game, names, moves))
         except NotAStoreError as error:
             note(Check.ROW, [Problem("file", store.address, "content", error, "a graph")])
             skipped.append("everything else, because the file cannot be read")

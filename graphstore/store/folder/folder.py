@@ -64,6 +64,7 @@ class Folder:
                 tuple(found["below"]),
                 dict(found["took"]),
                 dict(found.get("sums", {})),
+                {int(move): str(name) for move, name in found.get("names", {}).items()},
             )
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
             raise NotAStoreError(f"{file} is damaged; rebuild the folder") from error

@@ -120,13 +120,15 @@ def _create_tables(connection: duckdb.DuckDBPyConnection, path: Path, contents: 
     digests = [
         {"name": name, "blake2b": digest} for name, digest in sorted(contents.digests.items())
     ]
-    for table, rows in ((schema.game, [contents.info]), (schema.digest, digests)):
+    names = [{"move": move, "name": name} for move, name in contents.names.items()]
+    tables = ((schema.game, [contents.info]), (schema.digest, digests), (schema.move, names))
+    for table, rows in tables:
         columns = ", ".join(f"{each.name} {_type(each)}" for each in table.c)
         connection.execute(f"CREATE TABLE {table.name} ({columns})")
         marks = ", ".join("?" * len(table.c))
-        for row in rows:
-            values = [row[each.name] for each in table.c]
-            connection.execute(f"INSERT INTO {table.name} VALUES ({marks})", values)
+        values = [[row[each.name] for each in table.c] for row in rows]
+        if values:
+            connection.executemany(f"INSERT INTO {table.name} VALUES ({marks})", values)
     dialect = postgresql.dialect()  # type: ignore[no-untyped-call]
     for name in VIEWS:
         view = schema.written(schema.VIEWS[name], dialect)
