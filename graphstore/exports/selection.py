@@ -80,6 +80,8 @@ class Part:
 
     def rows(self, table: str, *, progress: Progress = quiet) -> Iterator[Sequence[Row]]:
         """Yield the rows of a table or view in chunks, in the order of their keys."""
+        if table == "move" and not self.names.names_moves:  # an older file lacks the table
+            return iter(())
         if table == "edge" and self._whole:
             return (list(zip(*page, strict=True)) for page in self._pages(progress))
         return self._read(self._statement(table), table, progress)

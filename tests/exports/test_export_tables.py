@@ -21,6 +21,7 @@ FORMATS = ["parquet", "csv", "jsonl"]
 KEYS = {
     "state": "id",
     "edge": "parent, move",
+    "move": "move",
     "best_move": "state, move",
     "q_table": "state, move",
     "census": "ply",

@@ -826,7 +826,7 @@ def test_an_older_schema_is_upgraded(server):
     postgresql.ask(
         server,
         f"SET search_path TO {name}; DROP VIEW {views}; "
-        "ALTER TABLE game DROP COLUMN extent; DROP TABLE checkpoint, played, bead, agent; "
+        "ALTER TABLE game DROP COLUMN extent; DROP TABLE checkpoint, played, bead, agent, move; "
         "UPDATE alembic_version SET version_num = '0002'; "
         "DELETE FROM digest WHERE name = 'game.extent'",
     )

@@ -581,7 +581,7 @@ def test_an_upgrade_does_not_hide_wrong_values(older):
 TO_0001 = "\n".join(
     [
         *(f"DROP VIEW {view};" for view in schema.VIEWS),
-        *(f"DROP TABLE {table};" for table in ("checkpoint", "played", "bead", "agent")),
+        *(f"DROP TABLE {table};" for table in ("checkpoint", "played", "bead", "agent", "move")),
         "ALTER TABLE game DROP COLUMN extent;",
         "ALTER TABLE state DROP COLUMN best_response;",
         "DELETE FROM digest WHERE name IN ('game.extent', 'state.best_response');",

@@ -18,7 +18,7 @@ from graphstore.web import addresses
 STATES = ("state", "child", "parent")  # columns of ids
 SIZE = 96  # pixels of a board
 
-_MOVES = re.compile(r"-?\d{1,9}( -?\d{1,9})*")
+_MOVES = re.compile(r"-?\d{1,10}( -?\d{1,10})*")
 
 
 def cell(store: Store, table_address: str, row: Any, column: str, value: Any) -> Markup | None:
