@@ -60,7 +60,8 @@ class PlainGame:
         """Return the distinct legal moves of a position in play: integers, texts or other values.
 
         A move that is not an integer gets a number, the same in every build, and a name of one
-        word: ``e2e4`` is its own name, that of ``(2, 3)`` is ``2-3``.
+        word: ``e2e4`` is its own name, that of ``(2, 3)`` is ``2-3``, that of an Enum its member's.
+        Databases hold both.
         """
         raise RulesError(f"{type(self).__name__} has no moves: write moves(self, position)")
 

@@ -16,6 +16,7 @@ from graphstore.building.parts.build import _names
 from graphstore.checks.compare import compare
 from graphstore.errors import MoveError, RulesError
 from graphstore.games import find_game
+from graphstore.rules.game import move_text
 from graphstore.store import schema
 from graphstore.web import addresses
 from graphstore.web.application import application
@@ -126,9 +127,7 @@ def test_a_database_names_moves_without_the_rules(name, rules, place, run, tmp_p
     assert done.rows["move"] == len(names)
     with Store.open(place, rules=game) as store:
         assert verify(store).ok
-        assert [each["name"] for each in shown] == [
-            names[each.move] for each in store.start().moves
-        ]
+        assert all(move_text(game, move) == each for move, each in names.items())
     assert verify(place).ok
 
 

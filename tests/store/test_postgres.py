@@ -46,7 +46,13 @@ from graphstore.store.postgres.server import connect, read_address
 from graphstore.store.sql import Statement
 from graphstore.store.store import upgrade
 
-KEYS = {"state": "id", "edge": "parent, move", "census": "ply", "matchbox": "agent, state, move"}
+KEYS = {
+    "state": "id",
+    "edge": "parent, move",
+    "move": "move",
+    "census": "ply",
+    "matchbox": "agent, state, move",
+}
 GAMES = ["tictactoe", "vanishing", f"{DATA / 'ring.py'}:Ring"]
 
 
