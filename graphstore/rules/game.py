@@ -157,7 +157,7 @@ class MoveNames:
 
 
 Namer: TypeAlias = Game | MoveNames | None
-"""What writes and reads moves: the rules, or names without rules; by None, they are numbers."""
+"""The writer and reader of moves: the rules, or names without rules; None for numbers."""
 
 
 def names_moves(game: Namer) -> bool:

@@ -183,7 +183,7 @@ class Store:
 
     @property
     def namer(self) -> Game | MoveNames:
-        """What names the moves: the rules, or without them the names in the database."""
+        """The rules, which name the moves, or without them the names in the database."""
         return self.game if self.has_rules else self.names
 
     @property

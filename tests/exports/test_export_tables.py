@@ -159,7 +159,7 @@ def test_of_a_part_views_have_the_moves_of_its_states(path, tmp_path, name):
 
 
 def test_of_a_part_the_census_counts_its_states(path, tmp_path):
-    exported(path, tmp_path / "f.parquet", "parquet", table="census", where="value = 0")
+    exported(path, tmp_path / "f.parquet", "parquet", table="census", where="value = 1")
     rows = polars.read_parquet(tmp_path / "f.parquet").rows(named=True)
     whole = [dict(zip(COLUMNS["census"], row, strict=True)) for row in rows_of(path, "census")]
     assert [(row["ply"], row["states"]) for row in rows] == [
