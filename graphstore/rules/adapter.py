@@ -248,7 +248,7 @@ class ArrayRules:
 
     @cached_property
     def _named_at_start(self) -> bool:
-        with suppress(Exception):  # as other verbs report
+        with suppress(Exception), asking:  # other verbs report the error
             moves = _listed(self.game.moves(self._starts()[0]))
             return not all(isinstance(each, SupportsIndex) for each in moves)
         return False
