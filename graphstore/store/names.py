@@ -10,6 +10,5 @@ def read_names(connection: Connection) -> dict[int, str]:
     version = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
     if version != REVISIONS[-1]:
         return {}
-    return {
-        number: str(name) for number, name in connection.execute(select(move).order_by(move.c.move))
-    }
+    rows = connection.execute(select(move).order_by(move.c.move))
+    return {number: str(name) for number, name in rows if isinstance(number, int)}  # else damage
