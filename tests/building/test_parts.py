@@ -305,6 +305,8 @@ def test_positions_with_the_same_text_are_refused(game, said, parts, tmp_path):
 
 
 def test_a_build_works_where_the_system_does_not_report_memory(monkeypatch, tmp_path):
+    import psutil  # noqa: F401  # which needs it on POSIX
+
     monkeypatch.setitem(sys.modules, "resource", None)  # as on Windows
     took = in_parts("nim(1,2)", tmp_path / "parts").contents.took
     assert took["explore"]["peak_bytes"] == took["solve"]["peak_bytes"] == 0  # psutil has it there
