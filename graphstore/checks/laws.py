@@ -352,7 +352,15 @@ def _images_are_closed(game: Game, at: Answers) -> Found:
     known = dict(zip(at.id.tolist(), at.images, strict=True))
     for row, images in enumerate(at.images):
         for image in _some(images):
-            if (others := known.get(image, images)) != images:
+            if (others := known.get(image, images)) == images:
+                continue
+            if {*others} == {*images}:
+                yield (
+                    row,
+                    f"canonical() gives {_text(game, images[0])}, but {_text(game, others[0])} for "
+                    f"its image {_text(game, image)}; it must return one image for all",
+                )
+            else:
                 only = f"only it has {_only(game, images, others)}, and only that one has"
                 yield (
                     row,

@@ -2,12 +2,14 @@
 
 import random
 from collections import Counter
+from enum import Enum
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from graphstore.errors import GameOverError, MoveError, OpponentError, ResignedError, shown
 from graphstore.play.players import Player
+from graphstore.rules.adapter import move_name
 from graphstore.rules.board import choices
 from graphstore.rules.game import DRAW, WIN, Game, move_text, read_move
 from graphstore.rules.notebook import or_none, picture
@@ -194,12 +196,13 @@ class Match(HoldsStore):
         """Return the name of a move."""
         return move_text(self.store.namer, move.move)
 
-    def read(self, text: str | int) -> Move:
-        """Return the legal move that a name or a number means.
+    def read(self, text: Any) -> Move:
+        """Return the legal move that a name, a number or the rules' own value means.
 
         Raises:
             MoveError: it cannot be read or is not legal here; the message says why.
         """
+        text = move_name(text) if isinstance(text, tuple | Enum) else text
         move = (
             read_move(self.store.namer, text) if isinstance(text, str) else arguments.integer(text)
         )
@@ -210,8 +213,8 @@ class Match(HoldsStore):
                 return legal
         raise MoveError(self._why_not(move))
 
-    def play(self, move: str | int) -> Turn:
-        """Make a move for the side ``person``.
+    def play(self, move: Any) -> Turn:
+        """Make a move for the side ``person``: its name, its number or the rules' own value.
 
         Raises:
             MoveError: it cannot be read or is not legal.

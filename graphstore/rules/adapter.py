@@ -43,7 +43,7 @@ from graphstore.rules.game import (
     stuck,
 )
 from graphstore.rules.plain import PlainGame, samples
-from graphstore.rules.values import plain_text
+from graphstore.rules.values import is_same, plain_text
 from graphstore.util import arguments
 
 MOST: Final = 1_000_000
@@ -57,7 +57,7 @@ CLOSED: Final = 100
 _HOOKS: Final = {
     **dict.fromkeys(("start", "starts"), ()),
     **dict.fromkeys(("moves", "outcome", "to_move", "symmetries", "canonical"), ("position",)),
-    **dict.fromkeys(("text", "board", "picture"), ("position",)),
+    **dict.fromkeys(("text", "board"), ("position",)),
     "play": ("position", "move"),
     "parse": ("text",),
     "write_move": ("move",),
@@ -67,6 +67,7 @@ _HOOKS: Final = {
 _ADAPTER: Final = "graphstore: adapter"  # a key in the dict of a game
 _SCALARS: Final = (np.number, np.bool_)
 _LIKE_INTS: Final = frozenset((bool, float, complex))
+_NUMBERS: Final = _LIKE_INTS | {int}
 _DIGITS: Final = frozenset(range(10))
 
 
@@ -78,9 +79,8 @@ def accept(game: Game | PlainGame, argument: str = "game") -> Game:
     """
     if isinstance(game, PlainGame):
         known = vars(game).get(_ADAPTER)
-        if known is None or known.game is not game:  # else the game is a copy
+        if known is None or not known.fits(game):
             known = vars(game)[_ADAPTER] = ArrayRules(game)
-        known.note_attributes()  # they may have changed
         return known
     arguments.rules(argument, game)
     guard(game)
@@ -118,25 +118,32 @@ class ArrayRules:
         self.reads = self.writes("parse") or not self.writes("text")
         with asking:
             self._check_hooks()
-        self.note_attributes()
+        check_attributes(game, self.name, ("players", "shape", "max_plies"))
+        self.players, self.shape, self.max_plies = game.players, game.shape, game.max_plies
+        self._made_of = self._parts(game)
         digests = [version] if version else sources.digests(game)
         self.rules, self.rules_before = digests[0], digests[1:]
         self._forget()
 
-    def note_attributes(self) -> None:
-        """Check the attributes that the user's class may set, and take them over."""
-        game = self.game
-        check_attributes(game, self.name, ("players", "shape", "max_plies"))
-        self.players, self.shape, self.max_plies = game.players, game.shape, game.max_plies
+    @staticmethod
+    def _parts(game: PlainGame) -> list[Any]:
+        return [game.players, game.shape, game.max_plies, *sources.parameters(game)]
+
+    def fits(self, game: PlainGame) -> bool:
+        """Return False if the game is a copy of that adapted, or its attributes have changed."""
+        with asking:
+            return self.game is game and self._made_of == self._parts(game)
 
     def _forget(self) -> None:
         self.met: dict[int, Position] = {}
         self._ids: dict[Position, int] = {}  # of at most `KEPT` positions
+        self._types = set[tuple[type, ...]]()  # of the elements of tuples
         self._states: dict[Position, int] = {}  # of at most `KEPT` images
         self._older: dict[Position, int] = {}  # and of as many before them
         self._orbits: dict[int, int] = {}  # of the states met
         vars(self).pop("_sampled", None)
         self._values: dict[int, Hashable] = {}  # moves that are not integers, by their numbers
+        self._numbers: dict[Hashable, int] = {}  # and the reverse, if they are hashable
 
     def writes(self, hook: str) -> bool:
         """Return True if the user's class has a method, or another attribute, of this name."""
@@ -174,7 +181,14 @@ class ArrayRules:
     def start_names(self) -> list[str]:
         """Return the names of the starts, in their order; empty if they have none."""
         starts = self.game.starts()
-        return [*map(str, starts)] if isinstance(starts, Mapping) else []
+        names = [*map(str, starts)] if isinstance(starts, Mapping) else []
+        for name in names:
+            if not name.isprintable() or name != name.strip() or names.count(name) != 1 or not name:
+                raise RulesError(
+                    f"{self.name}: {_brief(repr(name))} cannot be the name of a start; the names "
+                    "must be different texts without spaces around them"
+                )
+        return names
 
     @guarded
     def expand(self, positions: Ints) -> Moves:
@@ -193,17 +207,17 @@ class ArrayRules:
     ) -> Moves:
         """Return the legal moves; the ids after them are in `known`, or `find` returns them."""
         user_moves, play, known_id = self.game.moves, self.game.play, known.get
-        values = self._values
         counts, moves, children = array("q"), array("q"), array("q")
         for position in self._positions(positions):
             try:
                 listed = _listed(user_moves(position))
                 try:
-                    legal = sorted(map(index, listed))
-                    played = [play(position, move) for move in legal]
+                    listed = sorted(listed, key=index)  # type: ignore[arg-type]
+                    legal = [*map(index, listed)]
                 except TypeError:  # moves that are not integers, or an error
-                    legal = sorted(map(self._number, listed))
-                    played = [play(position, values.get(move, move)) for move in legal]
+                    listed = sorted(listed, key=self._number)
+                    legal = [*map(self._number, listed)]
+                played = [play(position, move) for move in listed]
             except BaseException as error:
                 self._blame("moves() or play()", error, position)
             twice = len({*legal}) != len(legal)
@@ -228,15 +242,22 @@ class ArrayRules:
         """Return the number of a move: itself, or 31 bits of a BLAKE2b hash of its name."""
         if isinstance(move, SupportsIndex | float):
             return index(move)  # type: ignore[arg-type]  # refuses a float
-        named = getattr(self.game, "write_move", None)
-        name = str(_name(move) if named is None else named(move))
+        with suppress(TypeError):  # not hashable
+            if move in self._numbers:
+                return self._numbers[move]
+        named, name = getattr(self.game, "write_move", None), ""
+        with suppress(TypeError):  # of an object without a text
+            name = str(move_name(move) if named is None else named(move))
         number = _move_hash(name)
         other = self._values.setdefault(number, move)
         if other != move or not name:
             raise RulesError(
-                f"{self.name}: the moves {_brief(repr(move))} and {_brief(repr(other))} cannot be "
-                "told apart by their names; write write_move(self, move)"
+                f"{self.name}: the move {_brief(repr(move))} has no name of its own"
+                + (f": {_brief(repr(other))} has the same number" if other != move else "")
+                + "; let write_move(self, move) name it, or use integers"
             )
+        with suppress(TypeError):
+            self._numbers[move] = number
         return number
 
     @property
@@ -257,13 +278,13 @@ class ArrayRules:
         """See `NamesMoves`; a move that is not an integer must have been met."""
         value, named = self._values.get(move, move), getattr(self.game, "write_move", None)
         if named is None or (value is move and not self.writes("read_move")):
-            return _name(value)
+            return move_name(value)
         return named(value)  # type: ignore[no-any-return]
 
     @guarded
     def read_move(self, text: str) -> int:
         """See `NamesMoves`; the names of moves that are not integers need no method."""
-        number = _move_hash(_name(text))
+        number = _move_hash(move_name(text))
         if number in self._values:
             return number
         if self.writes("read_move"):
@@ -362,12 +383,6 @@ class ArrayRules:
         return checked_text(self, "board()", drawn, value)
 
     @guarded
-    def picture(self, position: int) -> Any:
-        """Return the user's picture of a position, or None."""
-        own = getattr(self.game, "picture", None)
-        return None if own is None else own(self._position(position))
-
-    @guarded
     def search_from(self, position: int) -> tuple[Hashable, Look]:
         """See `Nimble`: a node is the smallest image of a position."""
         value = self._position(position)
@@ -412,13 +427,19 @@ class ArrayRules:
             try:
                 same = self.game.parse(text)
             except BaseException as error:
-                self._blame(f"parse() of {shown(text)}", error)
-            if same != position:
-                raise RulesError(
-                    f"{self.name}: parse() of {shown(text)} is {_brief(repr(same))}, but the text "
-                    f"is the text() of {_brief(repr(position))}; write text(self, position) and "
-                    "parse(self, text) that agree"
+                if self.writes("parse"):
+                    self._blame(f"parse() of {shown(text)}", error)
+                same = error
+            if not is_same(same, position):
+                fault = (
+                    f"parse() of {shown(text)} is {_brief(repr(same))}, but the text is that of "
+                    f"{_brief(repr(position))}; write text(self, position) and parse(self, text) "
+                    "that agree"
+                    if self.writes("parse")
+                    else f"the position {_brief(repr(position))} cannot be read from a text by "
+                    "itself; write text(self, position) and parse(self, text)"
                 )
+                raise RulesError(f"{self.name}: {fault}")
             texts.append(text)
         return texts
 
@@ -456,10 +477,25 @@ class ArrayRules:
         if known is not None:
             return known
         key = self._kept(position, position_id(position, self._text(position)))
+        if kind is tuple:
+            self._check_types(tuple(map(type, position)), position)
         if len(ids) >= KEPT:
             ids.clear()
         ids[position] = key
         return key
+
+    def _check_types(self, types: tuple[type, ...], position: Position) -> None:
+        """Refuse tuples with an int and a bool or float in one place: they may be equal."""
+        if types in self._types:
+            return
+        for other in self._types:
+            for one, two in zip(types, other, strict=False):
+                if one is not two and {one, two} <= _NUMBERS and len(types) == len(other):
+                    raise RulesError(
+                        f"{self.name}: {_brief(repr(position))} has {one.__name__} where other "
+                        f"positions have {two.__name__}, which may be equal; use one type"
+                    )
+        self._types.add(types)
 
     def _kept(self, position: Position, key: int) -> int:
         """Return the id of a position, which is kept; refuse one that another position has."""
@@ -506,6 +542,8 @@ class ArrayRules:
     def _starts(self) -> Sequence[Position]:
         try:
             starts = self.game.starts()
+            if isinstance(starts, str | bytes):
+                raise TypeError(f"it returned {starts!r}; return a list of positions")
             starts = _listed(starts.values() if isinstance(starts, Mapping) else starts)
         except BaseException as error:
             self._blame("starts()", error)
@@ -634,23 +672,21 @@ def _move_hash(name: str) -> int:
     return int.from_bytes(blake2b(name.encode(errors="replace"), digest_size=4).digest()) >> 1
 
 
-def _name(move: object) -> str:
+def move_name(move: object) -> str:
     """Return the name of a move as one word: that of ``(2, 3)`` is ``2-3``.
 
-    >>> _name("e2e4"), _name((2, 3)), _name(((0, 1), "up")), _name(5)
+    >>> move_name("e2e4"), move_name((2, 3)), move_name(((0, 1), "up")), move_name(5)
     ('e2e4', '2-3', '0-1-up', '5')
     """
     if isinstance(move, Enum) and not isinstance(move, str):
         return str(move.name)
     if isinstance(move, tuple):
-        return "-".join(filter(None, map(_name, move)))
+        return "-".join(filter(None, map(move_name, move)))
     return "-".join(re.findall(r"[^\s,'\"()\[\]{}]+", plain_text(move)))
 
 
 def _is_id(position: object) -> TypeGuard[int]:
-    if isinstance(position, bool) or not isinstance(position, int | np.integer):
-        return False
-    return 0 <= int(position) < 2**63
+    return (type(position) is int or isinstance(position, np.integer)) and 0 <= position < 2**63
 
 
 def _listed(values: Iterable[Any]) -> Sequence[Any]:

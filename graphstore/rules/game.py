@@ -188,7 +188,15 @@ def names_of(game: Game, moves: NDArray[np.int32]) -> dict[int, str]:
     """Return the name of each of the moves, by number, ascending; without names the numbers."""
     if not isinstance(game, NamesMoves):
         return {}
-    return {move: move_text(game, move) for move in distinct(moves).tolist()}
+    names = {move: move_text(game, move) for move in distinct(moves).tolist()}
+    first = {name: move for move, name in reversed(names.items())}
+    if len(first) < len(names):
+        move = next(move for move, name in names.items() if first[name] != move)
+        raise RulesError(
+            f"{game.name}: the moves {first[names[move]]} and {move} have one name, "
+            f"{shown(names[move])}; names must differ"
+        )
+    return names
 
 
 def unless_numbers(names: dict[int, str]) -> dict[int, str]:

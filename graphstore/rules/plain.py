@@ -97,14 +97,13 @@ class PlainGame:
 
     def parse(self, text: str) -> Position:
         """Return the position of a text; by default it is read as the types seen in play."""
-        starts = self.starts()
-        own, start = (
-            vars(self),
-            next(iter(starts.values() if isinstance(starts, Mapping) else starts)),
-        )
-        if isinstance(start, int | str):  # enough for most games
+        own, starts = vars(self), self.starts()
+        start = next(iter(starts.values() if isinstance(starts, Mapping) else starts))
+        if type(start) in (int, str):  # enough for most games
             with suppress(ValueError):
-                return Reader([start]).read(text)
+                position = Reader([start]).read(text)
+                if type(position) is type(start):
+                    return position
         if _READER not in own:
             module = sys.modules.get(type(self).__module__)
             own[_READER] = Reader(samples(self, start), vars(module).values() if module else ())

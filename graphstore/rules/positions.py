@@ -15,6 +15,7 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from enum import Enum
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -31,9 +32,9 @@ from graphstore.errors import (
     WrongSizeError,
     shown,
 )
-from graphstore.rules.adapter import ArrayRules
+from graphstore.rules.adapter import ArrayRules, move_name
 from graphstore.rules.board import EMPTY
-from graphstore.rules.game import IN_PLAY, Game, Ints, move_text, read_move
+from graphstore.rules.game import IN_PLAY, Game, Ints, move_text, names_moves, read_move
 from graphstore.util import arguments
 
 START: Final = "start"
@@ -134,25 +135,26 @@ def read_bare(game: Game, text: str) -> int | None:
         return None
 
 
-def play(game: Game, moves: Iterable[str | int]) -> int:
+def play(game: Game, moves: Iterable[Any]) -> int:
     """Return the packed position after moves, by name or number, from the (first) start.
 
     Raises:
         IllegalMovesError: a move is not legal; the message names its number, and the position.
     """
     here = game.start_states()[:1]
-    for number, move in enumerate(moves, 1):
+    for number, given in enumerate(moves, 1):
+        move = move_name(given) if isinstance(given, tuple | Enum) else str(given)
         legal = _legal(game, here)
         names = [move_text(game, each) for each in legal]
         more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
         why = f"legal: {' '.join(names[:LISTED])}{more}" if names else "the game is over"
         try:
-            wanted = read_move(game, str(move))
+            wanted = read_move(game, move)
         except MoveError as error:
             wanted, why = None, str(error) if names else why
         if wanted not in legal:
             raise IllegalMovesError(
-                f"move {number}, {shown(str(move))}, is not legal in {game.texts(here)[0]}: {why}"
+                f"move {number}, {shown(move)}, is not legal in {game.texts(here)[0]}: {why}"
             )
         here = np.array([legal[wanted]], dtype=np.int64)
     return int(here[0])
@@ -266,7 +268,8 @@ def _read_list(game: Game, given: Any, stored: Callable[[str], bool] | None) -> 
     """Return the position of a list: moves, or else the cells of a board."""
     listed = given.tolist() if isinstance(given, np.ndarray) else list(given)
     illegal: PositionError | None = None
-    if all(isinstance(each, str) or arguments.integer(each) is not None for each in listed):
+    kinds = (str, tuple, Enum) if isinstance(game, ArrayRules) and names_moves(game) else (str,)
+    if all(isinstance(each, kinds) or arguments.integer(each) is not None for each in listed):
         try:
             return play(game, listed)
         except IllegalMovesError as error:

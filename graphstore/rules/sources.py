@@ -7,8 +7,9 @@ import ast
 import inspect
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import is_dataclass
 from enum import Enum
 from functools import cached_property
 from hashlib import blake2b
@@ -16,28 +17,40 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
 from graphstore.rules.values import PLAIN, plain_text
 
 OURS: Final = "graphstore"
 """The only name that a module in the folder of a file of rules cannot have."""
+_VALUES: Final = (*PLAIN, tuple, frozenset, set, range, bytearray, Enum, np.generic)
 SHARED: Final = ("site-packages", "dist-packages")
 """Folders of installed packages; the files in such a folder are independent of each other."""
+
+
+_SILENT: Final = ("ctx", "kind", "type_comment", "returns")
+_FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
+_BINDINGS: Final = (
+    *(*_FUNCTIONS, ast.ClassDef, ast.Import, ast.ImportFrom),
+    *(ast.Assign, ast.AugAssign, ast.AnnAssign),
+)
 
 
 def digests(game: Any) -> list[str]:
     """Return the digest of rules, then those that databases of earlier versions hold.
 
     These are of the bytes of the class's file, with and without its imports from the same folder.
-    Without a file the only digest is ``unknown``.
+    Without a file, as in a notebook, the class counts by its name, and earlier databases hold
+    ``unknown``.
     """
-    kind = type(game)
+    kind, own = type(game), [type(game).__qualname__, *parameters(game)]
     try:
         file = Path(inspect.getfile(kind)).resolve()
         tree, alone = _parsed(file), _content(file)
     except (TypeError, OSError):
-        return ["unknown"]
-    used = _used(tree, {kind.__qualname__.partition(".")[0]})
-    code = [kind.__qualname__, *_parameters(game), *map(_dump, used)]
+        return [_digest("\0".join(own).encode()), "unknown"]
+    used = _used(tree, kind.__qualname__.partition(".")[0])
+    code = [*own, *map(_dump, used)]
     for name, path in _imported(file, used):
         code += name, _dump(_parsed(path))
     before = alone
@@ -45,17 +58,39 @@ def digests(game: Any) -> list[str]:
         source = _content(path)
         before += f"\0{name}\0{len(source)}\0".encode() + source
     now = "\0".join(code).encode(errors="surrogatepass")
-    return [blake2b(each, digest_size=8).hexdigest() for each in (now, before, alone)]
+    return [*map(_digest, (now, before, alone))]
 
 
-def _parameters(game: Any) -> Iterator[str]:
-    """Yield the attributes of a game that are values, as its ``__init__`` sets them."""
-    for name, value in sorted(vars(game).items()):
-        value = tuple(value) if isinstance(value, list) else value
+def _digest(code: bytes) -> str:
+    return blake2b(code, digest_size=8).hexdigest()
+
+
+def parameters(game: Any) -> Iterator[str]:
+    """Yield the values of a game: of its ``__init__``, and of a function around its class."""
+    values = dict(vars(game))
+    for method in vars(type(game)).values():
+        if inspect.isfunction(method):
+            values.update(inspect.getclosurevars(method).nonlocals)
+    for name, value in sorted(values.items()):
         cached = isinstance(inspect.getattr_static(type(game), name, None), cached_property)
-        if isinstance(value, (*PLAIN, tuple, frozenset, Enum)) and not cached:
-            with suppress(TypeError):  # it holds something else
-                yield re.sub(" at 0x[0-9A-Fa-f]+", "", f"{name}={plain_text((value,))}")
+        text = "" if cached or name.startswith(f"{OURS}:") else _value(value)
+        if text:
+            yield f"{name}={text}"
+
+
+def _value(value: Any) -> str:
+    """Return the text of a parameter, the same in every run; empty if it has none."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(sorted(f"{_value(k)}: {_value(v)}" for k, v in value.items())) + "}"
+    if isinstance(value, np.ndarray):
+        return _value(value.tolist())
+    if isinstance(value, type) or inspect.isroutine(value):
+        return str(value.__qualname__)
+    value = tuple(value) if isinstance(value, list) else value
+    if isinstance(value, _VALUES) or is_dataclass(value):
+        with suppress(TypeError):  # it holds something else
+            return re.sub(" at 0x[0-9A-Fa-f]+", "", plain_text((value,)))
+    return ""
 
 
 def _content(file: Path) -> bytes:
@@ -71,13 +106,16 @@ def _parsed(file: Path) -> ast.Module:
     return ast.Module([], [])
 
 
-def _used(tree: ast.Module, names: set[str]) -> list[ast.stmt]:
-    """Return the statements of a module that bind or change `names`, or names that these use."""
+def _used(tree: ast.Module, kind: str) -> list[ast.stmt]:
+    """Return the statements of a module that bind or change what a class uses."""
     left, used = list(enumerate(_single(tree))), list[tuple[int, ast.stmt]]()
-    while new := [each for each in left if _concerns(each[1], names)]:
+    bound = set().union(*(_bound(each) for _, each in left))
+    inside = {each.name: _mentioned([each]) for _, each in left if isinstance(each, _FUNCTIONS)}
+    names = {kind, "*"}  # a star may bind any name
+    while new := [each for each in left if _concerns(each[1], names, kind, inside)]:
         used += new
         left = [each for each in left if each not in new]
-        names = names | {_name(node) for _, statement in new for node in ast.walk(statement)}
+        names |= _mentioned([statement for _, statement in new]) & bound
     return [statement for _, statement in sorted(used, key=itemgetter(0))]
 
 
@@ -92,14 +130,36 @@ def _single(tree: ast.Module) -> Iterator[ast.stmt]:
             yield node
 
 
-def _concerns(node: ast.stmt, names: set[str]) -> bool:
+def _concerns(
+    node: ast.stmt, names: set[str], kind: str, inside: Mapping[str, set[str]]
+) -> bool:
     """Return True if a statement binds or changes one of `names`, or may do so."""
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return node.name in names
-    changed = node.targets if isinstance(node, ast.Assign) else [node]
-    parts = [part for place in changed for part in ast.walk(place)]
-    within = {_name(part) or getattr(part, "name", "") for part in parts} - {""}
-    return not names.isdisjoint(within) and "__name__" not in within
+    if isinstance(node, _BINDINGS):
+        return not names.isdisjoint(_bound(node))
+    within = _mentioned([node])  # such as a call of a function that fills a table
+    within |= set().union(*(inside.get(name, ()) for name in within))
+    return "__name__" not in within and not names.isdisjoint(within - {kind})
+
+
+def _bound(node: ast.AST) -> set[str]:
+    """Return the names that a statement of a module binds or changes."""
+    if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
+        return {"*"}
+    if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
+        return {node.name}
+    if isinstance(node, ast.Assign):
+        return _mentioned(node.targets)
+    if isinstance(node, ast.AugAssign | ast.AnnAssign):
+        return _mentioned([node.target])
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return _mentioned([node])
+    parts = (ast.stmt, ast.excepthandler)  # of `if`, `try` and others
+    return set().union(*(_bound(x) for x in ast.iter_child_nodes(node) if isinstance(x, parts)))
+
+
+def _mentioned(nodes: Sequence[ast.AST]) -> set[str]:
+    """Return the names in syntax trees."""
+    return {_name(part) for node in nodes for part in ast.walk(node)} - {""}
 
 
 def _name(node: ast.AST) -> str:
@@ -115,7 +175,8 @@ def _dump(node: Any) -> str:
         parts = [
             f"{name}={_dump(value)}"
             for name, value in ast.iter_fields(node)
-            if name not in ("ctx", "kind", "type_comment") and value is not None and value != []
+            if name not in _SILENT and value is not None and value != []
+            and not (name == "annotation" and isinstance(node, ast.arg))
         ]
         return f"{type(node).__name__}({','.join(parts)})"
     if isinstance(node, list):

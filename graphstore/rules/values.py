@@ -22,7 +22,17 @@ def plain_text(position: Hashable) -> str:
     >>> plain_text((3, frozenset("ba"))), plain_text("XO.")
     ("(3, {'a', 'b'})", 'XO.')
     """
-    return position if isinstance(position, str) else _literal(position)
+    return str.__str__(position) if isinstance(position, str) else _literal(position)
+
+
+def is_same(one: object, other: object) -> bool:
+    """Return True if values are equal and of the same types, also inside tuples and dataclasses."""
+    if type(one) is not type(other) or one != other:
+        return False
+    if is_dataclass(one):
+        names = [each.name for each in fields(one) if each.compare]
+        return all(is_same(getattr(one, name), getattr(other, name)) for name in names)
+    return not isinstance(one, tuple) or all(map(is_same, one, other))  # type: ignore[call-overload]
 
 
 def _literal(value: object) -> str:
@@ -32,7 +42,7 @@ def _literal(value: object) -> str:
         return repr(value)
     if isinstance(value, tuple):
         return "(" + ", ".join(map(_literal, value)) + (",)" if len(value) == 1 else ")")
-    if isinstance(value, frozenset):
+    if isinstance(value, frozenset | set):
         return "{" + ", ".join(sorted(map(_literal, value))) + "}" if value else "set()"
     if is_dataclass(value):
         parts = (f"{f.name}={_literal(getattr(value, f.name))}" for f in fields(value) if f.compare)
@@ -113,8 +123,9 @@ class Reader:
         """Return the value of an expression that consists of literals and known words."""
         if isinstance(node, ast.Tuple | ast.List):
             value = tuple(self._value(each, depth + 1) for each in node.elts)
-            kinds = self._tuples.get((depth, len(value)), {tuple})
-            kind: Any = next(iter(kinds)) if len(kinds) == 1 else tuple
+            kind, *others = self._tuples.get((depth, len(value)), {tuple})
+            if others:
+                raise ValueError(f"tuples of {len(value)} values are of several types")
             return value if kind is tuple else kind._make(value)
         if isinstance(node, ast.Set):
             return frozenset(self._value(each, depth + 1) for each in node.elts)
