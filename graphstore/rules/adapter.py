@@ -127,7 +127,12 @@ class ArrayRules:
 
     @staticmethod
     def _parts(game: PlainGame) -> list[Any]:
-        return [game.players, game.shape, game.max_plies, *sources.parameters(game)]
+        return [
+            game.players,
+            game.shape,
+            game.max_plies,
+            *sorted(sources.parameters(game, fixed=True)),
+        ]
 
     def fits(self, game: PlainGame) -> bool:
         """Return False if the game is a copy of that adapted, or its attributes have changed."""
@@ -212,7 +217,7 @@ class ArrayRules:
             try:
                 listed = _listed(user_moves(position))
                 try:
-                    listed = sorted(listed, key=index)  # type: ignore[arg-type]
+                    listed = sorted(listed, key=index)
                     legal = [*map(index, listed)]
                 except TypeError:  # moves that are not integers, or an error
                     listed = sorted(listed, key=self._number)
@@ -686,7 +691,9 @@ def move_name(move: object) -> str:
 
 
 def _is_id(position: object) -> TypeGuard[int]:
-    return (type(position) is int or isinstance(position, np.integer)) and 0 <= position < 2**63
+    if type(position) is not int and not isinstance(position, np.integer):
+        return False
+    return 0 <= int(position) < 2**63
 
 
 def _listed(values: Iterable[Any]) -> Sequence[Any]:

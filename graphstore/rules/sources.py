@@ -4,6 +4,7 @@ Comments, docstrings, layout and code that the class does not use make no differ
 """
 
 import ast
+import dis
 import inspect
 import re
 import warnings
@@ -15,6 +16,7 @@ from functools import cached_property
 from hashlib import blake2b
 from operator import itemgetter
 from pathlib import Path
+from types import BuiltinFunctionType, FunctionType
 from typing import Any, Final
 
 import numpy as np
@@ -23,6 +25,7 @@ from graphstore.rules.values import PLAIN, plain_text
 
 OURS: Final = "graphstore"
 """The only name that a module in the folder of a file of rules cannot have."""
+_FILLED: Final = (dict, list, set, bytearray, np.ndarray)
 _VALUES: Final = (*PLAIN, tuple, frozenset, set, range, bytearray, Enum, np.generic)
 SHARED: Final = ("site-packages", "dist-packages")
 """Folders of installed packages; the files in such a folder are independent of each other."""
@@ -43,7 +46,7 @@ def digests(game: Any) -> list[str]:
     Without a file, as in a notebook, the class counts by its name, and earlier databases hold
     ``unknown``.
     """
-    kind, own = type(game), [type(game).__qualname__, *parameters(game)]
+    kind, own = type(game), [type(game).__qualname__, *sorted(parameters(game))]
     try:
         file = Path(inspect.getfile(kind)).resolve()
         tree, alone = _parsed(file), _content(file)
@@ -65,17 +68,37 @@ def _digest(code: bytes) -> str:
     return blake2b(code, digest_size=8).hexdigest()
 
 
-def parameters(game: Any) -> Iterator[str]:
-    """Yield the values of a game: of its ``__init__``, and of a function around its class."""
-    values = dict(vars(game))
-    for method in vars(type(game)).values():
-        if inspect.isfunction(method):
-            values.update(inspect.getclosurevars(method).nonlocals)
-    for name, value in sorted(values.items()):
-        cached = isinstance(inspect.getattr_static(type(game), name, None), cached_property)
-        text = "" if cached or name.startswith(f"{OURS}:") else _value(value)
-        if text:
-            yield f"{name}={text}"
+def parameters(game: Any, *, fixed: bool = False) -> Iterator[str]:
+    """Yield the values that ``__init__`` and a function around the class give to a game.
+
+    Attributes that other methods set, such as counters, do not count. If `fixed`, neither do values
+    that methods may fill, such as a dict.
+    """
+    kind, values = type(game), dict(vars(game))
+    if "<locals>" in kind.__qualname__:
+        values |= {name: value for name, value in vars(kind).items() if name[:2] != "__"}
+    for method in filter(inspect.isfunction, vars(kind).values()):
+        values |= inspect.getclosurevars(method).nonlocals
+    for name in values.keys() - _set_in_play(kind):
+        cached = isinstance(inspect.getattr_static(kind, name, None), cached_property)
+        if not cached and not (fixed and isinstance(values[name], _FILLED)):
+            text = _value(values[name])
+            if text:
+                yield f"{name}={text}"
+
+
+def _set_in_play(kind: type) -> set[str]:
+    """Return the names of the attributes that methods other than ``__init__`` set."""
+    methods = filter(
+        inspect.isfunction, (each for base in kind.__mro__ for each in vars(base).values())
+    )
+    return {
+        step.argval
+        for method in methods
+        if method.__name__ not in ("__init__", "__post_init__")
+        for step in dis.get_instructions(method)
+        if step.opname == "STORE_ATTR"
+    }
 
 
 def _value(value: Any) -> str:
@@ -84,7 +107,7 @@ def _value(value: Any) -> str:
         return "{" + ", ".join(sorted(f"{_value(k)}: {_value(v)}" for k, v in value.items())) + "}"
     if isinstance(value, np.ndarray):
         return _value(value.tolist())
-    if isinstance(value, type) or inspect.isroutine(value):
+    if isinstance(value, type | FunctionType | BuiltinFunctionType):
         return str(value.__qualname__)
     value = tuple(value) if isinstance(value, list) else value
     if isinstance(value, _VALUES) or is_dataclass(value):
@@ -130,9 +153,7 @@ def _single(tree: ast.Module) -> Iterator[ast.stmt]:
             yield node
 
 
-def _concerns(
-    node: ast.stmt, names: set[str], kind: str, inside: Mapping[str, set[str]]
-) -> bool:
+def _concerns(node: ast.stmt, names: set[str], kind: str, inside: Mapping[str, set[str]]) -> bool:
     """Return True if a statement binds or changes one of `names`, or may do so."""
     if isinstance(node, _BINDINGS):
         return not names.isdisjoint(_bound(node))
@@ -175,7 +196,9 @@ def _dump(node: Any) -> str:
         parts = [
             f"{name}={_dump(value)}"
             for name, value in ast.iter_fields(node)
-            if name not in _SILENT and value is not None and value != []
+            if name not in _SILENT
+            and value is not None
+            and value != []
             and not (name == "annotation" and isinstance(node, ast.arg))
         ]
         return f"{type(node).__name__}({','.join(parts)})"

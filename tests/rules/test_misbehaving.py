@@ -103,8 +103,8 @@ def test_texts_that_are_not_read_as_their_positions_are_refused_in_a_build(tmp_p
         assert message in error_line(graphstore(*command, cwd=tmp_path))
 
     wrong = {
-        "def parse(self, n): return int(n) + 1": "parse() of '3' is 4, but the text is the text() ",
-        "def start(self): return range(3)": "parse() of 'range(0, 3)' failed: ValueError: write a",
+        "def parse(self, n): return int(n) + 1": "parse() of '3' is 4, but the text is that of 3; ",
+        "def start(self): return range(3)": "the position range(0, 3) cannot be read from a text ",
     }
     check_all([(*case, command) for case in wrong.items() for command in COMMANDS[:2]], law)
 

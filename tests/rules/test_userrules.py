@@ -1,6 +1,7 @@
 """A user's rules build, show, verify and play without a change to the package."""
 
 import asyncio
+import copy
 import os
 import pickle
 import subprocess
@@ -9,13 +10,17 @@ import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 import click
+import numpy as np
 import pytest
 from conftest import check_all, for_all, some_of
 from conftest import graphstore as run
+from usergames import Countdown
 
 import graphstore
 from graphstore.cli.serving import all_opened, serve
@@ -514,6 +519,7 @@ def test_a_change_of_any_imported_module_in_the_folder_gives_a_warning(
 
 
 CODE = '''
+from starred import *
 import neighbour, shared
 from graphstore import PlainGame
 from neighbour import TAKES as ALL, OTHERS
@@ -523,9 +529,13 @@ TABLE["most"] = 2
 def less(heap, take):
     """A docstring."""
     return heap - take * STEP
+def fill():
+    SQUARES.update({each: each**2 for each in range(2)})
+SQUARES = {}
+fill()
 class Base(PlainGame):
     def outcome(self, heap):
-        return None if heap else -1
+        return None if heap else -SQUARES[1] + DEPTH - DEPTH
 class Take(Base):
     def __init__(self, heap=7):
         self.heap, self.asked, self.seen = heap, {}, None
@@ -539,6 +549,7 @@ class Take(Base):
 class Unused(PlainGame):
     def start(self):
         return shared.START
+repr(Take())
 '''
 
 
@@ -557,9 +568,14 @@ class Unused(PlainGame):
         ("take.py", "STEP = 1", "STEP = 2", False),
         ("take.py", '["most"] = 2', '["most"] = 3', False),
         ("take.py", "heap - take", "heap - 2 * take", False),
-        ("take.py", "if heap else -1", "if heap else 1", False),
+        ("take.py", "if heap else -", "if heap else ", False),
         ("take.py", "heap=7", "heap=8", False),
         ("neighbour.py", "(1, 2)", "(1, 3)", False),
+        ("take.py", "import TAKES as ALL, OTHERS", "import *\nALL = TAKES", False),
+        ("starred.py", "DEPTH = 3", "DEPTH = 4", False),
+        ("take.py", "range(2)", "range(3)", False),
+        ("take.py", "less(heap, take):", "less(heap: int, take: int) -> int:", True),
+        ("take.py", "repr(Take())", "for game in (Take(), Take(8)):\n    repr(game)", True),
     ],
 )
 def test_the_digest_is_that_of_the_code_that_the_rules_use(
@@ -567,6 +583,7 @@ def test_the_digest_is_that_of_the_code_that_the_rules_use(
 ) -> None:
     (tmp_path / "take.py").write_text(CODE)
     (tmp_path / "neighbour.py").write_text("TAKES = (1, 2)\nOTHERS = ()\n")
+    (tmp_path / "starred.py").write_text("DEPTH = 3\n")
     (tmp_path / "shared.py").write_text("START = 1\n")
     before = graphstore.find_game(f"{tmp_path}/take.py:Take").rules
     source = (tmp_path / file).read_text()
@@ -578,6 +595,7 @@ def test_the_digest_is_that_of_the_code_that_the_rules_use(
 def test_parameters_belong_to_the_digest_however_they_are_given(tmp_path: Path) -> None:
     (tmp_path / "take.py").write_text(CODE)
     (tmp_path / "neighbour.py").write_text("TAKES, OTHERS = (1, 2), ()\n")
+    (tmp_path / "starred.py").write_text("DEPTH = 3\n")
     (tmp_path / "shared.py").touch()
     names = ("Take", "Take()", "Take(7)", "Take(5)")
     games = [graphstore.find_game(f"{tmp_path}/take.py:{name}") for name in names]
@@ -585,6 +603,70 @@ def test_parameters_belong_to_the_digest_however_they_are_given(tmp_path: Path) 
     game = type(games[3].game)(heap=5)
     graphstore.build(game, tmp_path / "take.db")
     assert accept(game).rules == games[3].rules
+
+
+@dataclass
+class Settings:
+    heap: int
+
+
+class Set(Countdown):
+    def __init__(self, value: object) -> None:
+        self.value, self.asked, self.seen = value, 0, {}  # type: ignore[var-annotated]
+
+    def outcome(self, heap: int) -> int | None:
+        self.asked += 1
+        self.seen[heap] = True
+        return super().outcome(heap)
+
+
+def around(heap: int) -> type[Countdown]:
+    class Inner(Countdown):
+        def start(self) -> int:
+            return heap
+
+    return Inner
+
+
+@for_all(
+    ("one", "other"),
+    [
+        ([5], [7]),
+        ({"a": 5}, {"a": 7}),
+        ({5}, {7}),
+        (Settings(5), Settings(7)),
+        (np.arange(5), np.arange(7)),
+        (np.int64(5), np.int64(7)),
+        (range(5), range(7)),
+        (len, abs),
+    ],
+)
+def test_all_values_are_parameters_and_what_play_sets_is_not(one: Any, other: Any) -> None:
+    game = Set(one)
+    before = accept(game).rules
+    graphstore.explore(game)
+    assert game.asked == len(game.seen)
+    assert accept(game).rules == accept(Set(copy.copy(one))).rules == before
+    assert accept(Set(other)).rules != before
+
+
+def test_a_function_around_a_class_gives_parameters() -> None:
+    assert accept(around(5)()).rules == accept(around(5)()).rules != accept(around(7)()).rules
+
+
+def test_a_parameter_that_changed_makes_other_rules() -> None:
+    game = Set(5)
+    before = accept(game)
+    game.value = 7
+    assert accept(game).rules == accept(Set(7)).rules != before.rules
+
+
+def test_without_a_file_the_parameters_are_told_apart() -> None:
+    lines = "class K(Countdown):\n    def __init__(self, heap):\n        self.heap = heap"
+    made = {"Countdown": Countdown, "__name__": "__main__"}
+    exec(lines, made)  # noqa: S102  # as in a notebook
+    digests = [accept(made["K"](heap)).rules for heap in (5, 7)]  # type: ignore[operator]
+    assert digests[0] != digests[1]
 
 
 def test_rules_without_neighbours_had_the_digest_of_their_file(tmp_path: Path) -> None:
