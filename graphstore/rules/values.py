@@ -14,7 +14,7 @@ import numpy as np
 PLAIN: Final = frozenset((int, str, type(None), bool, float, complex, bytes))
 """Types whose repr does not depend on hash order or on addresses, and is read as a literal."""
 Place: TypeAlias = tuple[str, ...]
-"""Where a value is in another: the name of each field, and "" for each tuple or frozenset."""
+"""The place of a value in another: the name of each field, and "" for each tuple or frozenset."""
 _STRING: Final = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 
 
