@@ -220,8 +220,9 @@ class ArrayRules:
                     listed = sorted(listed, key=index)
                     legal = [*map(index, listed)]
                 except TypeError:  # moves that are not integers, or an error
-                    listed = sorted(listed, key=self._number)
-                    legal = [*map(self._number, listed)]
+                    numbers = [*map(self._number, listed)]
+                    order = sorted(range(len(numbers)), key=numbers.__getitem__)
+                    legal, listed = [numbers[at] for at in order], [listed[at] for at in order]
                 played = [play(position, move) for move in listed]
             except BaseException as error:
                 self._blame("moves() or play()", error, position)
@@ -245,11 +246,11 @@ class ArrayRules:
 
     def _number(self, move: Hashable) -> int:
         """Return the number of a move: itself, or 31 bits of a BLAKE2b hash of its name."""
-        if isinstance(move, SupportsIndex | float):
-            return index(move)  # type: ignore[arg-type]  # refuses a float
-        with suppress(TypeError):  # not hashable
-            if move in self._numbers:
-                return self._numbers[move]
+        try:
+            return self._numbers[move]
+        except (KeyError, TypeError):  # a TypeError if it is not hashable
+            if isinstance(move, SupportsIndex | float):
+                return index(move)  # type: ignore[arg-type]  # refuses a float
         named, name = getattr(self.game, "write_move", None), ""
         with suppress(TypeError):  # of an object without a text
             name = str(move_name(move) if named is None else named(move))

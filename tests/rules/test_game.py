@@ -293,8 +293,8 @@ def test_moves_are_given_as_the_rules_list_them(tmp_path):
 
 @for_all("starts", ["abc", {" pad": 7}, {"": 7}, {"1": 7, 1: 6}])
 def test_starts_that_are_not_positions_or_have_no_names_are_refused(starts):
+    game = rules(starts=lambda self: starts)
     with pytest.raises(RulesError, match=r"a list of positions|the name of a start"):
-        game = rules(starts=lambda self: starts)
         assert game.start_names() or game.start_states()
 
 
