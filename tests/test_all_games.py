@@ -17,12 +17,12 @@ from graphstore.cli.console import _board
 from graphstore.errors import MoveError, PositionError
 from graphstore.games import FAMILIES, find_game
 from graphstore.games.connect import Connect
+from graphstore.rules.adapter import ArrayRules, accept
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Game, move_text, read_move
-from graphstore.rules.plain import PlainGame
 from graphstore.rules.positions import IllegalMovesError, read_bare, read_position
 
 NAMES = [name for family in FAMILIES for name in (*family.examples, *family.large)]
-GAMES = [find_game(name) for name in NAMES] + [make() for make in USER_GAMES]
+GAMES = [find_game(name) for name in NAMES] + [accept(make()) for make in USER_GAMES]
 SMALL = (  # shapes of boards that are not among the examples
     *("mnk(1,1,1)", "mnk(5,1,2)", "mnk(1,5,3)", "mnk(1,7,2)", "mnk(7,1,2)", "mnk(4,4,3)"),
     *("mnk(31,1,9,misere)", "connect(2,2,2)", "connect(2,3,2)", "connect(1,1)"),
@@ -66,15 +66,12 @@ def images(game, position):
     at = np.array([position])
     if isinstance(game, Connect):
         return np.concatenate((at, game.mirror(at)))
+    if isinstance(game, ArrayRules):
+        return np.array(game.images(position))
     if hasattr(game, "images"):
         return game.images(at)[:, 0]
     if hasattr(game, "symmetry"):
         return game.symmetry.positions(at)[:, 0]
-    if isinstance(game, PlainGame):
-        if type(game).symmetries is PlainGame.symmetries:
-            return at
-        others = map(game.text, game.symmetries(game.parse(*game.texts(at))))
-        return np.array([position, *map(game.read, others)])
     return None
 
 
@@ -230,13 +227,13 @@ def test_a_drawing_is_read_back(game, positions):
             if mark == "." and free
         ]
         printed = _board(game, SimpleNamespace(position=text, moves=moves), lambda *_: "").plain
-        if not isinstance(game, PlainGame):
+        if not isinstance(game, ArrayRules):
             assert game.read(drawing) == position
         drawings = [drawing, printed]
-        if not (isinstance(game, PlainGame) or game.name.startswith("ultimate")):
+        if not (isinstance(game, ArrayRules) or game.name.startswith("ultimate")):
             drawings += [" / ".join(each.split("\n")) for each in drawings]
         # `PlainGame` reads any text as a str, so a store tries the text first.
-        any_text = isinstance(game, PlainGame) and isinstance(next(iter(game.starts())), str)
+        any_text = isinstance(game, ArrayRules) and isinstance(next(iter(game.game.starts())), str)
         for each in drawings if not text.endswith("/") else ():  # a line without text is lost
             read = read_bare if any_text and each != text else read_position
             assert read(game, each) == position, each

@@ -222,6 +222,60 @@ class Mixed(Countdown):
         return LOSS if heap == "over" else None
 
 
+class Stone(NamedTuple):
+    """A stone on a line: its place and its light."""
+
+    place: int
+    light: Light
+
+
+@dataclass(frozen=True)
+class Line:
+    """A NamedTuple, an Enum, a frozenset, a float and bytes in a dataclass."""
+
+    stones: tuple
+    lit: frozenset = frozenset({Light.RED})
+    weight: float = -float("inf")
+    note: bytes = b"\x00'Stone('"
+    last: Stone | None = None
+
+
+class Lines(PlainGame):
+    """Values of many types in each other."""
+
+    def start(self):
+        return Line((Stone(0, Light.GREEN), Stone(1, Light.RED)))
+
+    def moves(self, line):
+        return [stone.place for stone in line.stones]
+
+    def play(self, line, move):
+        gone = next(stone for stone in line.stones if stone.place == move)
+        left = tuple(stone for stone in line.stones if stone is not gone)
+        return Line(left, line.lit | {gone.light}, line.weight, line.note, gone)
+
+    def outcome(self, line):
+        return None if line.stones else LOSS
+
+
+class Hopping(PlainGame):
+    """Moves that are a str, a tuple and a frozenset: a token hops along one of two rails."""
+
+    def start(self):
+        return (0, 0)
+
+    def moves(self, at):
+        return {"hop", (1, 2), frozenset({"up", 3})}
+
+    def play(self, at, move):
+        rail, place = at
+        hop, change = {"hop": (1, 0), (1, 2): (2, 0)}.get(move, (1, 1))
+        return (rail ^ change, place + hop)
+
+    def outcome(self, at):
+        return LOSS if at[1] > 5 else None
+
+
 USER_GAMES = (
     Countdown,
     NumpyCountdown,
@@ -234,4 +288,6 @@ USER_GAMES = (
     TakingWithText,
     Lights,
     Mixed,
+    Lines,
+    Hopping,
 )

@@ -79,6 +79,7 @@ class FolderRows:
         self.name: str = folder.info["name"]
         self.states: int = folder.info["states"]
         self.moves: int = folder.info["moves"]
+        self.names = folder.contents.names
         known = digests.of_content(folder.digests) if folder.digests else ""
         if known != folder.info["digest"]:
             raise self._damaged("the digests of its columns differ from the digest of its game")

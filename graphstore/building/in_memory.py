@@ -7,9 +7,11 @@ import numpy as np
 
 from graphstore.building.saving import Clock, Report, save
 from graphstore.errors import StoreExistsError
-from graphstore.games import accepted, are_those_of
+from graphstore.games import are_those_of, rules_of
+from graphstore.rules.adapter import check_reading
 from graphstore.rules.game import Game, Ints, Progress, quiet
 from graphstore.rules.openspiel import reading
+from graphstore.rules.plain import PlainGame
 from graphstore.rules.positions import read_positions
 from graphstore.solver.exploration import explore
 from graphstore.solver.solution import solve
@@ -23,7 +25,7 @@ _STARTS = "SELECT position FROM state WHERE ply = 0 ORDER BY id"
 
 
 def build(
-    game: Game | str,
+    game: Game | PlainGame | str,
     target: str | os.PathLike[str],
     *,
     below: Sequence[str] | None = None,
@@ -53,7 +55,7 @@ def build(
         RulesError, TooLargeError: see `graphstore.explore`.
         PositionError: a text of `below` is not a position.
     """
-    rules = accepted(game)
+    rules = rules_of(game)
     place = find_backend(target, "target").for_game(rules.name)
     texts = None if below is None else arguments.position_texts("below", below)
     with reading(positions=arguments.limit("max_states", max_states)):
@@ -62,9 +64,11 @@ def build(
 
     def solved(clock: Clock) -> SolvedGraph:
         starts = wanted
+        check_reading(rules, rules.start_states())
         if wanted is not None and grows:
             starts = np.concatenate((_starts_in(place.located(), rules, wanted), wanted))
         graph = explore(rules, starts=starts, max_states=max_states, progress=progress)
+        check_reading(rules, graph.states.id)
         clock.lap("explore")
         solve(graph, progress=progress)
         clock.lap("solve")

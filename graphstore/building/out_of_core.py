@@ -12,8 +12,10 @@ from graphstore.building.parts import build
 from graphstore.building.parts.workers import OwnProcess, Workers
 from graphstore.building.saving import Clock, Report, refuse_target, save
 from graphstore.errors import StoreError
-from graphstore.games import accepted, are_those_of
+from graphstore.games import are_those_of, rules_of
+from graphstore.rules.adapter import check_reading
 from graphstore.rules.game import Game, Progress, quiet
+from graphstore.rules.plain import PlainGame
 from graphstore.solver.estimate import sized
 from graphstore.store.backend import Backend
 from graphstore.store.folder.folder import Folder
@@ -55,7 +57,7 @@ class BuildOptions(TypedDict, total=False):
 
 
 def build_folder(
-    game: Game | str, folder: str | os.PathLike[str], **options: Unpack[BuildOptions]
+    game: Game | PlainGame | str, folder: str | os.PathLike[str], **options: Unpack[BuildOptions]
 ) -> Report:
     """Explore and solve a game in parts, and write it to a folder of Parquet files.
 
@@ -74,7 +76,7 @@ def build_folder(
         MissingExtraError: pyarrow, or for a cluster distributed, is not installed.
     """
     clock = Clock()
-    row = _build(accepted(game), arguments.path("folder", folder), clock, **options).info
+    row = _build(rules_of(game), arguments.path("folder", folder), clock, **options).info
     return Report(
         file=os.fspath(folder),
         game=row["name"],
@@ -85,7 +87,7 @@ def build_folder(
 
 
 def build_out_of_core(
-    game: Game | str,
+    game: Game | PlainGame | str,
     target: str | os.PathLike[str],
     *,
     drop_agents: bool = False,
@@ -97,7 +99,7 @@ def build_out_of_core(
     for the game, the options and the exceptions, and `graphstore.load` for the target. `force`
     keeps the agents of the old game, unless `drop_agents` is given.
     """
-    rules, force = accepted(game), options.get("force", False)
+    rules, force = rules_of(game), options.get("force", False)
     place = find_backend(target, "target").for_game(rules.name)
     if place.exists():
         refuse_target(place, rules.name, force=force, drop_agents=drop_agents)
@@ -150,6 +152,7 @@ def _build(
     memory = arguments.limit("memory", memory)
     if memory is not None and memory < LEAST:
         raise StoreError(f"{sized(memory)} is too little memory: a process needs {sized(LEAST)}")
+    check_reading(game, game.start_states())
     found: AbstractContextManager[Workers] = nullcontext(OwnProcess())
     if cluster is not None:
         from graphstore.building.parts.cluster import cluster as workers_of

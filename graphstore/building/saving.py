@@ -30,10 +30,17 @@ _OFTEN = 0.2  # seconds between two reports of progress
 
 
 class Content(Protocol):
-    """A solved game to write, with the numbers of its states and moves."""
+    """A solved game to write.
+
+    Attributes:
+        states: their number.
+        moves: their number, the rows of `edge`.
+        names: the names of moves by number; empty if they have none.
+    """
 
     states: int
     moves: int
+    names: dict[int, str]
 
     def rows(self, table: str) -> Iterator[Chunk]:
         """Yield the rows of `state` or `edge` in the order of their key; called once per table.
@@ -172,7 +179,10 @@ def _fill(
         progress("index", 0, None)
         draft.index()
         clock.lap("index")
-        columns, row = content.digests(), content.row()
+        if content.names:
+            rows = [{"move": move, "name": name} for move, name in content.names.items()]
+            connections[0].execute(insert(schema.move), rows)
+        columns, row = content.digests() | digests.of_names(content.names), content.row()
         row |= {
             "built_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "built_with": f"{row['built_with']}, {place.product}",

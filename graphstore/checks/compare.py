@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Table, select
 from graphstore.rules.game import Progress, quiet
 from graphstore.store import schema
 from graphstore.store.bulk import streamed
+from graphstore.store.names import read_names
 from graphstore.store.store import Address, Store, opened
 from graphstore.util import arguments
 
@@ -150,6 +151,7 @@ def compare(
     ):
         found.add("game", {}, _game(first), _game(second))
         both = (one, other)
+        _compare_names(found, *map(read_names, both))
         digests = [_digests(each) for each in both]
         differing = tuple(sorted({name for name, _ in digests[0].items() ^ digests[1].items()}))
         if not differing and first.info["digest"] != second.info["digest"]:
@@ -188,6 +190,15 @@ def _digests(connection: Connection) -> dict[str, str]:
     """Return the stored digests of the columns of `state` and `edge`, by name."""
     rows = connection.execute(select(schema.digest.c.name, schema.digest.c.blake2b))
     return {name: digest for name, digest in rows if name.startswith(("state.", "edge."))}
+
+
+def _compare_names(
+    found: "_Differences", first: Mapping[int, str], second: Mapping[int, str]
+) -> None:
+    """Compare the names of moves, if both databases have some: older files have none."""
+    for move in sorted(first.keys() | second.keys()) if first and second else ():
+        rows = ({"move": move, "name": of[move]} if move in of else None for of in (first, second))
+        found.add("move", {"move": move}, *rows)
 
 
 class _Differences:

@@ -14,8 +14,9 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from graphstore.errors import GraphstoreError, PositionError
+from graphstore.errors import ArgumentError, GameNameError, GraphstoreError, PositionError
 from graphstore.games import rules_of
+from graphstore.rules.adapter import ArrayRules
 from graphstore.rules.board import EMPTY, board_of
 from graphstore.rules.game import (
     IN_PLAY,
@@ -23,8 +24,8 @@ from graphstore.rules.game import (
     Game,
     Ints,
     Progress,
-    accept,
     move_text,
+    names_moves,
     quiet,
     read_move,
 )
@@ -116,19 +117,20 @@ class CheckedRules(NamedTuple):
 
 
 def check_rules(
-    game: Game | str, *, max_positions: int = POSITIONS, progress: Progress = quiet
+    game: Game | PlainGame | str, *, max_positions: int = POSITIONS, progress: Progress = quiet
 ) -> CheckedRules:
     """Return the laws that a rule set breaks, each with the first position that breaks it.
 
     At most `max_positions` positions are checked, those nearest to the starts; symmetric positions
     count separately.
     """
-    game = rules_of(game)
     most = arguments.count("max_positions", max_positions, least=1)
     try:
-        accept(game)
+        game = rules_of(game)
         at, complete = _walk(game, most, progress)
         more = _with_images(game, at)
+    except (ArgumentError, GameNameError):
+        raise
     except GraphstoreError as error:
         return CheckedRules((Breach(ANSWER, "", str(error)),), 0, complete=False)
     breaches = [*_breaches(LAWS, game, at, progress)]
@@ -187,9 +189,9 @@ def ask(game: Game, positions: Ints) -> Answers:
     none = np.empty(0, dtype=np.int64)
     parent, move, child = game.expand(positions[in_play]) if in_play.size else (none, none, none)
     count = np.bincount(in_play[parent], minlength=len(positions))
-    if isinstance(game, PlainGame):
+    if isinstance(game, ArrayRules):
         read = packed(game.afresh(), texts)  # the game remembers the texts that it has written
-        images = [tuple(game._image_ids(key)) for key in positions.tolist()]
+        images = [tuple(game.images(key)) for key in positions.tolist()]
     else:
         read = packed(game, texts)
         images = [(state,) for state in game.canonical(positions).tolist()]
@@ -290,7 +292,7 @@ def _players_differ(game: Game, at: Answers) -> Found:
 
 def _texts_read_back(game: Game, at: Answers) -> Found:
     """A text reads back as its position."""  # so no two positions have one text
-    game = game.afresh() if isinstance(game, PlainGame) else game
+    game = game.afresh() if isinstance(game, ArrayRules) else game
     for row in np.flatnonzero(at.read != at.id):
         try:
             yield (
@@ -330,7 +332,8 @@ def _boards_are_drawn(game: Game, at: Answers) -> Found:
 
 def _moves_have_names(game: Game, at: Answers) -> Found:
     """Each move has a name, which reads back as the move."""
-    if hasattr(game, "write_move") != hasattr(game, "read_move"):
+    rules = game.game if isinstance(game, ArrayRules) else game
+    if hasattr(rules, "write_move") != hasattr(rules, "read_move") and not names_moves(game):
         yield None, "write_move() and read_move() need each other; write both or neither"
     moves, first = np.unique(at.move, return_index=True)
     for row, move in zip(at.parent[first], moves.tolist(), strict=True):
@@ -349,7 +352,15 @@ def _images_are_closed(game: Game, at: Answers) -> Found:
     known = dict(zip(at.id.tolist(), at.images, strict=True))
     for row, images in enumerate(at.images):
         for image in _some(images):
-            if (others := known.get(image, images)) != images:
+            if (others := known.get(image, images)) == images:
+                continue
+            if {*others} == {*images}:
+                yield (
+                    row,
+                    f"canonical() gives {_text(game, images[0])}, but {_text(game, others[0])} for "
+                    f"its image {_text(game, image)}; it must return one image for all",
+                )
+            else:
                 only = f"only it has {_only(game, images, others)}, and only that one has"
                 yield (
                     row,

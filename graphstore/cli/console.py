@@ -19,7 +19,7 @@ from rich.text import Text
 from graphstore.errors import visible
 from graphstore.rules import game as rules
 from graphstore.rules.board import WORDS
-from graphstore.rules.game import Game, NamesMoves, move_text
+from graphstore.rules.game import Game, Namer, move_text, names_moves
 from graphstore.rules.plain import PlainGame
 from graphstore.store.probe import Line, Probe
 from graphstore.store.schema import STRATEGY
@@ -173,8 +173,8 @@ def print_report(report: Mapping[str, Any]) -> None:
         print(f"{name.ljust(width)}  {text}")
 
 
-def print_probe(game: Game | None, probe: Probe, *, bound: bool = False) -> None:
-    """Print a position, its value and its moves; `bound` as for `in_words`."""
+def print_probe(game: Game | None, probe: Probe, namer: Namer, *, bound: bool = False) -> None:
+    """Print a position, its value and its moves, which `namer` names; `bound`: see `in_words`."""
     console = out()
     console.print(_coloured_board(game, probe))
     console.print()
@@ -186,7 +186,7 @@ def print_probe(game: Game | None, probe: Probe, *, bound: bool = False) -> None
     if not probe.moves:
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
-    names = ("name",) if isinstance(game, NamesMoves) else ()
+    names = ("name",) if names_moves(namer) else ()
     numbers = ("score", "win_depth", "lose_depth", "remoteness")
     for name in ("move", *names, "position", "result", *numbers):
         table.add_column(
@@ -197,7 +197,7 @@ def print_probe(game: Game | None, probe: Probe, *, bound: bool = False) -> None
         cells = (move.score, move.win_depth, move.lose_depth, move.remoteness)
         table.add_row(
             str(move.move),
-            *(Text(move_text(game, move.move)) for _ in names),
+            *(Text(move_text(namer, move.move)) for _ in names),
             Text(move.position),
             Text(WORDS[result], style=COLOURS[result]),
             *(f"{cell:.4g}" if isinstance(cell, float) else _cell(cell) for cell in cells),
@@ -233,11 +233,11 @@ def print_searched(game: Game, found: "Searched") -> None:
     console.print(f"{found.method}, {_count(found.nodes, 'node', 'nodes')}, {found.seconds} s")
 
 
-def print_line(game: Game | None, line: Line, *, bound: bool = False) -> None:
-    """Print the positions of a line of best play; `bound` as for `in_words`."""
+def print_line(game: Game | None, line: Line, namer: Namer, *, bound: bool = False) -> None:
+    """Print the positions of a line of best play; the arguments are those of `print_probe`."""
     console = out()
     for number, probe in enumerate(line.probes):
-        move = move_text(game, line.moves[number - 1]) if number else ""
+        move = move_text(namer, line.moves[number - 1]) if number else ""
         worth = in_words(game, probe, bound=bound)
         console.print(f"{number:>3}  {move:>4}  {probe.position}  {worth}")
     if line.repeats:

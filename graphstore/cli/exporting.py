@@ -23,8 +23,8 @@ from graphstore.util.files import new_file
 )
 @click.option(
     "--table",
-    type=click.Choice(["state", "edge", "best_move", "q_table", "census", "matchbox"]),
-    show_default="state; in a folder, state and edge",
+    type=click.Choice(["state", "edge", "move", "best_move", "q_table", "census", "matchbox"]),
+    show_default="state; in a folder, state, edge, and move if moves have names",
     help="Write this table or view; only for parquet, csv and jsonl.",
 )
 @click.option(

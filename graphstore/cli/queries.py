@@ -24,14 +24,18 @@ def show(file: str, position: str | None, rules: str | None, as_json: bool) -> N
     for this command.
     """
     from graphstore.cli import console
+    from graphstore.rules.game import move_text, names_moves
 
     with options.opened_or_built(file, rules) as store:
         game = options.say_if_without_rules(store)
         probe = store.start() if position is None else store.probe(position)
         if as_json:
-            console.print_json(probe.as_dict())
+            found = probe.as_dict()
+            for move in found["moves"] if names_moves(store.namer) else ():
+                move["name"] = move_text(store.namer, move["move"])
+            console.print_json(found)
         else:
-            console.print_probe(game, probe, bound=options.is_strategy(store))
+            console.print_probe(game, probe, store.namer, bound=options.is_strategy(store))
 
 
 @click.command()
@@ -45,6 +49,7 @@ def line(file: str, position: str | None, rules: str | None, as_json: bool) -> N
     FILE and POSITION are as in `graphstore show`; the default is the start.
     """
     from graphstore.cli import console
+    from graphstore.rules.game import move_text, names_moves
 
     with options.opened_or_built(file, rules) as store:
         game = options.say_if_without_rules(store)
@@ -52,9 +57,12 @@ def line(file: str, position: str | None, rules: str | None, as_json: bool) -> N
         if as_json:
             columns = [name for name in best.probes[0]._fields if name != "moves"]
             probes = [{name: getattr(each, name) for name in columns} for each in best.probes]
-            console.print_json({"moves": best.moves, "positions": probes, "repeats": best.repeats})
+            found = {"moves": best.moves, "positions": probes, "repeats": best.repeats}
+            if names_moves(store.namer):
+                found["names"] = [move_text(store.namer, move) for move in best.moves]
+            console.print_json(found)
         else:
-            console.print_line(game, best, bound=options.is_strategy(store))
+            console.print_line(game, best, store.namer, bound=options.is_strategy(store))
 
 
 @click.command()

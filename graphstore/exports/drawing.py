@@ -8,7 +8,7 @@ from graphstore.errors import ArgumentError, TooLargeError
 from graphstore.exports import dot
 from graphstore.rules import svg as boardsvg
 from graphstore.rules.board import Choice, board_of, choices, plain, text_plain
-from graphstore.rules.game import Game, move_text
+from graphstore.rules.game import Game, Namer, move_text
 from graphstore.rules.notebook import facts, or_none
 from graphstore.store.probe import Move, Probe
 from graphstore.store.store import Address, Store, opened
@@ -152,15 +152,15 @@ def _drawn(
     if line:
         return _line(store, game, root, f"A line of best play of {name} from {root.position}")
     if plies is None:
-        shown = choices(game, root.position, root.moves, partial(move_text, game))
+        shown = choices(game, root.position, root.moves, partial(move_text, store.namer))
         node = _node(game, root, 0)._replace(shown=shown)
         return Drawing(f"{name}: {root.position}", (node,), (), (root,))
-    found = _below(store, root, plies, best=best, most=most)
+    found, namer = _below(store, root, plies, best=best, most=most), store.namer
     arrows = [
         arrow
         for probe, distance in found
         if distance < plies
-        for arrow in _arrows(game, probe, probe.best if best else probe.moves)
+        for arrow in _arrows(game, namer, probe, probe.best if best else probe.moves)
     ]
     return Drawing(
         f"{'Best play' if best else 'Play'} of {name} from {root.position} for {_plies(plies)}",
@@ -203,13 +203,15 @@ def _plies(number: int) -> str:
 
 
 def _line(store: Store, game: Game | None, root: Probe, title: str) -> Drawing:
-    line = store.line(root.position)
+    line, namer = store.line(root.position), store.namer
     probes = line.probes[:-1] if line.repeats else line.probes
     nodes = tuple(_node(game, probe, distance) for distance, probe in enumerate(probes))
     arrows = [
         arrow
         for probe, move in zip(line.probes, line.moves, strict=False)
-        for arrow in _arrows(game, probe, [each for each in probe.moves if each.move == move])
+        for arrow in _arrows(
+            game, namer, probe, [each for each in probe.moves if each.move == move]
+        )
     ]
     return Drawing(title, nodes, tuple(arrows), probes, across=True)
 
@@ -219,11 +221,13 @@ def _node(game: Game | None, probe: Probe, distance: int) -> dot.Node:
     return dot.Node(probe.state, probe.position, board, distance, probe.ended)
 
 
-def _arrows(game: Game | None, probe: Probe, moves: Sequence[Move]) -> list[dot.Arrow]:
+def _arrows(
+    game: Game | None, namer: Namer, probe: Probe, moves: Sequence[Move]
+) -> list[dot.Arrow]:
     """Return moves of a state, merged by child."""
     best = {move.state for move in probe.best}
     by_child: dict[int, list[Choice]] = {}
-    named = choices(game, probe.position, moves, partial(move_text, game))
+    named = choices(game, probe.position, moves, partial(move_text, namer))
     for move, choice in zip(moves, named, strict=True):
         by_child.setdefault(move.state, []).append(choice)
     return [

@@ -19,7 +19,7 @@ from graphstore.util.signals import held_back
 
 TABULAR: Final = ("parquet", "csv", "jsonl")
 GRAPHS: Final = tuple(FORMATS)
-BOTH: Final = ("state", "edge")  # the tables of a folder
+BOTH: Final = ("state", "edge")  # the tables of a graph
 
 
 class Exported(NamedTuple):
@@ -47,10 +47,10 @@ def export(
         store: the database, open or as an address.
         target: the new file or folder. For parquet, csv and jsonl it is a file with one table if
             `table` is given or the name ends in the format, such as ``.csv``; else it is a folder
-            with ``state.csv`` and ``edge.csv``.
+            with ``state.csv`` and ``edge.csv``, and with ``move.csv`` if moves have names.
         file_format: parquet, csv or jsonl for tables; graphml, gexf or dot for the graph, which is
             one file.
-        table: state, edge, or a view; for a file, the default is state.
+        table: state, edge, move, or a view; for a file, the default is state.
         below: a position in any orientation, or the id of a state; selects what play from it
             reaches.
         plies: with `below`, selects states at most this many plies below it.
@@ -90,11 +90,12 @@ def export(
         _draft(path) as draft,
         selected(store, below=below, plies=plies, where=where, progress=progress) as part,
     ):
-        names = [""] if single else [f"{each}.{file_format}" for each in BOTH]
+        tables = [*BOTH, *["move"] * part.names.names_moves]
+        names = [""] if single else [f"{each}.{file_format}" for each in tables]
         if not single:
             draft.mkdir()
         rows: dict[str, int] = {}
-        for name, each in zip(names, [table] if single else BOTH, strict=True):
+        for name, each in zip(names, [table] if single else tables, strict=True):
             mode: Any = {"mode": "x", "encoding": "utf-8", "newline": ""}
             if file_format == "parquet":
                 mode = {"mode": "xb"}

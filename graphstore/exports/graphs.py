@@ -76,14 +76,16 @@ def edges(part: Part, *, progress: Progress = quiet) -> Iterator[dict[str, Any]]
 class Format(NamedTuple):
     """The templates of a format, in the syntax of the operator ``%``."""
 
-    head: str  # takes the name of the game
+    head: str  # takes the name of the game, and `declared` or nothing
     escaped: Callable[[str], str]
     cell: str  # takes the name of a column and a value
     node: str  # takes id, label and data, which is the cells
     between: str  # nodes and edges
-    edge: str  # takes an item of `edges`
+    edge: str  # takes an item of `edges`, and `names`
     tail: str
     label: Callable[[str], str] = str  # takes an escaped text
+    declared: str = ""  # in the head, if moves have names
+    named: str = ', names="%s"'  # in an edge, if moves have names
 
     def write_node(self, row: Row) -> str:
         """Return a state as text, without columns that are NULL."""
@@ -98,14 +100,18 @@ def write_graph(
     name: str, part: Part, file: TextIO, *, progress: Progress = quiet
 ) -> tuple[int, int]:
     """Write the graph in one of `FORMATS`; return the numbers of states and of edges."""
-    form = FORMATS[name]
-    file.write(form.head % form.escaped(part.name))
+    form, names = FORMATS[name], part.names
+    file.write(form.head % (form.escaped(part.name), form.declared * names.names_moves))
     nodes = count = 0
     for rows in part.rows("state", progress=progress):
         file.writelines(map(form.write_node, rows))
         nodes += len(rows)
     file.write(form.between)
     for edge in edges(part, progress=progress):
+        edge["names"] = ""
+        if names.names_moves:
+            words = map(names.write_move, map(int, edge["moves"].split()))
+            edge["names"] = form.named % form.escaped(" ".join(words))
         file.write(form.edge % edge)
         count += 1
     file.write(form.tail)
@@ -156,15 +162,17 @@ FORMATS: Final = {
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
         "<desc>%s</desc>\n"
-        f"{_declared(_KEY, _GRAPHML, 'node')}{_declared(_KEY, _GRAPHML, 'edge')}"
+        f"{_declared(_KEY, _GRAPHML, 'node')}{_declared(_KEY, _GRAPHML, 'edge')}%s"
         '<graph id="game" edgedefault="directed">\n',
         escaped,
         '<data key="%s">%s</data>',
         '<node id="%(id)s">%(data)s</node>\n',
         "",
         '<edge source="%(parent)s" target="%(child)s"><data key="moves">%(moves)s</data>'
-        '<data key="best">%(best)s</data><data key="optimal">%(optimal)s</data></edge>\n',
+        '<data key="best">%(best)s</data><data key="optimal">%(optimal)s</data>%(names)s</edge>\n',
         "</graph>\n</graphml>\n",
+        declared=_KEY % {"key": "names", "domain": "edge", "type": "string"},
+        named='<data key="names">%s</data>',
     ),
     "gexf": Format(
         '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -174,24 +182,26 @@ FORMATS: Final = {
         '<attributes class="node" mode="static">\n'
         f"{_declared(_ATTRIBUTE, _GEXF, 'node')}</attributes>\n"
         '<attributes class="edge" mode="static">\n'
-        f"{_declared(_ATTRIBUTE, _GEXF, 'edge')}</attributes>\n<nodes>\n",
+        f"{_declared(_ATTRIBUTE, _GEXF, 'edge')}%s</attributes>\n<nodes>\n",
         escaped,
         '<attvalue for="%s" value="%s"/>',
         '<node id="%(id)s" label="%(label)s"><attvalues>%(data)s</attvalues></node>\n',
         "</nodes>\n<edges>\n",
         '<edge id="%(number)s" source="%(parent)s" target="%(child)s"><attvalues>'
         '<attvalue for="moves" value="%(moves)s"/><attvalue for="best" value="%(best)s"/>'
-        '<attvalue for="optimal" value="%(optimal)s"/></attvalues></edge>\n',
+        '<attvalue for="optimal" value="%(optimal)s"/>%(names)s</attvalues></edge>\n',
         "</edges>\n</graph>\n</gexf>\n",
+        declared=_ATTRIBUTE % {"key": "names", "type": "string"},
+        named='<attvalue for="names" value="%s"/>',
     ),
     "dot": Format(
-        'digraph "%s" {\n',
+        'digraph "%s" {%s\n',
         _dot_text,
         ', %s="%s"',
         '"%(id)s" [label="%(label)s"%(data)s];\n',
         "",
         '"%(parent)s" -> "%(child)s" '
-        '[moves="%(moves)s", best="%(best)s", optimal="%(optimal)s"];\n',
+        '[moves="%(moves)s", best="%(best)s", optimal="%(optimal)s"%(names)s];\n',
         "}\n",
         lambda text: text.replace("&", "&amp;"),  # Graphviz decodes entities in labels
     ),

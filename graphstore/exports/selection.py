@@ -10,7 +10,7 @@ import numpy as np
 from sqlalchemy import select
 
 from graphstore.errors import QueryError, SelectionError, shown
-from graphstore.rules.game import Ints, Progress, quiet
+from graphstore.rules.game import Ints, MoveNames, Progress, quiet
 from graphstore.store import probe, schema
 from graphstore.store.backend import RowReader
 from graphstore.store.store import Address, Store, opened
@@ -19,18 +19,26 @@ from graphstore.util import arguments
 
 CHUNK = 5_000  # rows held as Python objects at once; more do not fit the processor's caches
 
-TABLES: Final = {"state": select(schema.state), "edge": select(schema.edge), **schema.VIEWS}
-"""The tables of the graph, and all views, by name."""
+TABLES: Final = {
+    **{str(table): select(table) for table in (schema.state, schema.edge, schema.move)},
+    **schema.VIEWS,
+}
+"""The tables of the graph, the names of moves, and all views, by name."""
 
 _ORDER = {
     "state": "id",
     "edge": "parent, move",
+    "move": "move",
     "best_move": "state, move",
     "q_table": "state, move",
     "census": "ply",
     "matchbox": "agent, state, move",
 }
-_SELECTED = {"state": "WHERE id {among}", "edge": "WHERE parent {among} AND child {among}"}
+_SELECTED = {
+    "state": "WHERE id {among}",
+    "edge": "WHERE parent {among} AND child {among}",
+    "move": "WHERE move IN (SELECT move FROM edge WHERE parent {among} AND child {among})",
+}
 _BASE = {
     "best_move": ("edge", "parent"),
     "q_table": ("edge", "parent"),
@@ -50,12 +58,14 @@ Row: TypeAlias = tuple[Any, ...]
 class Part:
     """The selected rows of a database: all of them, or those of selected states.
 
-    In `edge`, these are the moves between selected states; in views, all moves of selected states.
+    In `edge`, these are the moves between selected states; `move` has their names. In views, these
+    are all moves of selected states.
     `census` counts the selected states.
     """
 
     def __init__(self, store: Store, reader: RowReader, chosen: Ints | None) -> None:
         self.name = str(store.info["name"])
+        self._store = store
         self._whole = chosen is None
         self.states = int(store.info["states"]) if chosen is None else len(chosen)
         self._backend = store.backend
@@ -63,8 +73,15 @@ class Part:
         self._whole_moves = int(store.info["moves"])
         self._among = f"IN (SELECT id FROM {reader.chosen})"
 
+    @property
+    def names(self) -> MoveNames:
+        """The names of moves that the database holds."""
+        return self._store.names
+
     def rows(self, table: str, *, progress: Progress = quiet) -> Iterator[Sequence[Row]]:
         """Yield the rows of a table or view in chunks, in the order of their keys."""
+        if table == "move" and not self.names.names_moves:  # an older file lacks the table
+            return iter(())
         if table == "edge" and self._whole:
             return (list(zip(*page, strict=True)) for page in self._pages(progress))
         return self._read(self._statement(table), table, progress)

@@ -19,8 +19,9 @@ from graphstore.errors import GameNameError, RulesDifferWarning, RulesMissingErr
 from graphstore.games import connect, grid, hexapawn, morris, nim, subtraction, vanishing
 from graphstore.games.ultimate import rules as ultimate
 from graphstore.rules import loading, openspiel
-from graphstore.rules.game import Game, accept
-from graphstore.util import arguments
+from graphstore.rules.adapter import accept
+from graphstore.rules.game import Game
+from graphstore.rules.plain import PlainGame
 
 
 class Family(NamedTuple):
@@ -143,7 +144,7 @@ def find_game(name: str) -> Game:
     if name.endswith((".db", ".sqlite", ".sqlite3")):
         raise GameNameError(f"{shown(name)} is a database, not a game; give the name of a game")
     if name.startswith(openspiel.PREFIX):
-        return openspiel.OpenSpielGame(name.removeprefix(openspiel.PREFIX))
+        return openspiel.load(name.removeprefix(openspiel.PREFIX))
     if ":" in name or name.strip().endswith(".py"):
         return loading.load(name)
     game = None
@@ -155,19 +156,9 @@ def find_game(name: str) -> Game:
     return game
 
 
-def rules_of(game: Game | str, argument: str = "game") -> Game:
-    """Return the rules of an argument: rules, or the name of a game."""
-    if isinstance(game, str):
-        return find_game(game)
-    arguments.rules(argument, game)
-    return game
-
-
-def accepted(game: Game | str, argument: str = "game") -> Game:
-    """Return the rules of an argument, checked and guarded by `graphstore.rules.game.accept`."""
-    rules = rules_of(game, argument)
-    accept(rules)
-    return rules
+def rules_of(game: Game | PlainGame | str, argument: str = "game") -> Game:
+    """Return the rules of an argument, which may be the name of a game; a user's are checked."""
+    return find_game(game) if isinstance(game, str) else accept(game, argument)
 
 
 def find_builtin(name: str) -> Game | None:
@@ -260,7 +251,7 @@ def are_those_of(rules: Game, name: str, version: str) -> bool:
     """Return True if a game of this name and version was built by these rules."""
     if rules.name != name and not loading.is_same_class(rules, name):
         return False
-    return version in (rules.rules, getattr(rules, "rules_alone", rules.rules))
+    return version in (rules.rules, *getattr(rules, "rules_before", ()))
 
 
 def fitting(

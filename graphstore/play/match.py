@@ -2,12 +2,14 @@
 
 import random
 from collections import Counter
+from enum import Enum
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from graphstore.errors import GameOverError, MoveError, OpponentError, ResignedError, shown
 from graphstore.play.players import Player
+from graphstore.rules.adapter import move_name
 from graphstore.rules.board import choices
 from graphstore.rules.game import DRAW, WIN, Game, move_text, read_move
 from graphstore.rules.notebook import or_none, picture
@@ -192,15 +194,18 @@ class Match(HoldsStore):
 
     def name(self, move: Move) -> str:
         """Return the name of a move."""
-        return move_text(self.game, move.move)
+        return move_text(self.store.namer, move.move)
 
-    def read(self, text: str | int) -> Move:
-        """Return the legal move that a name or a number means.
+    def read(self, text: Any) -> Move:
+        """Return the legal move that a name, a number or the rules' own value means.
 
         Raises:
             MoveError: it cannot be read or is not legal here; the message says why.
         """
-        move = read_move(self.game, text) if isinstance(text, str) else arguments.integer(text)
+        text = move_name(text) if isinstance(text, tuple | Enum) else text
+        move = (
+            read_move(self.store.namer, text) if isinstance(text, str) else arguments.integer(text)
+        )
         if move is None:
             raise MoveError(f"the move is {shown(text)}; it must be a text or an integer")
         for legal in self.probe.moves:
@@ -208,8 +213,8 @@ class Match(HoldsStore):
                 return legal
         raise MoveError(self._why_not(move))
 
-    def play(self, move: str | int) -> Turn:
-        """Make a move for the side ``person``.
+    def play(self, move: Any) -> Turn:
+        """Make a move for the side ``person``: its name, its number or the rules' own value.
 
         Raises:
             MoveError: it cannot be read or is not legal.
@@ -310,10 +315,11 @@ class Match(HoldsStore):
             if not 0 <= move < rows * columns:
                 return f"there is no cell {move}: 0 to {rows * columns - 1}"
             return f"cell {move} is taken"
-        names = [move_text(self.game, each) for each in sorted(m.move for m in self.probe.moves)]
+        namer = self.store.namer
+        names = [move_text(namer, each) for each in sorted(m.move for m in self.probe.moves)]
         more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
         legal = " ".join(names[:LISTED]) + more
-        typed = shown(move_text(self.game, move))[1:-1]
+        typed = shown(move_text(namer, move))[1:-1]
         if self.game is not None and self.store.info["extent"] == STRATEGY:
             here = np.array([self.game.read(self.probe.position)], dtype=np.int64)
             if move in self.game.expand(here).move:

@@ -2,24 +2,35 @@
 
 A *position* is a board as the user sees it; inside the package it is an integer in [0, 2**63).
 Each method of `Game` (a *verb*) takes an array of positions, so that numpy explores built-in games.
-`PlainGame` derives the verbs from rules for one position.
+`graphstore.rules.adapter` derives the verbs from rules for one position.
 """
 
 import inspect
 import os
 import re
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import wraps
 from operator import index
 from threading import RLock
-from typing import Any, Final, NamedTuple, NoReturn, Protocol, TypeAlias, runtime_checkable
+from typing import (
+    Any,
+    Final,
+    NamedTuple,
+    NoReturn,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+    cast,
+    runtime_checkable,
+)
 from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphstore.errors import GraphstoreError, MoveError, RulesError, shown
+from graphstore.errors import GraphstoreError, MoveError, RulesError, shown, visible
 from graphstore.util import output
+from graphstore.util.arrays import distinct
 
 Ints: TypeAlias = NDArray[np.int64]
 Codes: TypeAlias = NDArray[np.int8]
@@ -124,12 +135,45 @@ class NamesMoves(Protocol):
         """Return the move of a name, or raise a MoveError."""
 
 
-def move_text(game: Game | None, move: int) -> str:
+class MoveNames:
+    """The names of moves in a database, `names` by number, for use without the rules."""
+
+    name: Final = "the database"
+
+    def __init__(self, names: Mapping[int, str]) -> None:
+        self.names = {move: visible(name) for move, name in sorted(names.items())}
+        self.names_moves = bool(names)
+        self._moves = {name: move for move, name in reversed(self.names.items())}
+
+    def write_move(self, move: int) -> str:
+        """See `NamesMoves`; the number if the move has no name."""
+        return self.names.get(move, str(move))
+
+    def read_move(self, text: str) -> int:
+        """See `NamesMoves`."""
+        if text not in self._moves:
+            raise MoveError(f"{shown(text)} is not the name of a move")
+        return self._moves[text]
+
+
+Namer: TypeAlias = Game | MoveNames | None
+"""The writer and reader of moves: the rules, or names without rules; None for numbers."""
+
+
+def names_moves(game: Namer) -> bool:
+    """Return True if the moves of a game have names."""
+    return isinstance(game, NamesMoves) and getattr(game, "names_moves", True)
+
+
+def move_text(game: Namer, move: int) -> str:
     """Return the name of a move in the game, or its number if the game has no names."""
+    if isinstance(game, MoveNames):  # of any words, because the file may be damaged
+        return game.write_move(move)
     if not isinstance(game, NamesMoves):
         return str(move)
     try:
-        name = checked_text(game, "write_move()", game.write_move(move), move)
+        with asking:
+            name = checked_text(game, "write_move()", game.write_move(move), move)
     except BaseException as error:
         blame(f"{game.name}: write_move({move}) failed", error)
     if name.split() != [name] or "," in name or not name.isprintable():
@@ -140,13 +184,34 @@ def move_text(game: Game | None, move: int) -> str:
     return name
 
 
-def read_move(game: Game | None, text: str) -> int:
+def names_of(game: Game, moves: NDArray[np.int32]) -> dict[int, str]:
+    """Return the name of each of the moves, by number, ascending; without names the numbers."""
+    if not isinstance(game, NamesMoves):
+        return {}
+    names = {move: move_text(game, move) for move in distinct(moves).tolist()}
+    first = {name: move for move, name in reversed(names.items())}
+    if len(first) < len(names):
+        move = next(move for move, name in names.items() if first[name] != move)
+        raise RulesError(
+            f"{game.name}: the moves {first[names[move]]} and {move} have one name, "
+            f"{shown(names[move])}; names must differ"
+        )
+    return names
+
+
+def unless_numbers(names: dict[int, str]) -> dict[int, str]:
+    """Return the names of moves; empty if all are the numbers of the moves."""
+    return names if any(str(move) != name for move, name in names.items()) else {}
+
+
+def read_move(game: Namer, text: str) -> int:
     """Return the move of a text, its name in the game or its number; it may be illegal."""
     text = text.strip()
     fault = MoveError(f"{shown(text)} is not a move; write its number")
     if isinstance(game, NamesMoves):
         try:
-            return index(game.read_move(text))
+            with asking:
+                return index(game.read_move(text))
         except MoveError as error:
             fault = error
         except Exception:  # a user's rules may raise any error, such as that of int()
@@ -178,10 +243,6 @@ class Nimble(Protocol):
 VERBS: Final = (
     *("start_states", "expand", "outcomes", "turns", "canonical", "orbits", "texts", "read"),
     *("read_many", "board", "search_from", "_look", "write_move", "read_move"),
-    *("meet", "hashed", "spelled", "_image_ids"),  # of `PlainGame`
-)
-HOOKS: Final = (
-    *("start", "starts", "moves", "play", "outcome", "to_move", "symmetries", "text", "parse"),
 )
 _ATTRIBUTES: Final[dict[str, tuple[str, Callable[[Any], bool]]]] = {
     "name": ("a text of one line", lambda value: _is_label(value)),
@@ -220,21 +281,33 @@ class _Asking:
 asking: Final = _Asking()
 if hasattr(os, "register_at_fork"):  # a thread that does not exist in the child may be inside
     os.register_at_fork(after_in_child=asking.__init__)  # type: ignore[misc]
-_accepted: Final = WeakSet[type]()
+_guarded: Final = WeakSet[type]()
+Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 
-def accept(game: Game) -> None:
-    """Refuse a user's rules with wrong attributes, and guard their verbs; see `_guarded`.
+def guard(game: Game) -> None:
+    """Refuse a user's rules with wrong attributes, and guard their verbs; see `guarded`.
 
     Raises:
         RulesError: an attribute has a wrong value, or a method is async.
     """
     kind = type(game)
-    if kind.__module__.startswith("graphstore.games."):
+    if kind.__module__.startswith("graphstore."):
         return
-    who = getattr(game, "reference", "") or kind.__name__
-    for name, (wanted, is_right) in _ATTRIBUTES.items():
-        value = None
+    who = kind.__name__
+    check_attributes(game, who, _ATTRIBUTES)
+    for name in VERBS if kind not in _guarded else ():
+        verb = inspect.getattr_static(kind, name, None)
+        refuse_async(who, name, verb)
+        if inspect.isfunction(verb):
+            setattr(kind, name, guarded(verb, is_users=True))
+    _guarded.add(kind)
+
+
+def check_attributes(game: Any, who: str, names: Iterable[str]) -> None:
+    """Raise a RulesError if an attribute of a user's rules has a wrong value."""
+    for name in names:
+        (wanted, is_right), value = _ATTRIBUTES[name], None
         try:
             with asking:
                 value = getattr(game, name)
@@ -245,26 +318,23 @@ def accept(game: Game) -> None:
             blame(f"{who}: {name} failed", error)
         if not right:
             raise RulesError(f"{who}: {name} is {_brief(repr(value))}; it must be {wanted}")
-    for name in (*HOOKS, *VERBS):
-        if inspect.iscoroutinefunction(inspect.getattr_static(kind, name, None)):
-            raise RulesError(f"{who}: {name}() is async; write it without the word async")
-    if kind not in _accepted:
-        _accepted.add(kind)
-        for name in VERBS:
-            verb = inspect.getattr_static(kind, name, None)
-            if inspect.isfunction(verb):
-                setattr(kind, name, _guarded(verb))
 
 
-def _guarded(verb: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a verb of a user's class that runs in `asking` and whose errors are explained.
+def refuse_async(who: str, name: str, method: Any) -> None:
+    """Raise a RulesError if a user's method is async."""
+    if inspect.iscoroutinefunction(method):
+        raise RulesError(f"{who}: {name}() is async; write it without the word async")
+
+
+def guarded(verb: Verb, *, is_users: bool = False) -> Verb:
+    """Return a verb that runs in `asking` and whose errors are explained.
 
     Verbs that the user wrote must return positions and texts as `Game` says.
     """
-    name, is_users = verb.__name__, verb.__module__ != "graphstore.rules.plain"
+    name = verb.__name__
 
     @wraps(verb)
-    def guarded(game: Game, *arguments: Any) -> Any:
+    def asked(game: Game, *arguments: Any) -> Any:
         with asking:
             try:
                 answer = verb(game, *arguments)
@@ -276,7 +346,7 @@ def _guarded(verb: Callable[..., Any]) -> Callable[..., Any]:
             except BaseException as error:
                 blame(f"{game.name}: {name}() failed", error)
 
-    return guarded
+    return cast(Verb, asked)
 
 
 def _check_answer(game: Game, verb: str, answer: Any, *arguments: Any) -> None:

@@ -27,7 +27,8 @@ from typing import Any, TypeAlias
 
 from graphstore.errors import GameNameError, shown
 from graphstore.rules import sources
-from graphstore.rules.game import Game, accept, asking, blame
+from graphstore.rules.adapter import ArrayRules, accept
+from graphstore.rules.game import Game, asking, blame
 from graphstore.rules.plain import PlainGame
 
 GROUP = "graphstore.games"
@@ -69,23 +70,21 @@ def load(reference: str) -> Game:
     parameters = _parameters(reference, match)
     made = getattr(module, name)
     game = _make(made, parameters, reference)
-    if isinstance(game, PlainGame):
-        file = Path(of)
-        place = file.resolve() if of.endswith(".py") else file
-        said = _said(made, parameters)
-        said = said and f"({said})"
-        vars(game)["reference"] = f"{file.name}:{name}{said}"
-        vars(game)["origin"] = f"{place}:{name}{said}"
-        _ = game.rules_alone  # and `rules`, in `accept`: the files may change
-        if type(game).__module__.startswith(_PACKAGE):
-            copyreg.pickle(type(game), _reduced)
-    accept(game)
-    return game
+    if not isinstance(game, PlainGame):
+        return accept(game)
+    file = Path(of)
+    place = file.resolve() if of.endswith(".py") else file
+    said = _said(made, parameters)
+    said = said and f"({said})"
+    return ArrayRules(game, f"{file.name}:{name}{said}", f"{place}:{name}{said}")
 
 
-def _reduced(game: PlainGame) -> str | tuple[Any, ...]:
+def _reduced(game: ArrayRules) -> str | tuple[Any, ...]:
     """Return the pickle form of a game: its origin, from which another process loads the rules."""
     return (load, (game.origin,)) if game.origin else object.__reduce_ex__(game, 4)
+
+
+copyreg.pickle(ArrayRules, _reduced)
 
 
 def installed() -> dict[str, str]:
@@ -110,9 +109,9 @@ def is_same_class(rules: Game, name: str, *, loosely: bool = False) -> bool:
     `loosely`, all do.
     """
     ours, theirs = _REFERENCE.fullmatch(rules.name), _REFERENCE.fullmatch(name)
-    kind = type(rules)
-    if not isinstance(rules, PlainGame) or ours is None or theirs is None:
+    if not isinstance(rules, ArrayRules) or ours is None or theirs is None:
         return False
+    kind = type(rules.game)
     wanted = theirs["name"] or name
     if ours["name"] is None or theirs["name"] is None or ours["name"] != wanted:
         return wanted == kind.__name__
@@ -315,14 +314,14 @@ def _is_literal(value: Any) -> bool:
     return True
 
 
-def _make(value: Any, parameters: Parameters, reference: str) -> Game:
+def _make(value: Any, parameters: Parameters, reference: str) -> Game | PlainGame:
     values, by_name = parameters
     try:
         with asking, chdir("."):
             if not callable(value) and (values or by_name):
                 raise GameNameError(f"{shown(reference)} is an object, which takes no parameters")
             game = value(*values, **by_name) if callable(value) else value
-            if isinstance(game, Game):
+            if isinstance(game, Game | PlainGame):
                 return game
     except BaseException as error:
         blame(f"{reference} cannot be created", error, GameNameError)

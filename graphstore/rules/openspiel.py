@@ -24,7 +24,8 @@ from time import perf_counter
 from typing import Any, Final, NamedTuple
 
 from graphstore.errors import GameNameError, MoveError, PositionError, shown
-from graphstore.rules.plain import PlainGame, position_id
+from graphstore.rules.adapter import ArrayRules, position_id
+from graphstore.rules.plain import PlainGame
 from graphstore.util.extras import extra
 
 PREFIX = "openspiel:"
@@ -85,13 +86,23 @@ class _Place:
     state: Any = field(compare=False)
 
 
+def load(name: str) -> ArrayRules:
+    """Return the game of OpenSpiel with this name."""
+    with extra("games of OpenSpiel need its package: pip install open_spiel"):
+        import pyspiel
+    game = OpenSpielGame(name, pyspiel)
+    version = f"open_spiel {getattr(pyspiel, '__version__', 'unknown')}"
+    rules = ArrayRules(game, game.name, version=version)
+    game.met = rules.met
+    return rules
+
+
 class OpenSpielGame(PlainGame):
     """Rules of a game of OpenSpiel, for one position at a time."""
 
-    def __init__(self, name: str) -> None:
-        with extra("games of OpenSpiel need its package: pip install open_spiel"):
-            import pyspiel
-        self.reference = PREFIX + name
+    def __init__(self, name: str, pyspiel: Any) -> None:
+        self.name = PREFIX + name
+        self.met: dict[int, _Place] = {}  # by their ids
         short = name.partition("(")[0].strip()
         if short not in pyspiel.registered_names():
             import_module("open_spiel.python.games")  # registers those written in Python
@@ -111,7 +122,6 @@ class OpenSpielGame(PlainGame):
             reason = " ".join(str(error).split()).removesuffix(":")
             raise GameNameError(f"OpenSpiel cannot load {shown(name)}: {reason:.300}") from None
         self._refuse_others(pyspiel, self._game.get_type(), self._game.num_players())
-        self.rules = f"open_spiel {getattr(pyspiel, '__version__', 'unknown')}"
         self._below: dict[_Place, list[_Place]] = {}
         self._by_text: dict[str, _Place] = {}
         self._boards: dict[tuple[int, int, str], str] = {}
@@ -157,7 +167,7 @@ class OpenSpielGame(PlainGame):
             self._below.clear()
             self._by_text.clear()
             self._boards.clear()
-        known = self._by_text.get(text) or self._met.get(position_id(text, text))
+        known = self._by_text.get(text) or self.met.get(position_id(text, text))
         if known is not None and self.text(known) == text:
             return known
         why = f"is not a position that {self.name} can reach"
@@ -202,7 +212,7 @@ class OpenSpielGame(PlainGame):
         for move, name in self._names.items():
             if name == wanted:
                 return move
-        for place in (*islice(reversed(self._met.values()), RECENT), self.start()):
+        for place in (*islice(reversed(self.met.values()), RECENT), self.start()):
             for action in place.state.legal_actions():
                 if _name(place.state.action_to_string(action)) == wanted:
                     return int(action)

@@ -2,8 +2,8 @@
 
 A text is, in this order:
 
-- the word ``start``, or moves from the start after the prefix ``moves:``, unless the rules write
-  a position of their own like that;
+- the word ``start``, ``start:NAME`` for a start with a name, or moves from the start after the
+  prefix ``moves:``, unless the rules write a position of their own like that;
 - a position as `Game.read` reads it;
 - the id of a state, where the caller can find states;
 - moves without the prefix, if they can be played. This reading is logged.
@@ -15,6 +15,7 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from enum import Enum
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -31,9 +32,9 @@ from graphstore.errors import (
     WrongSizeError,
     shown,
 )
+from graphstore.rules.adapter import ArrayRules, move_name
 from graphstore.rules.board import EMPTY
-from graphstore.rules.game import IN_PLAY, Game, Ints, move_text, read_move
-from graphstore.rules.plain import PlainGame
+from graphstore.rules.game import IN_PLAY, Game, Ints, move_text, names_moves, read_move
 from graphstore.util import arguments
 
 START: Final = "start"
@@ -50,7 +51,9 @@ BOARD_ERRORS: Final = (ImpossibleCountsError, BothSidesWonError, PlayAfterWinErr
 LOG: Final = logging.getLogger(__name__)
 """Gets a message of level INFO when moves are read; by default nothing prints it."""
 
-_SPECIAL = re.compile(rf"\s*(?:{START}\s*\Z|{PREFIX}(?P<moves>.*))", re.IGNORECASE | re.DOTALL)
+_SPECIAL = re.compile(
+    rf"\s*(?:{START}(?::(?P<start>.+))?\s*\Z|{PREFIX}(?P<moves>.*))", re.IGNORECASE | re.DOTALL
+)
 
 _FIRST = frozenset("mMsS \t\r\n")  # a quick test for texts that `_SPECIAL` may match
 
@@ -91,7 +94,7 @@ def read_position(
     special = _SPECIAL.match(position) if position[:1] in _FIRST else None
     if special is not None and not _is_own(game, position, stored):
         moves = special["moves"]
-        return int(game.start_states()[0]) if moves is None else _play_text(game, moves)
+        return _start(game, special["start"]) if moves is None else _play_text(game, moves)
     try:
         return game.read(position)
     except PositionError as error:
@@ -132,28 +135,38 @@ def read_bare(game: Game, text: str) -> int | None:
         return None
 
 
-def play(game: Game, moves: Iterable[str | int]) -> int:
+def play(game: Game, moves: Iterable[Any]) -> int:
     """Return the packed position after moves, by name or number, from the (first) start.
 
     Raises:
         IllegalMovesError: a move is not legal; the message names its number, and the position.
     """
     here = game.start_states()[:1]
-    for number, move in enumerate(moves, 1):
+    for number, given in enumerate(moves, 1):
+        move = move_name(given) if isinstance(given, tuple | Enum) else str(given)
         legal = _legal(game, here)
         names = [move_text(game, each) for each in legal]
         more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
         why = f"legal: {' '.join(names[:LISTED])}{more}" if names else "the game is over"
         try:
-            wanted = read_move(game, str(move))
+            wanted = read_move(game, move)
         except MoveError as error:
             wanted, why = None, str(error) if names else why
         if wanted not in legal:
             raise IllegalMovesError(
-                f"move {number}, {shown(str(move))}, is not legal in {game.texts(here)[0]}: {why}"
+                f"move {number}, {shown(move)}, is not legal in {game.texts(here)[0]}: {why}"
             )
         here = np.array([legal[wanted]], dtype=np.int64)
     return int(here[0])
+
+
+def _start(game: Game, name: str | None) -> int:
+    """Return the start with a name, or the first one."""
+    names = game.start_names() if isinstance(game, ArrayRules) else []
+    if name is not None and name.strip() not in names:
+        starts = f"the starts are {', '.join(names)}" if names else "starts have no names"
+        raise PositionError(f"{game.name} has no start {shown(name)}: {starts}")
+    return int(game.start_states()[0 if name is None else names.index(name.strip())])
 
 
 def _by_id(number: int, find: Callable[[int], int | None] | None) -> int:
@@ -171,15 +184,14 @@ def _is_own(game: Game, text: str, stored: Callable[[str], bool] | None) -> bool
         here = np.array([game.read(text)], dtype=np.int64)
     except PositionError:
         return False
-    if not isinstance(game, PlainGame):
+    if not isinstance(game, ArrayRules):
         return True
-    read_by_user = type(game).parse is not PlainGame.parse  # the default reads any text as a str
-    known = game.texts(game.start_states())
-    return text in known or (read_by_user and game.texts(here) == [text])
+    known = game.texts(game.start_states())  # the default `parse` reads any text as a str
+    return text in known or (game.writes("parse") and game.texts(here) == [text])
 
 
 def _read_bare(game: Game, text: str) -> int:
-    drawn = _undrawn(game, text) if isinstance(game, PlainGame) else None
+    drawn = _undrawn(game, text) if isinstance(game, ArrayRules) else None
     if drawn is not None:
         with suppress(PositionError):
             return game.read(drawn)
@@ -188,7 +200,7 @@ def _read_bare(game: Game, text: str) -> int:
     return _play_text(game, text, bare=True)
 
 
-def _undrawn(game: PlainGame, text: str) -> str | None:
+def _undrawn(game: ArrayRules, text: str) -> str | None:
     """Return the text of a position from its drawing, if that has numbers on cells or lines."""
     lines = [line.strip() for line in text.strip().splitlines()]
     cells = text.split()
@@ -256,13 +268,14 @@ def _read_list(game: Game, given: Any, stored: Callable[[str], bool] | None) -> 
     """Return the position of a list: moves, or else the cells of a board."""
     listed = given.tolist() if isinstance(given, np.ndarray) else list(given)
     illegal: PositionError | None = None
-    if all(isinstance(each, str) or arguments.integer(each) is not None for each in listed):
+    kinds = (str, tuple, Enum) if isinstance(game, ArrayRules) and names_moves(game) else (str,)
+    if all(isinstance(each, kinds) or arguments.integer(each) is not None for each in listed):
         try:
             return play(game, listed)
         except IllegalMovesError as error:
             illegal = error
-    text = repr(tuple(listed) if isinstance(game, PlainGame) else listed)
-    if illegal is not None and isinstance(game, PlainGame) and not (stored and stored(text)):
+    text = repr(tuple(listed) if isinstance(game, ArrayRules) else listed)
+    if illegal is not None and isinstance(game, ArrayRules) and not (stored and stored(text)):
         raise illegal  # `PlainGame` may read any list
     try:
         return game.read(text)

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from graphstore.errors import RulesError, TooLargeError, TooLargeWarning
 from graphstore.games import rules_of
-from graphstore.rules.game import IN_PLAY, Codes, Game, Ints, Progress, quiet, stuck
+from graphstore.rules.adapter import ArrayRules
+from graphstore.rules.game import IN_PLAY, Codes, Game, Ints, Moves, Progress, quiet, stuck
+from graphstore.rules.plain import PlainGame
 from graphstore.solver.columns import Edges, States
 from graphstore.solver.estimate import Estimate, RandomGames, about, project, sized
 from graphstore.solver.graph import GameGraph
@@ -55,7 +57,7 @@ class Run(NamedTuple):
 
 
 def explore(
-    game: Game | str,
+    game: Game | PlainGame | str,
     *,
     starts: Ints | None = None,
     max_states: int | None = None,
@@ -98,7 +100,11 @@ def explore(
 
 
 def estimate(
-    game: Game | str, *, starts: Ints | None = None, look: int = LOOK, progress: Progress = quiet
+    game: Game | PlainGame | str,
+    *,
+    starts: Ints | None = None,
+    look: int = LOOK,
+    progress: Progress = quiet,
 ) -> Estimate:
     """Return an estimate of the size of a game, from its first `look` states or from all.
 
@@ -239,10 +245,10 @@ def expand(game: Game, states: Ints) -> Wave:
     open_rows = np.flatnonzero(outcome == IN_PLAY)
     for begin in range(0, len(open_rows), CHUNK):
         rows = open_rows[begin : begin + CHUNK]
-        parent, move, child = game.expand(states[rows])
+        parent, move, child = steps(game, states[rows])
         counts[rows] = np.bincount(parent, minlength=len(rows))
         moves.append(move)
-        children.append(game.canonical(child))
+        children.append(child)
     without = open_rows[counts[open_rows] == 0]
     if without.size:
         raise stuck(game, game.texts(states[without[:1]])[0])
@@ -251,6 +257,14 @@ def expand(game: Game, states: Ints) -> Wave:
     children.clear()  # free their memory before the sort
     found, into = numbered(child)
     return Wave(states, outcome, counts, move, found, into)
+
+
+def steps(game: Game, states: Ints) -> Moves:
+    """Return the legal moves of states in play, with the states that they lead to."""
+    if isinstance(game, ArrayRules):
+        return game.steps(states)
+    moves = game.expand(states)
+    return moves._replace(child=game.canonical(moves.child))
 
 
 def _assemble(game: Game, ids: Ints, waves: list[Wave]) -> GameGraph:

@@ -28,6 +28,7 @@ from graphstore.rules.game import (
     stuck,
 )
 from graphstore.rules.openspiel import reading
+from graphstore.rules.plain import PlainGame
 from graphstore.rules.positions import START, Position, read_position
 from graphstore.solver.exploration import explore
 from graphstore.solver.solution import solve
@@ -69,7 +70,7 @@ class _CycleError(Exception):
 
 
 def search(
-    game: Game | str,
+    game: Game | PlainGame | str,
     position: Position = START,
     *,
     timeout: float | None = None,

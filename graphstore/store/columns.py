@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from graphstore.rules.game import IN_PLAY, Game
+from graphstore.rules.game import IN_PLAY, Game, names_of, unless_numbers
 from graphstore.solver.columns import NONE, Solution, States
 from graphstore.store import digests, schema
 
@@ -80,6 +80,7 @@ class SolvedGraph:
         self._hashes = digests.ColumnDigests()
         self.states = len(graph.states.id)
         self.moves = graph.number_of_moves()
+        self.names = unless_numbers(names_of(game, graph.edges_by_move.move))
 
     def rows(self, table: str) -> Iterator[Chunk]:
         """Yield the chunks of a table, state or edge, in key order; call it once per table."""

@@ -54,6 +54,14 @@ def of_row(table: str, row: Mapping[str, Any]) -> dict[str, str]:
     return {f"{table}.{name}": of_json(cell) for name, cell in row.items()}
 
 
+def of_names(names: Mapping[int, str]) -> dict[str, str]:
+    """Return the digests of the columns of `move`; empty if it has no rows, which ascend."""
+    hashes = ColumnDigests()
+    if names:
+        hashes.update_table("move", {"move": np.array([*names]), "name": [*names.values()]})
+    return hashes.of_columns()
+
+
 def of_json(value: Any) -> str:
     """Return the digest of a value as JSON."""
     return blake2b(json.dumps(value).encode(), digest_size=32).hexdigest()

@@ -11,6 +11,7 @@ MOVED: Final = "for the player who just moved"
 TABLES: Final = {
     "state": "One row for each class of symmetric positions, with its values.",
     "edge": "Every legal move of the canonical positions. Two moves to one child are two rows.",
+    "move": "The names of the moves of edge; empty if the rules give them none.",
     "game": "The name and size of the game, and how it was built: one row.",
     "digest": "A BLAKE2b digest of every column, by which graphstore verify finds changes.",
     "agent": "Agents that learn as MENACE does, by matchboxes of beads.",
@@ -51,7 +52,9 @@ COLUMNS: Final = {
     "parent": "the id of the state in which the move is played",
     "state": "the id of the state in which the move is played",
     "move": "the number of the move on the canonical position; on boards the cell, 0 at the top "
-    "left; in games with names for moves, the name follows it",
+    "left; the table move has the names of moves, if they have any",
+    "move.move": "the number of the move",
+    "move.name": "the name of the move, one word",
     "child": "the id of the state that the move leads to, where the other player is to move",
     "optimal": "the result of the move for its player, if both then play best",
     "game.id": "always 1",

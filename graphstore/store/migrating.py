@@ -29,7 +29,7 @@ def migrate(connection: Connection) -> None:
 
 
 def create(connection: Connection, revision: str) -> None:
-    """Create the tables as the migrations make them up to a revision; at the last one, the views.
+    """Create the tables as the migrations make them up to a revision; if it is readable, the views.
 
     Unlike `migrate`, it may be called while alembic's command upgrades another database.
     """
@@ -43,7 +43,7 @@ def create(connection: Connection, revision: str) -> None:
         for step in reversed([*scripts.walk_revisions("base", revision)]):
             step.module.upgrade()
     context.stamp(scripts, revision)
-    if revision == schema.REVISIONS[-1]:
+    if revision in schema.READABLE:
         schema.create_views(connection)
 
 

@@ -10,8 +10,10 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.schema import CreateView, SchemaItem
 
 APPLICATION_ID: Final = 0x67726673  # "grfs", at offset 68 of the header of a SQLite file
-REVISIONS: Final = ("0001", "0002", "0003", "0004")
+REVISIONS: Final = ("0001", "0002", "0003", "0004", "0005")
 """The alembic revisions, oldest first; a database is current at the last one."""
+READABLE: Final = REVISIONS[-2:]
+"""The revisions that are read without an upgrade; before 0005 moves have no names."""
 
 WHOLE: Final = "whole"
 BELOW: Final = "below"
@@ -81,6 +83,12 @@ edge = _table(
     with_rowid=False,
 )
 edge_child = sa.Index("ix_edge_child", edge.c.child)
+
+move = _table(
+    "move",
+    sa.Column("move", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("name", Words, nullable=False),
+)
 
 game = _table(
     "game",

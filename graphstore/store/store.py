@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
@@ -24,8 +25,9 @@ from graphstore.errors import (
     StoreReplacedError,
     shown,
 )
-from graphstore.games import accepted, given_or_builtin, warn_of_other_rules
-from graphstore.rules.game import Game
+from graphstore.games import given_or_builtin, rules_of, warn_of_other_rules
+from graphstore.rules.adapter import ArrayRules
+from graphstore.rules.game import Game, MoveNames
 from graphstore.rules.notebook import facts, or_none
 from graphstore.rules.plain import PlainGame
 from graphstore.rules.positions import START, Position, read_bare, read_positions
@@ -35,6 +37,7 @@ from graphstore.store.backend import UNCHANGED, Backend
 from graphstore.store.functions import functions, not_a_position
 from graphstore.store.lookup import Lookup, Many, Snapshot, ids_or_texts, lookup
 from graphstore.store.migrating import migrate
+from graphstore.store.names import read_names
 from graphstore.store.q_table import of_position, whole
 from graphstore.store.sql import Answer, Statement
 from graphstore.store.sqlite.backend import SqliteFile
@@ -61,9 +64,9 @@ class Store:
     5478
     """
 
-    def __init__(self, backend: Backend, rules: Game | str | None = None) -> None:
+    def __init__(self, backend: Backend, rules: Game | PlainGame | str | None = None) -> None:
         self.backend = _backend(backend)
-        self._rules: Game | None = None if rules is None else accepted(rules, "rules")
+        self._rules: Game | None = None if rules is None else rules_of(rules, "rules")
         self._closed = False
         self._engine = self._own_engine()
         try:
@@ -85,7 +88,7 @@ class Store:
             raise
 
     @classmethod
-    def open(cls, address: Address, *, rules: Game | str | None = None) -> "Store":
+    def open(cls, address: Address, *, rules: Game | PlainGame | str | None = None) -> "Store":
         """Open a database for reading.
 
         Args:
@@ -102,12 +105,12 @@ class Store:
         return cls.at(find_backend(address).located(), rules=rules)
 
     @classmethod
-    def at(cls, backend: Backend, *, rules: Game | str | None = None) -> "Store":
+    def at(cls, backend: Backend, *, rules: Game | PlainGame | str | None = None) -> "Store":
         """Open the game of a backend; see `open`."""
         revision = _backend(backend).revision()
         if revision not in schema.REVISIONS:
             raise _newer(backend, revision)
-        if revision != schema.REVISIONS[-1]:
+        if revision not in schema.READABLE:
             raise OlderStoreError(
                 f"{backend.address} has schema {revision}, this graphstore reads "
                 f"{schema.REVISIONS[-1]}; run: graphstore upgrade {backend.address}"
@@ -171,6 +174,17 @@ class Store:
         """
         self._rules = given_or_builtin(self.info["name"], self._rules)
         return self._rules
+
+    @cached_property
+    def names(self) -> MoveNames:
+        """The names of moves that the database holds; none if its moves have none."""
+        with self.connect() as connection:
+            return MoveNames(read_names(connection))
+
+    @property
+    def namer(self) -> Game | MoveNames:
+        """The rules, which name the moves, or without them the names in the database."""
+        return self.game if self.has_rules else self.names
 
     @property
     def has_rules(self) -> bool:
@@ -266,7 +280,7 @@ class Store:
         try:
             return query.probe(connection, self.game, here, extent=extent)
         except (NotInStoreError, RulesError):
-            if not isinstance(self.game, PlainGame) or not isinstance(position, str):
+            if not isinstance(self.game, ArrayRules) or not isinstance(position, str):
                 raise
             other = read_bare(self.game, position)  # `PlainGame` may read any text as a position
             if other is None:

@@ -55,9 +55,9 @@ def columns_page() -> str:
         _table(("Parquet", "SQLite", "PostgreSQL"), [(key, *types[key]) for key in sorted(types)]),
         "SQLite stores a bool as 0 or 1. Both databases compare texts byte by byte.",
         f"A game in parts is a folder: {_names(schema.STORED)} as Parquet files without "
-        f"{_names(column.name for column in columns if column.computed)}, and the row of `game` "
-        "and the digests in `game.json`. `graphstore sql FOLDER` has them as tables with all "
-        f"columns, and the views {_names(FOLDER_VIEWS)}.",
+        f"{_names(column.name for column in columns if column.computed)}, and the row of `game`, "
+        "the names of moves and the digests in `game.json`. `graphstore sql FOLDER` has them as "
+        f"tables with all columns, and the views {_names(FOLDER_VIEWS)}.",
     ]
     return _page(parts)
 

@@ -33,6 +33,7 @@ from graphstore.errors import (
     RulesError,
     StoreError,
 )
+from graphstore.rules.adapter import accept
 from graphstore.store.folder.folder import Folder
 from graphstore.store.folder.layout import draft_of
 
@@ -178,7 +179,7 @@ def test_a_built_in_game_is_found_by_its_name(name):
 
 def test_a_game_that_has_no_name_for_others_is_refused_in_one_line(workers, tmp_path):
     with pytest.raises(RulesError, match="put them into a file") as raised:
-        in_parts(TableGame({0: 1}, 0), tmp_path / "parts", workers)
+        in_parts(accept(TableGame({0: 1}, 0)), tmp_path / "parts", workers)
     line_of(raised)
 
 

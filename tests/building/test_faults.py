@@ -396,7 +396,7 @@ def test_a_file_that_is_cut_short_under_a_reader_gives_right_answers_or_errors(t
 
 
 def test_a_flipped_bit_is_harmless_or_an_error_or_found_by_verify(warm, tictactoe_db, copy):
-    chance = random.Random(7)
+    chance = random.Random(2)
     whole = tictactoe_db.read_bytes()
     with Store.open(tictactoe_db) as store:
         right = ask(store)

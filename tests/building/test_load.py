@@ -19,6 +19,7 @@ from graphstore.building.parts.workers import OwnProcess
 from graphstore.checks import verify
 from graphstore.checks.compare import compare
 from graphstore.errors import NotAStoreError, StoreExistsError
+from graphstore.games import rules_of
 from graphstore.store.columns import BUILT_WITH, SolvedGraph
 from graphstore.store.folder.folder import Folder
 from graphstore.store.folder.layout import MANIFEST, Contents, write_manifest
@@ -26,7 +27,7 @@ from graphstore.store.folder.layout import MANIFEST, Contents, write_manifest
 
 def in_parts(game, path, parts=3):
     """Build a game in parts into a folder."""
-    return build_parts(game, path, workers=OwnProcess(), parts=parts).path
+    return build_parts(rules_of(game), path, workers=OwnProcess(), parts=parts).path
 
 
 def scattered(game, path, parts):
@@ -34,7 +35,7 @@ def scattered(game, path, parts):
     path.mkdir(parents=True, exist_ok=True)
     graph = explore(game)
     solve(graph)
-    solved = SolvedGraph(game, graph)
+    solved = SolvedGraph(rules_of(game), graph)
     of = {each: each % parts for each in graph.states.id.tolist()}
     for table in ("state", "edge"):
         for _, _, columns in solved.rows(table):

@@ -14,6 +14,7 @@ from graphstore.building.parts import progress, rounds
 from graphstore.building.parts.build import build
 from graphstore.building.parts.workers import OwnProcess
 from graphstore.errors import RulesError
+from graphstore.games import rules_of
 from graphstore.store.arrow import pyarrow
 from graphstore.store.columns import edge_parts, state_parts
 from graphstore.store.digests import ColumnDigests
@@ -29,8 +30,7 @@ RING = TableGame(
 
 def in_parts(game, folder, *, workers=None, **options):
     """Build a game in parts."""
-    game = find_game(game) if isinstance(game, str) else game
-    return build(game, folder, workers=workers or OwnProcess(), **options)
+    return build(rules_of(game), folder, workers=workers or OwnProcess(), **options)
 
 
 def rows_of(folder, table):
@@ -305,6 +305,8 @@ def test_positions_with_the_same_text_are_refused(game, said, parts, tmp_path):
 
 
 def test_a_build_works_where_the_system_does_not_report_memory(monkeypatch, tmp_path):
+    import psutil  # noqa: F401  # which needs it on POSIX
+
     monkeypatch.setitem(sys.modules, "resource", None)  # as on Windows
     took = in_parts("nim(1,2)", tmp_path / "parts").contents.took
     assert took["explore"]["peak_bytes"] == took["solve"]["peak_bytes"] == 0  # psutil has it there

@@ -106,6 +106,11 @@ def test_wrong_symmetries_are_found_in_rules_and_in_what_they_build(tmp_path, ki
         assert all("keep the law" in problem.expected for problem in wrong)
 
 
+def test_a_state_with_several_images_that_name_it_is_blamed_on_canonical():
+    kind = type("Wrong", (Row,), {"canonical": lambda _, row: row})
+    assert "canonical() gives" in check_rules(kind()).breaches[0].detail
+
+
 @pytest.mark.parametrize("name", ["tictactoe", "vanishing", "nim(2,2,12)", "morris(flying)"])
 def test_right_symmetries_keep_the_laws_and_verify_says_where_it_looked(
     tmp_path, monkeypatch, name

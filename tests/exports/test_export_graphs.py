@@ -30,6 +30,7 @@ def expected(path):
         graph = store.graph()
         winners = dict(store.sql("SELECT id, winner FROM state"))
         best = set(store.sql("SELECT DISTINCT state, child FROM best_move"))
+        names = dict(store.sql("SELECT * FROM move"))
     nodes = {
         state: {
             name: cell
@@ -43,6 +44,7 @@ def expected(path):
             "moves": " ".join(map(str, data["moves"])),
             "best": (parent, child) in best,
             "optimal": -graph.nodes[child]["value"],
+            **({"names": " ".join(names[move] for move in data["moves"])} if names else {}),
         }
         for parent, child, data in graph.edges(data=True)
     }

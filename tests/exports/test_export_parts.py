@@ -267,7 +267,7 @@ def test_after_an_error_nothing_is_left(
         (["dot", "--table", "state"], "--format dot writes the graph; leave out --table"),
         (["csv", "--plies", "3"], "--plies needs --below POSITION"),
         (["csv", "--below", "0", "--plies", "-1"], "-1 is not in the range"),
-        (["csv", "--table", "game"], "'game' is not one of 'state', 'edge', 'best_move'"),
+        (["csv", "--table", "game"], "'game' is not one of 'state', 'edge', 'move'"),
         (["parquet"], "add --output TARGET"),
         (["csv", "--json"], "for rows as JSON use --format jsonl"),
     ],

@@ -21,13 +21,14 @@ FORMATS = ["parquet", "csv", "jsonl"]
 KEYS = {
     "state": "id",
     "edge": "parent, move",
+    "move": "move",
     "best_move": "state, move",
     "q_table": "state, move",
     "census": "ply",
     "matchbox": "agent, state, move",
 }
-GAMES = ["tictactoe", "vanishing", "nasty"]
-"""The second has more rows than one chunk, and cycles, so that there are NULLs."""
+GAMES = ["tictactoe", "vanishing", "nasty", "nim(2,3)"]
+"""The second has more rows than one chunk, and cycles, so that there are NULLs; the last, names."""
 
 
 @pytest.fixture(scope="module", params=GAMES)
@@ -56,11 +57,11 @@ def test_parquet_reads_back_as_sql_has_it_in_three_readers(path, tmp_path, table
     target = tmp_path / "file.parquet"
     done = exported(path, target, "parquet", table=table)
     right = rows_of(path, table)
-    assert len(right) > 0
+    assert len(right) > 0 or table == "move"
     assert done == ("parquet", (str(target),), {table: len(right)})
     read = parquet.read_table(target)
     assert read.column_names == COLUMNS[table]
-    assert list(zip(*(column.to_pylist() for column in read.columns), strict=True)) == right
+    assert [tuple(row.values()) for row in read.to_pylist()] == right
     assert polars.read_parquet(target).rows() == right
     with duckdb.connect() as duck:
         assert duck.execute("SELECT * FROM read_parquet(?)", [str(target)]).fetchall() == right
@@ -120,7 +121,7 @@ def test_jsonl_has_an_object_per_row_with_the_cells_of_sql(path, tmp_path, table
     exported(path, target, "jsonl", table=table)
     rows = [json.loads(line) for line in target.read_bytes().splitlines()]
     assert [tuple(row.values()) for row in rows] == rows_of(path, table)
-    assert {tuple(row) for row in rows} == {tuple(COLUMNS[table])}
+    assert {tuple(row) for row in rows} <= {tuple(COLUMNS[table])}
 
 
 @pytest.mark.parametrize("file_format", FORMATS)
@@ -158,17 +159,17 @@ def test_of_a_part_views_have_the_moves_of_its_states(path, tmp_path, name):
 
 
 def test_of_a_part_the_census_counts_its_states(path, tmp_path):
-    exported(path, tmp_path / "f.parquet", "parquet", table="census", where="value = 0")
+    exported(path, tmp_path / "f.parquet", "parquet", table="census", where="value = 1")
     rows = polars.read_parquet(tmp_path / "f.parquet").rows(named=True)
     whole = [dict(zip(COLUMNS["census"], row, strict=True)) for row in rows_of(path, "census")]
     assert [(row["ply"], row["states"]) for row in rows] == [
-        (row["ply"], row["draws"]) for row in whole if row["draws"]
+        (row["ply"], row["wins"]) for row in whole if row["wins"]
     ]
-    assert {row["wins"] + row["losses"] for row in rows} == {0}
+    assert {row["draws"] + row["losses"] for row in rows} == {0}
 
 
 def test_every_column_of_every_table_and_view_is_exported(store):
-    assert set(TABLES) == {"state", "edge", *schema.VIEWS}
+    assert set(TABLES) == {"state", "edge", "move", *schema.VIEWS}
     for table in TABLES:
         with closing(store.sql(f"SELECT * FROM {table}")) as answer:
             assert COLUMNS[table] == list(answer.columns)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from graphstore.errors import GameNameError, MoveError, RulesError
 from graphstore.games import FAMILIES, file_name, find_builtin, find_game
+from graphstore.rules.adapter import accept
 from graphstore.rules.game import move_text, read_move
 from graphstore.rules.plain import PlainGame
 
@@ -294,10 +295,10 @@ class Unnamed(PlainGame):
 
 
 def test_a_users_names_of_moves_come_before_the_numbers():
-    assert (move_text(Named(), 0), read_move(Named(), "1")) == ("1", 0)
+    assert (move_text(accept(Named()), 0), read_move(accept(Named()), "1")) == ("1", 0)
     with pytest.raises(MoveError, match="'foo' is not a move of Named"):
-        read_move(Named(), "foo")
+        read_move(accept(Named()), "foo")
     with pytest.raises(RulesError, match=r"Unnamed: write_move\(3\) failed: KeyError: 3"):
-        move_text(Unnamed(), 3)
-    assert read_move(Unnamed(), "3") == 3
+        move_text(accept(Unnamed()), 3)
+    assert read_move(accept(Unnamed()), "3") == 3
     assert (move_text(None, 3), read_move(None, "3")) == ("3", 3)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from graphstore import find_game
 from graphstore.rules import svg
+from graphstore.rules.adapter import accept
 from graphstore.rules.board import (
     EMPTY,
     WORDS,
@@ -265,6 +266,6 @@ def test_a_picture_of_text_has_all_moves_below_it():
 
 
 def test_rules_that_cannot_read_their_own_text_are_shown_as_text():
-    game = TableGame({"a": {0: "b"}, "b": -1}, "a")
+    game = accept(TableGame({"a": {0: "b"}, "b": -1}, "a"))
     assert board_of("nowhere", game) is None
     assert images(game, "a") == {"same": "a"}

@@ -9,7 +9,8 @@ from conftest import check_all, error_line, graphstore, some_of
 
 from graphstore import build, explore, find_game
 from graphstore.errors import GraphstoreError
-from graphstore.rules.game import LONGEST, accept, move_text
+from graphstore.rules.adapter import accept
+from graphstore.rules.game import LONGEST, move_text
 
 RULES = """
 import itertools, signal, sys
@@ -46,20 +47,22 @@ MISBEHAVING = {
     "async def moves(self, n): return []": "r.py:G: moves() is async; write it without the word",
     "def __init__(self): exit()": "r.py:G cannot be created: SystemExit: None",
     "def __init__(self, heap): pass": "r.py:G cannot be created: TypeError",
-    r"name = '\ud800'": r"r.py:G: name is '\ud800'; it must be a text of one line",
-    "name = 'x' * 20_000_000": "r.py:G: name is 'xxxx",
-    "name = None": "r.py:G: name is None; it must be a text of one line",
     r"players = ('a\n', 'b')": r"r.py:G: players is ('a\n', 'b'); it must be two texts of one line",
     "shape = 5": "r.py:G: shape is 5; it must be (rows, columns) or None",
-    "rules = property(lambda self: 1 / 0)": "ZeroDivisionError: division by zero",
+    "shape = property(lambda self: 1 / 0)": "ZeroDivisionError: division by zero",
     "max_plies = 'x'": "r.py:G: max_plies is 'x'; it must be a whole number or None",
     "#\nexit()": "r.py cannot be loaded: SystemExit: None",
     "#\n\0": "null bytes",
-    # Arrays: what a user's verb returns.
-    "def canonical(self, ids): return ids - 9": "canonical() gives the positions array([-6",
-    "def canonical(self, ids): return ids / 1": "canonical() gives the positions array([3.",
-    "def canonical(self, ids): exit()": "r.py:G: canonical() failed: SystemExit: None",
-    "def texts(self, ids): return [b''] * len(ids)": "is b''; it must be a str",
+    # Names of `PlainGame` that mean something else.
+    "start = (4, 4)": "r.py:G: start must be a method start(), or have another name: ",
+    "def play(self, n): return n": "r.py:G: play must be a method play(position, move), or have",
+    "def board(self): return ''": "r.py:G: board must be a method board(position), or have another",
+    "board = None": "r.py:G: board must be a method board(position), or have another name: ",
+    "def board(self, n): return [n]": "r.py:G: board() of 3 is [3]; it must be a str",
+    "def board(self, n): exit()": "r.py:G: board() failed at 3: SystemExit: None",
+    "def canonical(self, n): return n": "r.py:G: canonical(position) needs symmetries(position)",
+    "symmetries = lambda self, n: [n]\ncanonical = lambda self, n: 9": "canonical() of 3 and",
+    "symmetries = lambda self, n: [n]\ncanonical = lambda self, n: 1 / 0": "canonical() failed",
 }
 COMMANDS = (
     ("build", "r.py:G", "--db", "g.db"),
@@ -92,6 +95,18 @@ def test_rules_that_misbehave_are_one_line_in_memory_in_parts_and_in_a_check(tmp
     wanted = [(*case, command) for case in MISBEHAVING.items() for command in COMMANDS]
     one_each = [(*case, at) for case, at in zip(MISBEHAVING.items(), cycle(COMMANDS), strict=False)]
     check_all(one_each if len(some_of(wanted, 3)) < len(wanted) else wanted, law)
+
+
+def test_texts_that_are_not_read_as_their_positions_are_refused_in_a_build(tmp_path):
+    def law(changes, message, command):
+        write(tmp_path, changes)
+        assert message in error_line(graphstore(*command, cwd=tmp_path))
+
+    wrong = {
+        "def parse(self, n): return int(n) + 1": "parse() of '3' is 4, but the text is that of 3; ",
+        "def start(self): return range(3)": "the position range(0, 3) cannot be read from a text ",
+    }
+    check_all([(*case, command) for case in wrong.items() for command in COMMANDS[:2]], law)
 
 
 def test_any_start_that_is_hashable_builds_alike_in_memory_and_in_parts(tmp_path):
@@ -149,11 +164,9 @@ def test_a_signal_whose_handler_is_python_s_own_passes_through_rules(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ("def board(self, n): return None", "board() of 3 is None; it must be a str"),
-        ("def board(self, n): exit()", "board() failed: SystemExit: None"),
         ("def write_move(self, move): return move", "write_move() of 1 is 1; it must be a str"),
         ("def write_move(self, move): return 'a b'", "'a b'; it must be one word without commas"),
-        ("def write_move(self, move): exit()", "write_move() failed: SystemExit: None"),
+        ("def write_move(self, move): exit()", "write_move(1) failed: SystemExit: None"),
         ("def parse(self, text): exit()", "parse() of '3' failed: SystemExit: None"),
     ],
 )
@@ -165,7 +178,10 @@ def test_wrong_boards_names_and_readings_are_found_by_a_check(tmp_path, changes,
 
 
 def test_the_longest_text_can_be_read_by_sql(tmp_path):
-    write(tmp_path, f"def text(self, n): return str(n) * {LONGEST}")
+    write(
+        tmp_path,
+        f"def text(self, n): return str(n) * {LONGEST}\ndef parse(self, text): return int(text[0])",
+    )
     game = find_game(f"{tmp_path}/r.py:G")
     assert build(game, tmp_path / "g.db").states == 4
     done = graphstore("sql", "g.db", "SELECT position FROM state WHERE id = 0", cwd=tmp_path)
@@ -173,11 +189,9 @@ def test_the_longest_text_can_be_read_by_sql(tmp_path):
 
 
 def test_rules_given_to_the_python_api_are_guarded_too(tmp_path):
-    write(tmp_path, "def canonical(self, ids): exit()")
-    game = type(find_game(f"{tmp_path}/r.py:G"))()
-    with pytest.raises(GraphstoreError, match="failed: SystemExit"):
-        build(game, tmp_path / "g.db")
-    accept(game)
-    with pytest.raises(GraphstoreError, match="failed: SystemExit"):
-        explore(game)
-    assert move_text(game, 1) == "1"
+    write(tmp_path, "def outcome(self, n): exit()")
+    game = type(find_game(f"{tmp_path}/r.py:G").game)()
+    for function in (lambda game: build(game, tmp_path / "g.db"), explore):
+        with pytest.raises(GraphstoreError, match="failed at 3: SystemExit"):
+            function(game)
+    assert move_text(accept(game), 1) == "1"

@@ -49,28 +49,28 @@ UNREACHED = (
     ],
 )
 def test_a_board_is_read(name, text, canonical):
-    game = find_game(f"openspiel:{name}")
+    game = find_game(f"openspiel:{name}").game
     assert game.text(game.parse(text)) == canonical
 
 
 @for_all("name", ["tic_tac_toe", "connect_four", "hex(board_size=5)", "nim", "mnk(m=5,n=5,k=4)"])
 def test_the_text_of_each_position_is_read(name):
-    game, drawn = find_game(f"openspiel:{name}"), random.Random(1)
+    game, drawn = find_game(f"openspiel:{name}").game, random.Random(1)
     place = game.start()
     while game.outcome(place) is None:
         place = game.play(place, drawn.choice(game.moves(place)))
-        assert find_game(f"openspiel:{name}").parse(game.text(place)) == place
+        assert find_game(f"openspiel:{name}").game.parse(game.text(place)) == place
 
 
 def test_a_board_that_either_player_may_have_needs_the_player():
-    game = find_game("openspiel:dots_and_boxes(num_rows=2,num_cols=2)")
+    game = find_game("openspiel:dots_and_boxes(num_rows=2,num_cols=2)").game
     boards = {}
     for place, _ in game._nearest(""):
         if place.player == place.mover:
             boards.setdefault(place.text, []).append(place)
     both = next(board for board, places in boards.items() if len(places) == 2)
     with pytest.raises(PositionError, match=r"write '[12]: .*' or '[12]: "):
-        find_game(game.name).parse(both)
+        find_game(game.name).game.parse(both)
 
 
 @for_all(
@@ -131,16 +131,17 @@ def test_a_timeout_ends_a_reading_early():
     ],
 )
 def test_moves_are_written_and_read_by_the_names_of_openspiel(name, written):
-    game, drawn = find_game(f"openspiel:{name}"), random.Random(1)
+    rules, drawn = find_game(f"openspiel:{name}"), random.Random(1)
+    game = rules.game
     place = game.start()
-    assert move_text(game, game.moves(place)[0]) == written
+    assert move_text(rules, game.moves(place)[0]) == written
     for _ in range(6):
-        game.texts(game.read_many([game.text(place)]))
+        rules.texts(rules.read_many([game.text(place)]))
         for move in game.moves(place):
-            assert read_move(game, move_text(game, move)) == move
-            assert read_move(game, str(move)) == move
+            assert read_move(rules, move_text(rules, move)) == move
+            assert read_move(rules, str(move)) == move
             if move >= 0:
-                assert read_move(game, place.state.action_to_string(move)) == move
+                assert read_move(rules, place.state.action_to_string(move)) == move
         if game.outcome(game.play(place, move)) is None:
             place = game.play(place, drawn.choice(game.moves(place)))
 

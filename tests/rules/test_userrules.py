@@ -1,6 +1,7 @@
 """A user's rules build, show, verify and play without a change to the package."""
 
 import asyncio
+import copy
 import os
 import pickle
 import subprocess
@@ -9,18 +10,23 @@ import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 import click
+import numpy as np
 import pytest
-from conftest import check_all, some_of
+from conftest import check_all, for_all, some_of
 from conftest import graphstore as run
+from usergames import Countdown
 
 import graphstore
 from graphstore.cli.serving import all_opened, serve
 from graphstore.errors import GameNameError, NotInStoreError, RulesDifferWarning, RulesMissingError
 from graphstore.games import are_those_of
+from graphstore.rules.adapter import accept
 from graphstore.web.application import application
 
 RULES = '''
@@ -214,9 +220,12 @@ def test_the_class_and_the_parameters_are_part_of_the_identity_of_rules(rules: P
         assert not are_those_of(game, f"other.py:{stored}", "another version")
 
     check_all(OF_ONE_FILE, law)
-    wild = type(graphstore.find_game("wild.py:Wild"))
-    assert are_those_of(wild(True), "wild.py:Wild(True)", wild().rules)
-    assert are_those_of(graphstore.find_game("wild.py:Wild(True)"), "Wild", wild().rules)
+    loaded = graphstore.find_game("wild.py:Wild(True)")
+    wild = type(loaded.game)
+    assert are_those_of(accept(wild(True)), "wild.py:Wild(True)", loaded.rules)
+    assert are_those_of(loaded, "Wild", accept(wild(True)).rules)
+    assert not are_those_of(accept(wild(False)), "wild.py:Wild(True)", loaded.rules)
+    assert not are_those_of(loaded, "Wild", accept(wild(False)).rules)
     graphstore.build("wild.py:Wild(False,1)", "wild.db")
     with pytest.warns(RulesDifferWarning, match=r"these rules are wild.py:Wild\(True,1\)"):
         graphstore.Store.open("wild.db", rules="wild.py:Wild(True,1)").close()
@@ -341,7 +350,7 @@ def test_without_rules_positions_are_found_as_stored_and_a_line_says_so(rules: P
 
 def test_other_rules_than_those_of_the_build_give_a_warning(rules: Path) -> None:
     run("build", "take.py:Take")
-    (rules / "take.py").write_text(RULES + "# another line\n")
+    (rules / "take.py").write_text(RULES.replace("3 - position[1]", "1 + position[1] % 2"))
     with pytest.warns(RulesDifferWarning, match="was built by other rules"):
         graphstore.Store.open("take.db", rules=graphstore.find_game("take.py:Take")).close()
     shown = run("show", "take.db", "--rules", "take.py:Take")
@@ -376,7 +385,7 @@ def test_the_variable_for_rules_leaves_built_in_games_alone(rules: Path) -> None
 
 def test_the_same_rules_under_another_name_give_no_warning(rules: Path) -> None:
     game = graphstore.find_game("take.py:Take")
-    graphstore.build(type(game)(), "take.db")
+    graphstore.build(type(game.game)(), "take.db")
     shown = run("show", "take.db", "--rules", "take.py:Take")
     assert (shown.returncode, shown.stderr) == (0, "")
 
@@ -423,7 +432,7 @@ def folder_of_rules(folder: Path, stem: str, base: str, heap: int) -> str:
     return f"{folder / stem}.py:Take"
 
 
-def what_is_played(game: graphstore.PlainGame) -> tuple[int, list[int], list[int], list[int]]:
+def what_is_played(game: graphstore.Game) -> tuple[int, list[int], list[int], list[int]]:
     start = game.start_states()
     moves = game.expand(start)
     return start[0], moves.move.tolist(), moves.child.tolist(), game.turns(start).tolist()
@@ -499,7 +508,8 @@ def test_a_change_of_any_imported_module_in_the_folder_gives_a_warning(
     assert len(files) == 7
     for file in files:
         source = file.read_text()
-        file.write_text(source + "# another line\n")
+        inside = source.replace("    def start", "    extra = 0\n    def start")
+        file.write_text(inside if file.stem == "rules" else f"extra = 0\n{source}")
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             graphstore.Store.open(tmp_path / "take.db", rules=graphstore.find_game(name)).close()
@@ -508,22 +518,175 @@ def test_a_change_of_any_imported_module_in_the_folder_gives_a_warning(
         file.write_text(source)
 
 
-def test_rules_without_neighbours_have_the_digest_of_their_file(tmp_path: Path) -> None:
+CODE = '''
+from starred import *
+import neighbour, shared
+from graphstore import PlainGame
+from neighbour import TAKES as ALL, OTHERS
+STEP = 1
+TABLE = {}
+TABLE["most"] = 2
+def less(heap, take):
+    """A docstring."""
+    return heap - take * STEP
+def fill():
+    SQUARES.update({each: each**2 for each in range(2)})
+SQUARES = {}
+fill()
+class Base(PlainGame):
+    def outcome(self, heap):
+        return None if heap else -SQUARES[1] + DEPTH - DEPTH
+class Take(Base):
+    def __init__(self, heap=7):
+        self.heap, self.asked, self.seen = heap, {}, None
+    def start(self):
+        return self.heap
+    def moves(self, heap):
+        return [take for take in ALL if take <= min(heap, TABLE["most"])]
+    def play(self, heap, take):
+        self.asked[heap] = take
+        return less(heap, take)
+class Unused(PlainGame):
+    def start(self):
+        return shared.START
+repr(Take())
+'''
+
+
+@for_all(
+    ("file", "old", "new", "same"),
+    [
+        ("take.py", "STEP = 1", "STEP = 1  # a comment\n\n", True),
+        ("take.py", "A docstring.", "Another docstring.", True),
+        ("take.py", "\n", "\r\n", True),
+        ("take.py", "heap - take * STEP", "(heap-take*STEP)", True),
+        ("take.py", "shared.START", "shared.START + 1", True),
+        ("take.py", "class Unused", "class Renamed", True),
+        ("take.py", "TAKES as ALL, OTHERS", "TAKES as ALL", True),
+        ("shared.py", "START = 1", "START = 2", True),
+        ("neighbour.py", "TAKES", "# a comment\nTAKES", True),
+        ("take.py", "STEP = 1", "STEP = 2", False),
+        ("take.py", '["most"] = 2', '["most"] = 3', False),
+        ("take.py", "heap - take", "heap - 2 * take", False),
+        ("take.py", "if heap else -", "if heap else ", False),
+        ("take.py", "heap=7", "heap=8", False),
+        ("neighbour.py", "(1, 2)", "(1, 3)", False),
+        ("take.py", "import TAKES as ALL, OTHERS", "import *\nALL = TAKES", False),
+        ("starred.py", "DEPTH = 3", "DEPTH = 4", False),
+        ("take.py", "range(2)", "range(3)", False),
+        ("take.py", "less(heap, take):", "less(heap: int, take: int) -> int:", True),
+        ("take.py", "repr(Take())", "for game in (Take(), Take(8)):\n    repr(game)", True),
+    ],
+)
+def test_the_digest_is_that_of_the_code_that_the_rules_use(
+    tmp_path: Path, file: str, old: str, new: str, same: bool
+) -> None:
+    (tmp_path / "take.py").write_text(CODE)
+    (tmp_path / "neighbour.py").write_text("TAKES = (1, 2)\nOTHERS = ()\n")
+    (tmp_path / "starred.py").write_text("DEPTH = 3\n")
+    (tmp_path / "shared.py").write_text("START = 1\n")
+    before = graphstore.find_game(f"{tmp_path}/take.py:Take").rules
+    source = (tmp_path / file).read_text()
+    assert old in source
+    (tmp_path / file).write_bytes(source.replace(old, new).encode())
+    assert (graphstore.find_game(f"{tmp_path}/take.py:Take").rules == before) == same
+
+
+def test_parameters_belong_to_the_digest_however_they_are_given(tmp_path: Path) -> None:
+    (tmp_path / "take.py").write_text(CODE)
+    (tmp_path / "neighbour.py").write_text("TAKES, OTHERS = (1, 2), ()\n")
+    (tmp_path / "starred.py").write_text("DEPTH = 3\n")
+    (tmp_path / "shared.py").touch()
+    names = ("Take", "Take()", "Take(7)", "Take(5)")
+    games = [graphstore.find_game(f"{tmp_path}/take.py:{name}") for name in names]
+    assert games[0].rules == games[1].rules == games[2].rules != games[3].rules
+    game = type(games[3].game)(heap=5)
+    graphstore.build(game, tmp_path / "take.db")
+    assert accept(game).rules == games[3].rules
+
+
+@dataclass
+class Settings:
+    heap: int
+
+
+class Set(Countdown):
+    def __init__(self, value: object) -> None:
+        self.value, self.asked, self.seen = value, 0, {}  # type: ignore[var-annotated]
+
+    def outcome(self, heap: int) -> int | None:
+        self.asked += 1
+        self.seen[heap] = True
+        return super().outcome(heap)
+
+
+def around(heap: int) -> type[Countdown]:
+    class Inner(Countdown):
+        def start(self) -> int:
+            return heap
+
+    return Inner
+
+
+@for_all(
+    ("one", "other"),
+    [
+        ([5], [7]),
+        ({"a": 5}, {"a": 7}),
+        ({5}, {7}),
+        (Settings(5), Settings(7)),
+        (np.arange(5), np.arange(7)),
+        (np.int64(5), np.int64(7)),
+        (range(5), range(7)),
+        (len, abs),
+    ],
+)
+def test_all_values_are_parameters_and_what_play_sets_is_not(one: Any, other: Any) -> None:
+    game = Set(one)
+    before = accept(game).rules
+    graphstore.explore(game)
+    assert game.asked == len(game.seen)
+    assert accept(game).rules == accept(Set(copy.copy(one))).rules == before
+    assert accept(Set(other)).rules != before
+
+
+def test_a_function_around_a_class_gives_parameters() -> None:
+    assert accept(around(5)()).rules == accept(around(5)()).rules != accept(around(7)()).rules
+
+
+def test_a_parameter_that_changed_makes_other_rules() -> None:
+    game = Set(5)
+    before = accept(game)
+    game.value = 7
+    assert accept(game).rules == accept(Set(7)).rules != before.rules
+
+
+def test_without_a_file_the_parameters_are_told_apart() -> None:
+    lines = "class K(Countdown):\n    def __init__(self, heap):\n        self.heap = heap"
+    made = {"Countdown": Countdown, "__name__": "__main__"}
+    exec(lines, made)  # noqa: S102  # as in a notebook
+    digests = [accept(made["K"](heap)).rules for heap in (5, 7)]  # type: ignore[operator]
+    assert digests[0] != digests[1]
+
+
+def test_rules_without_neighbours_had_the_digest_of_their_file(tmp_path: Path) -> None:
     file = tmp_path / "alone.py"
     file.write_text(RULES.replace("from neighbour import TAKES", "TAKES = (1, 2)"))
     digest = blake2b(file.read_bytes(), digest_size=8).hexdigest()
-    assert graphstore.find_game(f"{file}:Take").rules == digest
+    assert graphstore.find_game(f"{file}:Take").rules_before == [digest] * 2
 
 
-def test_a_database_with_the_digest_of_one_file_as_older_versions_made_it_draws_no_warning(
+def test_a_database_with_the_digest_of_files_as_older_versions_made_it_draws_no_warning(
     tmp_path: Path, run
 ) -> None:
     name = folder_of_rules(tmp_path, "rules", "base", 3)
     game = graphstore.find_game(name)
-    game.rules = blake2b((tmp_path / "rules.py").read_bytes(), digest_size=8).hexdigest()
-    graphstore.build(game, tmp_path / "take.db", below=["2"])
-    shown = run("show", tmp_path / "take.db", "--rules", name)
-    assert (shown.returncode, shown.stderr) == (0, "")
+    assert len({game.rules, *game.rules_before}) == 3
+    for before in game.rules_before:
+        game.rules = before
+        graphstore.build(game, tmp_path / "take.db", below=["2"], force=True)
+        shown = run("show", tmp_path / "take.db", "--rules", name)
+        assert (shown.returncode, shown.stderr) == (0, "")
     assert run("build", name, "--db", tmp_path / "take.db", "--from", "3").returncode == 0
     with graphstore.Store.open(tmp_path / "take.db") as store:
         assert (store.info["starts"], store.info["rules"]) == (2, graphstore.find_game(name).rules)

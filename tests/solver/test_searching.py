@@ -18,6 +18,7 @@ from ultimateplay import GAMES, ORACLE, Below, solved
 from graphstore import PlainGame, explore, find_game, solve
 from graphstore.errors import PositionError, RulesError
 from graphstore.games.ultimate.fields import tables
+from graphstore.rules.adapter import accept
 from graphstore.rules.game import IN_PLAY, WIN, Nimble
 from graphstore.solver.search import search
 
@@ -106,7 +107,7 @@ def test_a_table_without_cycles_is_always_found_out(game):
     graph = explore(game)
     solution = solve(graph)
     for row, state in enumerate(graph.states.id.tolist()):
-        for rules in (game, Arrays(game)):
+        for rules in (game, Arrays(accept(game))):
             found = search(rules, state, max_entries=3, max_states=1)
             assert found.value == solution.value[row]
 
@@ -216,7 +217,7 @@ def test_progress_is_reported():
 
 def test_games_offer_their_rules_for_a_search():
     assert isinstance(GAMES["open"], Nimble)
-    assert isinstance(TableGame({0: 0}, 0), Nimble)
+    assert isinstance(accept(TableGame({0: 0}, 0)), Nimble)
     assert not isinstance(find_game("tictactoe"), Nimble)
 
 

@@ -115,7 +115,7 @@ def test_its_rules_keep_every_law() -> None:
 
 def test_every_start_is_at_ply_0_and_all_verify(ending: Path) -> None:
     with Store.open(ending, rules=RookEnding()) as store:
-        starts = len(set(RookEnding().canonical(RookEnding().start_states()).tolist()))
+        starts = len(set(store.game.canonical(store.game.start_states()).tolist()))
         assert store.info["starts"] == starts
         answer = store.sql("SELECT count(*) FROM state WHERE ply = 0")
         assert answer.columns == ("count(*)",)

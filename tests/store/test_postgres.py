@@ -46,7 +46,13 @@ from graphstore.store.postgres.server import connect, read_address
 from graphstore.store.sql import Statement
 from graphstore.store.store import upgrade
 
-KEYS = {"state": "id", "edge": "parent, move", "census": "ply", "matchbox": "agent, state, move"}
+KEYS = {
+    "state": "id",
+    "edge": "parent, move",
+    "move": "move",
+    "census": "ply",
+    "matchbox": "agent, state, move",
+}
 GAMES = ["tictactoe", "vanishing", f"{DATA / 'ring.py'}:Ring"]
 
 
@@ -656,11 +662,9 @@ def test_a_malformed_address_is_reported_without_the_password(run, address):
 
 
 def test_a_name_that_is_too_long_for_a_schema_says_what_to_add(server):
-    class Long(TableGame):
-        name = "x" * 64
-
+    long_name = type("x" * 64, (TableGame,), {})
     with pytest.raises(StoreError, match=r"1 to 63 bytes; add \?schema=NAME"):
-        build(Long({0: -1}, 0), server)
+        build(long_name({0: -1}, 0), server)
 
 
 def test_a_missing_database_or_permission_is_reported(server, database):
@@ -828,7 +832,7 @@ def test_an_older_schema_is_upgraded(server):
     postgresql.ask(
         server,
         f"SET search_path TO {name}; DROP VIEW {views}; "
-        "ALTER TABLE game DROP COLUMN extent; DROP TABLE checkpoint, played, bead, agent; "
+        "ALTER TABLE game DROP COLUMN extent; DROP TABLE checkpoint, played, bead, agent, move; "
         "UPDATE alembic_version SET version_num = '0002'; "
         "DELETE FROM digest WHERE name = 'game.extent'",
     )

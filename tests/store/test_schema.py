@@ -26,6 +26,7 @@ TABLES = {
     "alembic_version",
     "digest",
     "edge",
+    "move",
     "game",
     "state",
 }
@@ -105,7 +106,7 @@ def test_tables_are_strict_and_edges_have_no_second_key(reader):
         for _, name, kind, _, without_rowid, strict in reader.execute("PRAGMA table_list")
         if kind == "table" and name in TABLES - {"alembic_version"}
     }
-    with_rowid = {"digest", "game", "state", "agent"}
+    with_rowid = {"digest", "game", "move", "state", "agent"}
     assert kinds == {
         name: (1, int(name not in with_rowid)) for name in TABLES - {"alembic_version"}
     }

@@ -1,7 +1,7 @@
 """Build a game in parts: take all steps, wave by wave, except those already done."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from functools import reduce
 from itertools import chain
@@ -17,8 +17,8 @@ from graphstore.building.parts.rounds import solve_in_rounds
 from graphstore.building.parts.steps import Build
 from graphstore.building.parts.work import BlockId, Record, damaged
 from graphstore.building.parts.workers import LITTLE, Workers, take_all
-from graphstore.errors import NotAStoreError, TooLargeError
-from graphstore.rules.game import Game, Progress, quiet
+from graphstore.errors import NotAStoreError, RulesError, TooLargeError
+from graphstore.rules.game import Game, Progress, quiet, unless_numbers
 from graphstore.solver.exploration import MAX_STATES
 from graphstore.store import schema
 from graphstore.store.arrow import pyarrow
@@ -165,12 +165,13 @@ def build(
             _check(path, sums)
             took = {"explore": _costs([*chain(*explored)]), "solve": _costs(solved)}
             info = _describe(game, setup, explored, solved, since)
+            names = _names(game, chain(*explored))
             digests: dict[str, str] = {}
             if with_digests:
                 digests = _digests(path, workers, memory, progress)
                 info["digest"] = of_content(digests)
                 lap("digest")
-            write_manifest(path, Contents(info, digests, tuple(below), took, sums))
+            write_manifest(path, Contents(info, digests, tuple(below), took, sums, names))
         else:
             try:
                 _check(path, Folder.open(path).contents.sums)
@@ -222,6 +223,19 @@ def _describe(
         "build_seconds": round(perf_counter() - since, 3),
         "digest": "",
     }
+
+
+def _names(game: Game, records: Iterable[Record]) -> dict[int, str]:
+    """Return the names of the moves of all blocks, by number, ascending."""
+    names: dict[int, str] = {}
+    for move, name in chain(*(record["names"].items() for record in records)):
+        other = names.setdefault(int(move), name)
+        if other != name:  # they were met in different blocks
+            raise RulesError(
+                f"{game.name}: the moves {name} and {other} share the number {move}; write "
+                "write_move(self, move), which names them otherwise"
+            )
+    return unless_numbers(dict(sorted(names.items())))
 
 
 def _costs(records: Sequence[Record]) -> dict[str, Any]:

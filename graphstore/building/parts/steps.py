@@ -21,8 +21,8 @@ from graphstore.building.parts.texts import Texts, check_texts, merged, register
 from graphstore.building.parts.work import BlockId, Record, Work
 from graphstore.errors import RulesError, StoreError
 from graphstore.games import find_game
-from graphstore.rules.game import IN_PLAY, Codes, Game, Ints
-from graphstore.rules.plain import PlainGame
+from graphstore.rules.adapter import ArrayRules
+from graphstore.rules.game import IN_PLAY, Codes, Game, Ints, names_of
 from graphstore.rules.positions import read_positions
 from graphstore.solver.columns import Solution, States, Worth
 from graphstore.solver.exploration import Run, Wave, again, expand, twice_in_turn, unseen
@@ -72,7 +72,7 @@ class Build(NamedTuple):
                 f"{game.name}: the rules are {game.rules} on {gethostname()}, but {self.rules} "
                 "where the build was begun; use the same on all machines"
             )
-        return game.afresh() if isinstance(game, PlainGame) else game
+        return game.afresh() if isinstance(game, ArrayRules) else game
 
 
 @lru_cache(maxsize=4)
@@ -119,7 +119,7 @@ def explore_block(build: Build, at: BlockId) -> Record:
     Write the edges; save a `Block` and its children, the candidates of the next wave: int64[k]
     ``id`` by bucket, then by id, ``begin``, where each bucket begins, and ``text``. In the record,
     ``edges`` counts distinct pairs, ``asked`` the children, and ``late`` the candidates of this
-    block that are states of an earlier wave.
+    block that are states of an earlier wave; ``names`` are the names of its moves by number.
     """
     game, work = build.ready(), build.work
     asks, asks_text = _candidates(build, game, at)
@@ -158,6 +158,7 @@ def explore_block(build: Build, at: BlockId) -> Record:
         "asked": len(children),
         "late": len(asked) - len(states),
         "ones": _bits(Run.of(states).ones),
+        "names": {str(move): name for move, name in names_of(game, found.move).items()},
         "sums": sums,
         **received(asks, asks_text),
     }

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphstore.errors import RulesError, shown
+from graphstore.rules.adapter import ArrayRules
 from graphstore.rules.game import Game, Ints
 from graphstore.rules.openspiel import reading_all
-from graphstore.rules.plain import PlainGame
 from graphstore.util.arrays import distinct, first_of_runs, member
 
 Texts = NDArray[np.str_]
@@ -22,7 +22,7 @@ NO_TEXTS: Final = np.zeros(0, dtype="U1")
 
 def spelled(game: Game, ids: Ints) -> Texts:
     """Return the texts of those ids that are hashes, for processes that do not know them yet."""
-    if not isinstance(game, PlainGame):
+    if not isinstance(game, ArrayRules):
         return NO_TEXTS
     hashed = np.flatnonzero(game.hashed(ids))
     if not hashed.size:
@@ -35,7 +35,7 @@ def spelled(game: Game, ids: Ints) -> Texts:
 
 def register(game: Game, ids: Ints, texts: Texts) -> None:
     """Make ids known to the game; parse the texts of those that are hashes; see `spelled`."""
-    if isinstance(game, PlainGame):
+    if isinstance(game, ArrayRules):
         game.meet(ids[texts == ""] if len(texts) else ids)
     hashed = np.flatnonzero(texts != "")
     if not hashed.size:

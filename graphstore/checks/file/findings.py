@@ -24,6 +24,7 @@ class Check(StrEnum):
     TEXTS = "distinct texts"
     IDS = "ids against the rules"
     CLOSURE = "ends of edges"
+    NAMES = "names of moves"
     VALUES = "values and depths against the children"
     PLIES = "plies against the parents"
     RANDOM = "values of random play against the children"

@@ -1,6 +1,6 @@
 """Checks of stored states and edges against the rules, part by part."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from graphstore.checks.file.findings import Problem, WrongCells
 from graphstore.checks.laws import NO_POSITION
-from graphstore.rules.game import IN_PLAY, Game, Ints, Moves
+from graphstore.errors import GraphstoreError
+from graphstore.rules.game import IN_PLAY, Game, Ints, Moves, move_text
 from graphstore.store.digests import NULL
 from graphstore.util.arrays import member
 
@@ -40,6 +41,23 @@ def states(game: Game, rows: Mapping[str, Any]) -> Iterator[WrongCells]:
     ):
         at = np.flatnonzero(found != expected)
         yield WrongCells(here[at], name, found[at], expected[at])
+
+
+def names(
+    game: Game | None, stored: Mapping[int, str], moves: Collection[int]
+) -> Iterator[Problem]:
+    """Yield the rows of `move` that differ from the rules, if they are known, or from `moves`."""
+    for move in sorted(stored.keys() | set(moves)):
+        found = stored.get(move)
+        if move not in moves:
+            yield Problem("move", str(move), "move", move, "a move of the table edge")
+            continue
+        try:
+            expected = (found or "a name") if game is None else move_text(game, move)
+        except GraphstoreError:  # the edge is wrong, too
+            expected = "that of a move"
+        if found != expected:
+            yield Problem("move", str(move), "name", found, expected)
 
 
 def starts(

@@ -28,7 +28,7 @@ from graphstore.util.arrays import distinct, member
 
 CONFIDENCE = 0.95
 NOT_SAMPLED = (
-    "file structure, digests of columns, distinct texts and counts: these need the whole file",
+    "file structure, digests of columns, distinct texts, names, counts: these need the whole file",
     "whether play can cycle: this is taken from the table game",
 )
 

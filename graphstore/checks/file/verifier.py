@@ -21,9 +21,10 @@ from graphstore.checks.file.whole import Whole
 from graphstore.errors import NotAStoreError, PositionError, RulesMissingError, StoreError
 from graphstore.games import find_builtin
 from graphstore.play import agents
+from graphstore.rules.adapter import ArrayRules
 from graphstore.rules.game import IN_PLAY, Game, Ints, Progress, quiet
-from graphstore.rules.plain import PlainGame
 from graphstore.store import schema
+from graphstore.store.names import read_names
 from graphstore.store.store import Address, Store, opened
 from graphstore.util import arguments
 from graphstore.util.arrays import distinct
@@ -111,9 +112,13 @@ def verify(
             if isinstance(reader, Whole):
                 columns, what = reader.hashes.of_columns(), Check.DIGESTS
             else:
-                names = {str(column) for of in schema.STORED.values() for column in of}
-                columns, what = {each: stored[each] for each in names & stored.keys()}, Check.ROW
-            note(what, structure.digests_differ(store, stored, columns))
+                of_rows = {str(column) for of in schema.STORED.values() for column in of}
+                columns, what = {each: stored[each] for each in of_rows & stored.keys()}, Check.ROW
+            names = read_names(connection)
+            note(what, structure.digests_differ(store, stored, columns, names))
+            if names and sample is None:  # older files have none
+                moves = {*connection.scalars(select(schema.edge.c.move).distinct())}
+                note(Check.NAMES, by_rules.names(game, names, moves))
         except NotAStoreError as error:
             note(Check.ROW, [Problem("file", store.address, "content", error, "a graph")])
             skipped.append("everything else, because the file cannot be read")
@@ -139,15 +144,10 @@ def _rules(store: Store, findings: Findings) -> Game | None:
     except RulesMissingError as error:
         findings.skipped.append(f"states and edges against the rules: {error}")
         return None
-    try:
-        game.read(store.info["start"])
-    except PositionError as error:
-        kind = type(game)
-        if (  # otherwise the file is wrong, which the checks will find
-            issubclass(kind, PlainGame)
-            and kind.text is not PlainGame.text
-            and kind.parse is PlainGame.parse
-        ):
+    if isinstance(game, ArrayRules) and not game.reads:
+        try:
+            game.read(store.info["start"])
+        except PositionError as error:
             findings.skipped.append(
                 "states and edges against the rules: the rules cannot read their own texts; add a "
                 f"method parse(text) to them ({error})"

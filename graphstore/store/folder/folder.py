@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from graphstore.errors import NewerStoreError, NotAStoreError, StoreError, StoreMissingError
-from graphstore.games import accepted
+from graphstore.games import rules_of
 from graphstore.rules.game import Game
+from graphstore.rules.plain import PlainGame
 from graphstore.store import schema
 from graphstore.store.digests import of_json
 from graphstore.store.folder.layout import FORMAT, MANIFEST, Contents, draft_of, files_of
@@ -63,6 +64,7 @@ class Folder:
                 tuple(found["below"]),
                 dict(found["took"]),
                 dict(found.get("sums", {})),
+                {int(move): str(name) for move, name in found.get("names", {}).items()},
             )
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
             raise NotAStoreError(f"{file} is damaged; rebuild the folder") from error
@@ -83,7 +85,7 @@ class Folder:
         statement: str,
         parameters: Sequence[Any] | Mapping[str, Any] = (),
         *,
-        rules: Game | str | None = None,
+        rules: Game | PlainGame | str | None = None,
         seconds: float | None = None,
         rows: int | None = None,
         memory: int | None = None,
@@ -113,7 +115,7 @@ class Folder:
         memory = arguments.limit("memory", memory)
         arguments.instance("statement", statement, str, "SQL as a text")
         limited = Statement(statement, arguments.parameters(parameters), *limits)
-        laws = None if rules is None else accepted(rules, "rules")
+        laws = None if rules is None else rules_of(rules, "rules")
         return run(self.path, self.contents, limited, rules=laws, memory=memory)
 
     def files(self, table: str) -> list[Path]:

@@ -34,6 +34,7 @@ class Contents(NamedTuple):
         took: ``steps`` of exploring and solving, ``messages`` between blocks and their ``bytes``,
             ``seconds`` of all steps, and ``peak_bytes`` of the largest process.
         sums: the CRC-32 of each Parquet file, by its path in the folder.
+        names: the names of moves by number, ascending; empty if they have none.
     """
 
     info: dict[str, Any]
@@ -41,6 +42,7 @@ class Contents(NamedTuple):
     below: tuple[str, ...]
     took: dict[str, dict[str, Any]]
     sums: dict[str, int] = {}  # noqa: RUF012  # nothing changes it
+    names: dict[int, str] = {}  # noqa: RUF012
 
 
 def is_folder(path: str | os.PathLike[str]) -> bool:
@@ -84,6 +86,7 @@ def write_manifest(path: Path, contents: Contents) -> None:
         "took": contents.took,
         "digests": contents.digests,
         "sums": contents.sums,
+        "names": {str(move): name for move, name in contents.names.items()},
     }
     manifest["check"] = of_json(manifest)
     put(path / MANIFEST, lambda file: file.write(json.dumps(manifest, indent=1).encode()))

@@ -17,7 +17,7 @@ from sqlalchemy.dialects import postgresql
 
 from graphstore.errors import NotAStoreError, QueryError
 from graphstore.games import given_or_builtin, warn_of_other_rules
-from graphstore.rules.game import Game, accept
+from graphstore.rules.game import Game
 from graphstore.rules.positions import read_position
 from graphstore.store import arrow, schema
 from graphstore.store.folder.layout import TABLES, Contents
@@ -78,7 +78,6 @@ def run(
     """Return the rows of one read-only statement; see `graphstore.Folder.sql`."""
     name, version = contents.info["name"], contents.info["rules"]
     if rules is not None:
-        accept(rules)
         warn_of_other_rules(rules, str(path), name, version)
     typed, bound = numbered(statement.text, statement.parameters, "duckdb")
     watch = Watch(statement.seconds)
@@ -121,13 +120,15 @@ def _create_tables(connection: duckdb.DuckDBPyConnection, path: Path, contents: 
     digests = [
         {"name": name, "blake2b": digest} for name, digest in sorted(contents.digests.items())
     ]
-    for table, rows in ((schema.game, [contents.info]), (schema.digest, digests)):
+    names = [{"move": move, "name": name} for move, name in contents.names.items()]
+    tables = ((schema.game, [contents.info]), (schema.digest, digests), (schema.move, names))
+    for table, rows in tables:
         columns = ", ".join(f"{each.name} {_type(each)}" for each in table.c)
         connection.execute(f"CREATE TABLE {table.name} ({columns})")
         marks = ", ".join("?" * len(table.c))
-        for row in rows:
-            values = [row[each.name] for each in table.c]
-            connection.execute(f"INSERT INTO {table.name} VALUES ({marks})", values)
+        values = [[row[each.name] for each in table.c] for row in rows]
+        if values:
+            connection.executemany(f"INSERT INTO {table.name} VALUES ({marks})", values)
     dialect = postgresql.dialect()  # type: ignore[no-untyped-call]
     for name in VIEWS:
         view = schema.written(schema.VIEWS[name], dialect)

@@ -211,7 +211,8 @@ class PostgresSchema(GameSchema):
     def altered(self) -> Iterator[tuple[str, str]]:
         with self.explained(), self.session() as connection:
             namespace = self._namespace(connection)
-            yield from altered(*self._structures(connection, namespace, schema.REVISIONS[-1]))
+            revision = self._recorded(connection, namespace)
+            yield from altered(*self._structures(connection, namespace, revision))
 
     def _structures(
         self, connection: Connection, namespace: int, revision: str

@@ -179,7 +179,8 @@ class SqliteFile:
 
     def altered(self) -> Iterator[tuple[str, str]]:
         with closing(self.connect()) as connection:
-            yield from altered(objects(connection), made(schema.REVISIONS[-1]))
+            (revision,) = connection.execute("SELECT version_num FROM alembic_version").fetchone()
+            yield from altered(objects(connection), made(revision))
 
     def _refuse_altered(self, connection: Any) -> None:
         refuse_traps(connection, self.path)

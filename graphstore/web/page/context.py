@@ -1,6 +1,7 @@
 """The values for the template of a position's page."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from graphstore.play import agents
@@ -41,7 +42,7 @@ def page_context(
     Raises:
         AgentMissingError: the address names an agent that is not in the file.
     """
-    game = store.game if store.has_rules else None
+    game, namer = store.game if store.has_rules else None, store.namer
     bound = store.info["extent"] == STRATEGY
     known = agents.names(store)
     agent = query.agent or (query.against if query.against in known else "")
@@ -55,7 +56,7 @@ def page_context(
     def here(other: Query) -> str:
         return pages.to(probe.position, other)
 
-    choices = board.choices(game, probe.position, probe.moves, lambda move: move_text(game, move))
+    choices = board.choices(game, probe.position, probe.moves, partial(move_text, namer))
     states = {choice.move: move.state for choice, move in zip(choices, probe.moves, strict=True)}
 
     def on_cell(choice: Choice) -> str:
@@ -207,7 +208,7 @@ def _line(
     store: Store, game: Game | None, probe: Probe, pages: Pages, query: Query
 ) -> dict[str, Any]:
     line = store.line(probe.position, most=MOST_IN_LINE)
-    steps = []
+    steps, namer = [], store.namer
     onwards = query.onwards
     for at, move in enumerate(line.moves):
         before, after = line.probes[at], line.probes[at + 1]
@@ -215,7 +216,7 @@ def _line(
         (choice,) = board.choices(game, before.position, [played])
         onwards = opponents.after_move(before, onwards)
         href = pages.to(after.position, onwards._replace(against=""))
-        name = move_text(game, move)
+        name = move_text(namer, move)
         steps.append(_tile(game, after.position, href, name=name, last=choice.cell))
     cut = not line.repeats and not line.probes[-1].ended
     return {"steps": steps, "repeats": line.repeats, "cut": cut}
@@ -246,9 +247,9 @@ def _parents(
     found = parents(store, probe, MOST_PARENTS)
     shown = found.shown[: 2 * MOST_PARENTS]
     before = opponents.after_move(probe, query.onwards)._replace(against="")
-    tiles = []
+    tiles, namer = [], store.namer
     for each in shown:
-        name = move_text(game, each.move) + " (by symmetry)" * (not each.exact)
+        name = move_text(namer, each.move) + " (by symmetry)" * (not each.exact)
         tile = _tile(game, each.position, pages.to(each.position, before), name=name)
         tiles.append(tile | {"worth": "" if query.hide else WORDS[each.value]})
     alike = not all(each.exact for each in shown)

@@ -53,7 +53,7 @@ def reply(store: Store, probe: Probe, query: Query) -> tuple[str, Query] | None:
     move = player.pick(probe)
     game = store.game if store.has_rules else None
     (choice,) = choices(game, probe.position, [move])
-    onwards = query.onwards._replace(last=move_text(game, move.move), cell=choice.cell)
+    onwards = query.onwards._replace(last=move_text(store.namer, move.move), cell=choice.cell)
     return move.position, after_move(probe, onwards)
 
 

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from graphstore.errors import GraphstoreError
 from graphstore.rules.board import board_of
-from graphstore.rules.game import Game, NamesMoves, move_text
+from graphstore.rules.game import Game, Namer, move_text, names_moves
 from graphstore.rules.svg import svg
 from graphstore.store.store import Store
 from graphstore.web import addresses
@@ -18,7 +18,7 @@ from graphstore.web import addresses
 STATES = ("state", "child", "parent")  # columns of ids
 SIZE = 96  # pixels of a board
 
-_MOVES = re.compile(r"-?\d{1,9}( -?\d{1,9})*")
+_MOVES = re.compile(r"-?\d{1,10}( -?\d{1,10})*")
 
 
 def cell(store: Store, table_address: str, row: Any, column: str, value: Any) -> Markup | None:
@@ -39,22 +39,24 @@ def cell(store: Store, table_address: str, row: Any, column: str, value: Any) ->
     is_id = column in STATES or (column == "id" and "position" in row.keys())  # noqa: SIM118
     if is_id and isinstance(value, int):
         return link.format(table_address, value, value)
-    if column in ("move", "moves") and isinstance(game, NamesMoves):
-        return _moves(game, column, value)
+    if column in ("move", "moves"):
+        return _moves(store.names if store.names.names_moves else game, column, value)
     if isinstance(value, str) and "\n" in value:
         return Markup('<pre class="gs-lines">{}</pre>').format(value)
     return None
 
 
-def _moves(game: Game, column: str, value: Any) -> Markup | None:
-    """Return moves as numbers with their names.
+def _moves(namer: Namer, column: str, value: Any) -> Markup | None:
+    """Return moves as numbers with their names, or None if they have no names.
 
     A column "move" holds a number, "moves" a text of several; in the table `game` it is a count.
     """
-    if isinstance(value, int) == (column == "moves") or not _MOVES.fullmatch(str(value)):
+    if not names_moves(namer) or isinstance(value, int) == (column == "moves"):
+        return None
+    if not _MOVES.fullmatch(str(value)):
         return None
     try:
-        named = [(move, move_text(game, int(move))) for move in str(value).split()]
+        named = [(move, move_text(namer, int(move))) for move in str(value).split()]
     except GraphstoreError:  # a user's SQL returned a number that is not a move
         return None
     return Markup(" ").join(
