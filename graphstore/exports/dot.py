@@ -152,7 +152,12 @@ def render(text: str, kind: Literal["svg", "png"], *, seconds: float = SECONDS) 
 
 def can_render() -> bool:
     """Return whether pygraphviz is installed."""
-    return find_spec("pygraphviz") is not None
+    return is_installed("pygraphviz")
+
+
+def is_installed(package: str) -> bool:
+    """Return whether a package is installed."""
+    return find_spec(package) is not None
 
 
 # The alarm ends the process even if its parent was killed.

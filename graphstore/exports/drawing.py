@@ -6,10 +6,12 @@ from typing import Any, NamedTuple
 
 from graphstore.errors import ArgumentError, TooLargeError
 from graphstore.exports import dot
+from graphstore.exports.painting import painted
 from graphstore.rules import svg as boardsvg
-from graphstore.rules.board import Choice, board_of, choices, plain, text_plain
+from graphstore.rules.board import Choice, board_of, choices, picture_of, plain, text_plain
 from graphstore.rules.game import Game, move_text
 from graphstore.rules.notebook import facts, or_none
+from graphstore.rules.picture import Picture
 from graphstore.store.probe import Move, Probe
 from graphstore.store.store import Address, Store, opened
 from graphstore.util import arguments
@@ -29,6 +31,7 @@ class Drawing(NamedTuple):
     arrows: tuple[dot.Arrow, ...]
     probes: tuple[Probe, ...]
     across: bool = False  # True if play runs from left to right instead of downwards
+    picture: Picture | None = None  # of the first position; None if it has no cells
 
     @property
     def alone(self) -> bool:
@@ -45,13 +48,16 @@ class Drawing(NamedTuple):
         if not self.alone:
             return dot.svg(self.nodes, self.arrows, across=self.across, title=self.title)
         node = self.nodes[0]
-        if node.board is None:
+        if self.picture is None:
             return boardsvg.text_svg(node.position, shown=node.shown)
-        return boardsvg.svg(node.board, shown=node.shown, title=self.title)
+        return boardsvg.svg(self.picture, shown=node.shown, title=self.title)
 
     def png(self) -> bytes:
-        """Return the picture as PNG, which always needs pygraphviz; raises the errors of `svg`."""
-        return dot.render(self.dot(), "png")
+        """Return the picture as PNG; a position needs matplotlib, and is drawn from its SVG.
+
+        Raises the errors of `svg`.
+        """
+        return painted(self.svg()) if self.alone else dot.render(self.dot(), "png")
 
     def dot(self) -> str:
         """Return the picture in DOT, the language of Graphviz."""
@@ -154,7 +160,8 @@ def _drawn(
     if plies is None:
         shown = choices(game, root.position, root.moves, partial(move_text, game))
         node = _node(game, root, 0)._replace(shown=shown)
-        return Drawing(f"{name}: {root.position}", (node,), (), (root,))
+        drawn = picture_of(root.position, game)
+        return Drawing(f"{name}: {root.position}", (node,), (), (root,), picture=drawn)
     found = _below(store, root, plies, best=best, most=most)
     arrows = [
         arrow

@@ -177,7 +177,7 @@ class Nimble(Protocol):
 
 VERBS: Final = (
     *("start_states", "expand", "outcomes", "turns", "canonical", "orbits", "texts", "read"),
-    *("read_many", "board", "search_from", "_look", "write_move", "read_move"),
+    *("read_many", "board", "picture", "search_from", "_look", "write_move", "read_move"),
     *("meet", "hashed", "spelled", "_image_ids"),  # of `PlainGame`
 )
 HOOKS: Final = (

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any, TypeVar
 
-from graphstore.rules.board import Choice, board_of
+from graphstore.rules.board import Choice, picture_of
 from graphstore.rules.game import Game
 from graphstore.rules.svg import marked_up, svg, text_svg
 
@@ -32,11 +32,11 @@ def picture(
     last: int | None = None,
     pixels: int = 48,
 ) -> str:
-    """Return a position as SVG: its board if the text shows one, else the text."""
-    board = board_of(text, game)
-    if board is None:
+    """Return a position as SVG: its picture if it has one, else the text."""
+    drawn = picture_of(text, game)
+    if drawn is None:
         return text_svg(text, shown=shown)
-    return svg(board, shown=shown, last=last, title=text, pixels=pixels)
+    return svg(drawn, shown=shown, last=last, title=text, pixels=pixels)
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

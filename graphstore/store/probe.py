@@ -50,11 +50,8 @@ class Move(NamedTuple):
     lose_depth: int | None
 
 
-class Probe(NamedTuple):
-    """The row of a position's state in the table `state`, and all moves, best first.
-
-    `state` is the column `id`. `position` and the moves keep the orientation of the request.
-    """
+class _Columns(NamedTuple):
+    """The columns of a `Probe`."""
 
     state: int
     position: str
@@ -72,6 +69,18 @@ class Probe(NamedTuple):
     best_response: float | None
     moves: tuple[Move, ...] = ()
 
+
+class Probe(_Columns):
+    """The row of a position's state in the table `state`, and all moves, best first.
+
+    `state` is the column `id`. `position` and the moves keep the orientation of the request.
+    """
+
+    _game: Game | None = None  # whose picture a notebook shows
+
+    def __getstate__(self) -> None:
+        """Leave out the rules: a pickle has the columns."""
+
     @property
     def best(self) -> tuple[Move, ...]:
         """All equally best moves."""
@@ -82,12 +91,12 @@ class Probe(NamedTuple):
         return {**self._asdict(), "moves": [move._asdict() for move in self.moves]}
 
     def choices(self) -> list[Choice]:
-        """Return the moves as a board shows them, best first, from the texts without the rules."""
-        return choices(None, self.position, self.moves)
+        """Return the moves as a board shows them, best first."""
+        return choices(self._game, self.position, self.moves)
 
     @or_none
     def _repr_svg_(self) -> str:
-        return picture(self.position, shown=self.choices())
+        return picture(self.position, game=self._game, shown=self.choices())
 
     @or_none
     def _repr_html_(self) -> str:
@@ -95,7 +104,10 @@ class Probe(NamedTuple):
             (each.move, each.position, WORDS[each.value], each.depth) for each in self.choices()
         ]
         moves = table(("move", "position", "result", "depth"), cells) if cells else ""
-        return row([(picture(self.position, shown=self.choices()), _caption(self))]) + moves
+        return (
+            row([(picture(self.position, game=self._game, shown=self.choices()), _caption(self))])
+            + moves
+        )
 
 
 class Line(NamedTuple):
@@ -123,8 +135,8 @@ class Line(NamedTuple):
         ]
         return row(
             [
-                (picture(position, last=cell, pixels=28), caption)
-                for position, (cell, caption) in zip(self.positions, played, strict=True)
+                (picture(probe.position, game=probe._game, last=cell, pixels=28), caption)
+                for probe, (cell, caption) in zip(self.probes, played, strict=True)
             ]
         )
 
@@ -182,7 +194,9 @@ def probe(connection: Connection, game: Game, position: int, *, extent: str = WH
     legal = [each for each in zip(played.tolist(), ids[1:], texts, strict=True) if each[1] in kept]
     if not kept <= rows.keys() or bool(legal) != bool(texts):
         raise NotAStoreError(f"the database is damaged: a move of {text} leads to no state")
-    return _answer(stored, text, [Move(*each, *rows[each[1]][_VALUES]) for each in legal])
+    found = _answer(stored, text, [Move(*each, *rows[each[1]][_VALUES]) for each in legal])
+    found._game = game
+    return found
 
 
 def probe_as_stored(connection: Connection, position: Position) -> Probe:

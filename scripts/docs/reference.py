@@ -230,7 +230,9 @@ def _methods(of: type) -> dict[str, Any]:
 
 
 def _fields(of: type) -> list[str]:
-    fields = [ast.unparse(n.target) for n in _node(of).body if isinstance(n, ast.AnnAssign)]
+    bases = [each for each in reversed(of.__mro__) if each is of or each.__name__[0] == "_"]
+    body = [node for each in bases for node in _node(each).body]
+    fields = [ast.unparse(node.target) for node in body if isinstance(node, ast.AnnAssign)]
     return [field for field in fields if not field.startswith("_")]
 
 

@@ -247,6 +247,32 @@ def test_a_png_is_a_picture_with_ink_and_the_colours_of_values(stores, name, wha
     assert {tuple(bytes.fromhex(COLOURS[value][1:])) for value in values} <= rgb
 
 
+@pytest.mark.parametrize(
+    ("name", "position"),
+    [("tictactoe", TRAP), ("nim(2,3)", None), ("hexapawn(3,3)", "BBB/.W./W.W B")],
+)
+def test_a_png_has_the_shapes_of_the_svg(stores, name, position):
+    drawing = draw(stores(name), position)
+    root = parsed(drawing.svg())
+    left, top, wide, high = map(float, root.get("viewBox").split())
+    image = imread(io.BytesIO(drawing.png()), format="png")
+    assert image.shape[1] / image.shape[0] == pytest.approx(wide / high, rel=0.02)
+    seen = 0
+    for group in root.iter(SVG + "g"):
+        found = re.fullmatch(r"translate\((\d+) (\d+)\)", group.get("transform", ""))
+        for rect in group.findall(SVG + "rect"):
+            kind = rect.get("class").removeprefix("gs-")
+            values = {word: value for value, word in WORDS.items()}
+            if kind in values and rect.get("fill-opacity") is None:
+                x = float(found[1]) + float(rect.get("x")) + float(rect.get("width")) / 2 - left
+                y = float(found[2]) + float(rect.get("y")) + 5 - top
+                at = image[int(y * image.shape[0] / high), int(x * image.shape[1] / wide)]
+                wanted = bytes.fromhex(COLOURS[values[kind]][1:])
+                assert bytes(round(255 * part) for part in at[:3].tolist()) == wanted
+                seen += 1
+    assert seen == len({choice.cell for choice in drawing.nodes[0].shown})
+
+
 def test_letters_are_drawn_where_the_machine_has_no_fonts(stores, monkeypatch):
     board = draw(stores("tictactoe"), TRAP).dot()
     without_system = re.sub("<include.*</include>", "", dot._fonts())

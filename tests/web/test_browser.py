@@ -146,6 +146,7 @@ def address(tictactoe_db, tmp_path_factory):
     train(folder / "trained.db", "menace", games=100, seed=1)
     train(folder / "trained.db", "first", games=10, side=1, against="random", seed=1)
     for name, game in (
+        ("connect", "connect(3,3,3)"),
         ("nim", "nim(3,4,5)"),
         ("hexapawn", "hexapawn(3,3)"),
         ("dots", "mnk(2,2,2)"),
@@ -408,3 +409,50 @@ def test_pages_fit_a_phone_and_are_legible_in_both_schemes(visitor, scheme):
         (back,) = visitor.script("return [getComputedStyle(document.body).backgroundColor]")
         assert (sum(map(int, back[4:-1].split(","))) < 3 * 64) == (scheme == "dark")
     visitor.driver.get_log("browser")  # missing pages are logged as errors
+
+
+def test_a_row_of_the_list_and_its_cell_light_up_together(visitor):
+    visitor.open("tictactoe/XO./.X./...")
+    lit = (
+        "const all = [...document.querySelectorAll('.gs-lit')];"
+        "return all.map((each) => each.dataset.at ?? each.dataset.cell)"
+    )
+    row = visitor.driver.find_element(By.CSS_SELECTOR, 'tr[data-at="5"]')
+    for element in (row, visitor.cell(5), visitor.cell(8)):
+        ActionChains(visitor.driver, duration=0).move_to_element(element).perform()
+        at = element.get_attribute("data-at") or element.get_attribute("data-cell")
+        assert visitor.script(lit) == [at, at]
+
+
+@pytest.mark.parametrize(("width", "height"), [(640, 360), (360, 640), (320, 480), (1280, 800)])
+def test_a_board_fits_the_window_and_stays_in_place_from_move_to_move(visitor, width, height):
+    seen_as(visitor.driver, width, height, "light")
+    for paths in (
+        ("tictactoe/XO./.X./...", "tictactoe/XOO/.X./...?hide=1", "tictactoe/XOO/XXO/XOX"),
+        ("connect/.../.../X..", "connect/.../O../X..?hide=1"),
+        ("hexapawn", "hexapawn?from=7"),
+        ("nim/3,4,5", "nim/0,0,1?hide=1"),
+    ):
+        boxes = []
+        for path in paths:
+            visitor.open(path)
+            boxes.append(
+                visitor.script(
+                    "const box = document.querySelector('.gs-large svg').getBoundingClientRect();"
+                    "return [box.left, box.top, box.width, box.height]"
+                )
+            )
+        assert boxes == boxes[:1] * len(boxes)
+        left, _, wide, high = boxes[0]
+        assert left >= 0
+        assert left + wide <= width
+        assert high <= height
+
+
+def test_a_click_anywhere_in_a_column_plays_it(visitor):
+    visitor.open("connect/.../O../X..?hide=1")
+    stone = visitor.driver.find_element(By.CSS_SELECTOR, '.gs-large [aria-label="cell 6: X"]')
+    visitor.leaves(
+        lambda: ActionChains(visitor.driver, duration=0).move_to_element(stone).click().perform()
+    )
+    assert visitor.path == "connect/X../O../X..?hide=1"

@@ -78,7 +78,12 @@ def page_context(
         "state": probe.state,
         "query": query,
         "board": pictures.large(
-            game, probe.position, links, last=query.cell, title=f"board {probe.position}"
+            game,
+            probe.position,
+            links,
+            last=query.cell,
+            title=f"board {probe.position}",
+            strengths=pictures.strengths_of(choices, query),
         ),
         "announcement": opponents.announcement(game, probe, query, resigned, words),
         "value": WORDS[probe.value] if show_values else "free",
@@ -189,6 +194,7 @@ def _moves(
                 "chosen": query.source is not None
                 and choice.source == query.source
                 and query.target in (None, choice.cell),
+                "cell": choice.cell if choice.source == query.source else choice.source,
             }
         )
     return rows

@@ -14,6 +14,7 @@ from graphstore.store.store import Store
 from graphstore.web import addresses
 from graphstore.web.page import opponents
 from graphstore.web.page.context import Pages, page_context
+from graphstore.web.page.pictures import with_definitions
 from graphstore.web.page.query import Query, read_query
 
 LONGEST = 4096  # characters of a position
@@ -58,7 +59,7 @@ async def page(datasette: Any, request: Any) -> Any:
     if "state" in context:
         context["row"] = datasette.urls.row(context["game"], "state", context["state"])
     body = await datasette.render_template(answer.template, context, request=request)
-    return Response.html(body, status=answer.status, headers=headers)
+    return Response.html(with_definitions(body), status=answer.status, headers=headers)
 
 
 async def without_game(datasette: Any) -> Any:

@@ -169,6 +169,17 @@
     return true;
   }
 
+  // A row of the list and its cell light up together.
+  function light(event) {
+    const over = event.target.closest?.("tr[data-at], .gs-large a[data-cell]");
+    const at = over && (over.dataset.at ?? over.dataset.cell);
+    for (const each of document.querySelectorAll("tr[data-at], .gs-large a[data-cell]")) {
+      each.classList.toggle("gs-lit", over !== null && (each.dataset.at ?? each.dataset.cell) === at);
+    }
+  }
+  document.addEventListener("mouseover", light);
+  document.addEventListener("focusin", light);
+
   // Moves are typed by their names; each tool has one key.
   let typed = "";
   let timer = 0;
