@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
@@ -10,7 +11,7 @@ from sqlalchemy import Connection, bindparam, select
 from graphstore.errors import NotAStoreError, NotInStoreError, shown
 from graphstore.rules import positions
 from graphstore.rules.board import WORDS, Choice, choices
-from graphstore.rules.game import IN_PLAY, Game, best_first
+from graphstore.rules.game import IN_PLAY, Game, best_first, move_text
 from graphstore.rules.notebook import or_none, picture, row, table
 from graphstore.rules.positions import Position
 from graphstore.store.by_key import Keyed
@@ -91,8 +92,22 @@ class Probe(_Columns):
         return {**self._asdict(), "moves": [move._asdict() for move in self.moves]}
 
     def choices(self) -> list[Choice]:
-        """Return the moves as a board shows them, best first."""
-        return choices(self._game, self.position, self.moves)
+        """Return the moves as a board shows them, best first.
+
+        Without rules, a move of a piece is named by its cells, ``6-3``.
+        """
+        name = partial(move_text, self._game)
+        found = choices(self._game, self.position, self.moves, name)
+        return (
+            found
+            if self._game is not None
+            else [
+                each
+                if each.source is None or each.move == each.cell
+                else each._replace(name=f"{each.source}-{each.cell}")
+                for each in found
+            ]
+        )
 
     @or_none
     def _repr_svg_(self) -> str:
@@ -101,7 +116,7 @@ class Probe(_Columns):
     @or_none
     def _repr_html_(self) -> str:
         cells = [
-            (each.move, each.position, WORDS[each.value], each.depth) for each in self.choices()
+            (each.name, each.position, WORDS[each.value], each.depth) for each in self.choices()
         ]
         moves = table(("move", "position", "result", "depth"), cells) if cells else ""
         return (

@@ -86,8 +86,9 @@ def commands_page() -> str:
         "# Commands",
         NOTE,
         "This page answers: which commands are there, and what are their arguments and options?",
-        "Rows go to standard output, messages and progress to standard error. The exit code is 0 "
-        "after success, 1 after an error, 2 after wrong usage, 130 after Ctrl-C. "
+        "Rows go to standard output, folded to the width of a terminal or to COLUMNS; messages and "
+        "progress to standard error. The exit code is 0 after success, 1 after an error, 2 after "
+        "wrong usage, 130 after Ctrl-C. "
         "`graphstore COMMAND -h` prints the help of a command, `graphstore --version` the version.",
     ]
     for name, command in cli.commands.items():

@@ -1,6 +1,7 @@
 """The page of a position: its address, its texts, play on it, and errors."""
 
 import asyncio
+import html
 import re
 from collections import Counter
 from contextlib import closing
@@ -12,7 +13,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from pages import Reader
 
-from graphstore import PlainGame, Store, build, prove, train
+from graphstore import PlainGame, Store, build, draw, prove, train
 from graphstore.errors import SettingError
 from graphstore.rules.board import Choice, images
 from graphstore.rules.game import move_text
@@ -300,6 +301,31 @@ def test_what_cannot_be_shown_gets_a_page_with_the_reason(get, path, status, sai
 def test_empty_and_unknown_fields_of_a_query_are_ignored(get, query):
     for game in ("tictactoe", "hexapawn", "nim"):
         get(f"/-/explore/{game}{query}", 302 if "position" in query else 200)
+
+
+@pytest.mark.parametrize("game", [*GAMES, "odd ~ 100%", "foreign", "below"])
+def test_the_graph_below_a_position_links_each_board_to_its_page(get, site, game):
+    at = addresses.write(game)
+    (link,) = re.findall(r'href="([^"]*)">Graph<', get(at).text)
+    store = site.stores[game]
+    drawing = draw(store, html.unescape(position_of(link.replace("graph", "explore", 1))), plies=1)
+    page = get(f"{link}?plies=1").text
+    linked = {
+        html.unescape(each)
+        for each in re.findall(r'<a aria-label="[^"]+" xlink:href="([^"]*)"', page)
+    }
+    assert linked == {addresses.write(game, node.position) for node in drawing.nodes}
+    assert "<style" not in page  # the policy of the page forbids it
+    assert page.count('class="edge"') == len(drawing.arrows)
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [("plies=0", "from 1 to 9"), ("plies=x", "from 1 to 9"), ("plies=9", "choose fewer plies")],
+)
+def test_a_graph_that_cannot_be_drawn_gets_a_page_with_the_reason(get, query, why):
+    assert why in get(f"/-/graph/tictactoe?{query}", 400).text
+    assert get("/-/graph/tictactoe?plies=9&best=1").text.count('class="node"') > 9
 
 
 @pytest.mark.parametrize("game", [*GAMES, "odd ~ 100%", "foreign", "below"])

@@ -47,10 +47,15 @@ class Page(NamedTuple):
 
 async def page(datasette: Any, request: Any) -> Any:
     """Return the page of a position, in the orientation of the address."""
+    return await respond(datasette, request, _page)
+
+
+async def respond(datasette: Any, request: Any, make: Callable[..., Page | Redirect]) -> Any:
+    """Return the page that `make` returns for the position of the address, or an error page."""
     base = str(datasette.urls.path("/")).rstrip("/")
     at, get = request.url_vars, request.args.get
     answer = await asyncio.to_thread(
-        _answer, datasette.stores, base, at["game"], at["position"], get
+        _answer, datasette.stores, base, at["game"], at["position"], get, make
     )
     headers = HEADERS | ({"cache-control": "no-store"} if answer.chance else {})
     if isinstance(answer, Redirect):
@@ -73,6 +78,7 @@ def _answer(
     game: str,
     position: str | None,
     get: Callable[[str], str | None],
+    make: Callable[..., Page | Redirect],
 ) -> Page | Redirect:
     """Return the answer to an address: `game` and `position` from its path, `get` for its query."""
     known, text = None, None
@@ -106,7 +112,7 @@ def _answer(
         text = None
         return error(HTTPStatus.REQUEST_URI_TOO_LONG, why)
     try:
-        return _page(store, text, read_query(get), pages, typed=typed is not None)
+        return make(store, text, read_query(get), pages, typed=typed is not None)
     except opponents.TakenSideError as taken:
         href = pages.to(text, read_query(get)._replace(side=taken.left))
         other = (f"Play as {taken.name}", href)
