@@ -133,7 +133,7 @@ def get(site):
 )
 def test_an_address_and_the_form_take_moves_and_other_spellings(get, game, typed, board):
     for path in (at(game, typed), f"{at(game, None)}?position={quote(typed)}"):
-        assert get(path, 302).headers["location"] == at(game, board)
+        assert get(path, 302).headers["location"].partition("?")[0] == at(game, board)
 
 
 @pytest.fixture(scope="module")
@@ -167,7 +167,12 @@ def as_browsers_do(path):
     return "/" + "/".join(kept)
 
 
-NAMES = ["against", "as", "turn", "agent", "hide", "from", "to", "last", "cell"]
+SPOKEN = {
+    "perfect": "The perfect player",
+    "random": "The random player",
+    "mistakes=0.5": "The player with 50 % mistakes",
+}
+NAMES = ["against", "as", "turn", "agent", "hide", "from", "to", "start", "moves", "at", "flip"]
 TEXTS = st.text() | st.text(alphabet="./~%2E7e\\?# XO") | st.sampled_from(ODD)
 
 
@@ -190,7 +195,7 @@ def test_what_an_address_asks_is_written_so_that_it_is_read_again(query):
         assume(False)
     again = {name: values[0] for name, values in parse_qs(asked.text()[1:]).items()}
     read = read_query(again.get)
-    assert read == (asked if asked.against else asked._replace(side=0, turn=1))
+    assert read == (asked if asked.against else asked._replace(side=0))
 
 
 def test_states_have_their_moves_on_their_cells_and_their_marks_labelled(read, file_store, moments):
@@ -268,7 +273,19 @@ def test_any_spelling_leads_to_the_one_address_of_the_position(get, file_store, 
         ("/-/explore/nim?against=perfect&turn=5", 400, "turn='5' is not a player"),
         ("/-/explore/tictactoe?from=x", 400, "from='x' is not a cell"),
         ("/-/explore/tictactoe?from=" + "1" * 4000, 400, "is not a cell"),
-        ("/-/explore/tictactoe?cell=-1", 400, "cell='-1' is not a cell"),
+        ("/-/explore/tictactoe?moves=4,4", 400, "move 2, '4', is not legal in .../.X./..."),
+        ("/-/explore/tictactoe?moves=4,x", 400, "move 2, 'x', is not legal"),
+        ("/-/explore/tictactoe?moves=0,3,1,4,2,5", 400, "legal in XXX/OO./...: the game is over"),
+        ("/-/explore/tictactoe?moves=4&at=2", 400, "at=2 is beyond the game, which has 1 moves"),
+        ("/-/explore/tictactoe?moves=4&at=-1", 400, "at='-1' is not a number of moves"),
+        ("/-/explore/vanishing?moves=" + "0," * 201, 400, "201 moves; a game may have up to 200"),
+        ("/-/explore/tictactoe?moves=" + "0" * 3000, 400, "3,000 characters, too many for moves"),
+        ("/-/explore/tictactoe?moves=0&start=nowhere", 400, "is not a cell"),
+        ("/-/explore/tictactoe/X../.../...?moves=4", 400, "lead to .../.X./..., not to X../..."),
+        ("/-/explore/connect?moves=1&flip=turned", 400, "flip='turned' is not an image"),
+        ("/-/explore/foreign?moves=0&flip=turned", 400, "Foreign is not built in"),
+        ("/-/explore/nim?view=setup", 400, "have no cells; type the position"),
+        ("/-/explore/tictactoe/XX/X.?view=setup", 400, "not a board of 3 rows and 3 columns"),
         ("/-/explore/tictactoe?from=1", 400, "from=1: no piece can move from this cell"),
         ("/-/explore/hexapawn?from=4", 400, "from=4: no piece can move"),
         ("/-/explore/hexapawn?from=7&to=0", 400, "to=0: the piece on 7 cannot go there"),
@@ -291,7 +308,7 @@ def test_what_cannot_be_shown_gets_a_page_with_the_reason(get, path, status, sai
 @pytest.mark.parametrize(
     "query",
     [
-        "?from=&to=&cell=&last=&as=&turn=&hide=0",
+        "?from=&to=&at=&moves=&start=&flip=&view=&as=&turn=&hide=0&cell=&last=",
         "?cell=500",
         "?%FF=%FF&&&=&a=b=c;d",
         "?" + "&".join(f"a{n}={n}" for n in range(100)),
@@ -417,7 +434,7 @@ def test_a_piece_is_chosen_before_its_target(read):
     page = read(page.cells[7][0])
     assert page.by_id["announcement"] == "W at 7 chosen: where to?"
     assert {cell: href for cell, (href, _) in page.cells.items()} == {
-        4: at("hexapawn", "BBB/.W./W.W B"),
+        4: at("hexapawn", "BBB/.W./W.W B", "?moves=7-4"),
         7: at("hexapawn", "BBB/.../WWW W"),
     }
     assert len(page.moves) == 3
@@ -457,18 +474,20 @@ def test_flipping_and_turning_come_back_to_where_they_began(read):
             path = read(path).tools()[key]
             assert path == start or position_of(path) != position_of(start)
         assert path == start
-    assert set(read(at("connect", ".../.../X..")).tools()) == {"f", "h"}
+    assert set(read(at("connect", ".../.../X..")).tools()) == {"f", "h", "."}
     for symmetric in ("tictactoe", "connect", "nim"):
-        assert set(read(f"/-/explore/{symmetric}").tools()) == {"h"}
+        assert set(read(f"/-/explore/{symmetric}").tools()) == {"h", "."}
 
 
-def test_the_mark_of_the_last_move_is_turned_with_the_board(read):
-    path = at("tictactoe", "X../..O/...", "?against=perfect&as=1&last=5&cell=5")
+def test_the_game_is_turned_with_the_board(read, get):
+    path = at("tictactoe", "X../..O/...", "?against=perfect&as=1&moves=0,5")
     assert read(path).labels == ["cell 0: X", "cell 5: O, played last"]
-    page = read(read(path).tools()["f"])
+    turned = {key: get(read(path).tools()[key], 302).headers["location"] for key in "fr"}
+    assert turned["f"] == at("tictactoe", "..X/O../...", "?against=perfect&as=1&moves=2,3")
+    page = read(turned["f"])
     assert page.labels == ["cell 2: X", "cell 3: O, played last"]
-    assert page.by_id["announcement"].startswith("perfect played 3. ")
-    assert read(read(path).tools()["r"]).labels == ["cell 2: X", "cell 7: O, played last"]
+    assert page.by_id["announcement"].startswith("The perfect player played 3. ")
+    assert read(turned["r"]).labels == ["cell 2: X", "cell 7: O, played last"]
 
 
 def test_hidden_values_are_nowhere_on_the_page(get, read):
@@ -506,7 +525,7 @@ def test_a_game_is_played_by_following_links_to_its_end(get, site, game, opponen
             response = get(path)
         page = Reader(response.text)
         said = page.by_id["announcement"]
-        assert said.startswith(f"{opponent} played ") == moved
+        assert said.startswith(f"{SPOKEN.get(opponent, opponent)} played ") == moved
         if said.endswith(".") and "over" in said:
             break
         assert moved or (number == 0 and side == 1)
@@ -537,14 +556,123 @@ def test_without_a_side_the_user_gets_one_that_is_left(read):
     assert all("?against=menace&as=1" in href for href in page.moves.values())
 
 
+@pytest.mark.parametrize(
+    ("game", "typed", "path"),
+    [
+        ("tictactoe", "4,0,8", at("tictactoe", "O../.X./..X", "?moves=4,0,8")),
+        ("tictactoe", "4 0 8", at("tictactoe", "O../.X./..X", "?moves=4,0,8")),
+        ("tictactoe", "408", at("tictactoe", "O../.X./..X", "?moves=4,0,8")),
+        ("connect", "1,1", at("connect", ".../O../X..", "?moves=1,1")),
+        ("nim", "2-3", at("nim", "2,0", "?moves=2-3")),
+        ("hexapawn", "6-3;2-5", at("hexapawn", "BB./W.B/.WW W", "?moves=6-3,2-5")),
+        ("foreign", "0,0,0", at("foreign", "0", "?moves=0,0,0")),
+    ],
+)
+def test_a_game_is_shared_by_its_moves(get, read, game, typed, path):
+    assert get(f"/-/explore/{game}?moves={quote(typed)}", 302).headers["location"] == path
+    if game != "foreign":  # its rules are not known
+        form = f"/-/explore/{game}?position={quote('moves:' + typed)}"
+        assert get(form, 302).headers["location"] == path
+    page = read(path)
+    steps = [each["href"] for each, _ in page.links if each.get("aria-current") == "step"]
+    assert steps == [path]
+
+
+def test_a_game_says_what_each_move_was_worth_and_where_it_was_thrown_away(read):
+    page = read("/-/explore/tictactoe/XO./.X./...?moves=4,1,0,8,3&at=3")
+    moves = [text for each, text in page.links if "story" not in each and "?" in text]
+    assert [text.split()[:3] for text in moves] == [["2", "1", "L3?,"]]
+    assert "Move 2: O turned a draw into a loss with 1; the best move was 0." in page.text
+    ahead = page.moves
+    assert ahead["8"] == at("tictactoe", "XO./.X./..O", "?moves=4,1,0,8,3&at=4")  # the game goes on
+    assert ahead["2"] == at("tictactoe", "XOO/.X./...", "?moves=4,1,0,2")
+    bars = [each["href"] for each, _ in page.links if each.get("tabindex") == "-1"]
+    assert [position_of(href) for href in bars] == [
+        ".../.../...", ".../.X./...", ".O./.X./...", "XO./.X./...", "XO./.X./..O", "XO./XX./..O"
+    ]  # fmt: skip
+    hidden = read("/-/explore/tictactoe/XO./.X./...?moves=4,1,0&hide=1")
+    assert "turned a" not in hidden.text
+    assert not [each for each, _ in hidden.links if each.get("tabindex") == "-1"]
+
+
+def test_every_position_of_a_long_game_with_repetitions_is_reached(read, site):
+    probe, path = site.stores["vanishing"].start(), "/-/explore/vanishing"
+    for _ in range(204):
+        move = next(move for move in probe.moves if move.value == 0)  # a draw never ends
+        path = read(path).moves[str(move.move)]
+        assert len(path) < 1000
+        probe = site.stores["vanishing"].probe(move.position)
+        assert position_of(path) == probe.position
+    played = parse_qs(urlsplit(path).query)["moves"][0].split(",")
+    assert len(played) == 3  # the 201st move began a new game
+
+
+def test_after_a_game_one_plays_again_or_swaps_sides(read):
+    path = at("tictactoe", "XOO/.X./..X", "?against=perfect&as=2&hide=1&moves=4,1,0,2,8")
+    links = {text: each.get("href") for each, text in read(path).links}
+    assert links["Play again"] == "/-/explore/tictactoe?against=perfect&as=2&hide=1"
+    assert links["Swap sides"] == "/-/explore/tictactoe?against=perfect&as=1&hide=1"
+    path = at("nim", "0,0", "?against=random&as=1&start=0,2&turn=2&moves=2-2")
+    links = {text: each.get("href") for each, text in read(path).links}
+    assert links["Swap sides"] == at("nim", "0,2", "?against=random&as=2&turn=2")
+
+
+@pytest.mark.parametrize("game", [*GAMES, "odd ~ 100%", "foreign", "tictactoe"])
+def test_a_position_is_set_up_cell_by_cell(read, get, game):
+    path = read(f"/-/explore/{game}")
+    links = [each["href"] for each, text in path.links if text == "Set up a position"]
+    assert bool(links) == (game not in ("nim", "heap", "odd ~ 100%", "foreign"))
+    for href in links:
+        page = read(href)
+        assert page.by_id["announcement"].startswith(
+            ("X to move", "White to move", "The player to move")
+        )
+        after = read(page.cells[0][0])
+        assert len(after.cells) == len(page.cells)
+        assert after.text != page.text
+
+
+@pytest.mark.parametrize("game", [*GAMES, "foreign"])
+def test_the_picture_of_a_position_stands_alone(get, game):
+    answer = get(f"/-/explore/{game}?view=svg")
+    assert answer.headers["content-type"] == "image/svg+xml"
+    assert answer.text.startswith("<svg ")
+    assert "<style>" in answer.text
+    assert "<a " not in answer.text
+
+
+def test_the_learning_curve_of_an_agent_is_on_its_page(read):
+    page = read("/-/explore/trained?agent=menace")
+    assert "How menace learned" in page.text
+    assert "After 200 games" in page.text
+    assert [each for tag, each in page.tags if each.get("class") == "gs-curve"]
+    assert "How menace learned" not in read("/-/explore/trained?agent=menace&hide=1").text
+
+
+def test_the_first_page_names_and_filters_games(get, site):
+    page = Reader(get("/").text)
+    titles = [
+        text for each, text in page.links if text in ("Tic-tac-toe", "Nim 2, 3", "Hexapawn, 3 by 3")
+    ]
+    assert sorted(set(titles)) == ["Hexapawn, 3 by 3", "Nim 2, 3", "Tic-tac-toe"]
+    plays = [each["href"] for each, text in page.links if text == "Play"]
+    assert {asyncio.run(site.client.get(href)).status_code for href in plays} == {200, 302}
+    few = Reader(get("/?q=CONNECT").text)
+    assert [text for each, text in few.links if text.startswith("Connect ")] == [
+        "Connect 3, 3 by 3"
+    ]
+    assert "No game has" in Reader(get("/?q=<b>").text).text
+
+
 def test_the_last_move_is_marked(read, get):
     path = get(at("tictactoe", "X../.../...", "?against=perfect&as=1"), 302).headers["location"]
-    assert path == at("tictactoe", "X../.O./...", "?against=perfect&as=1&last=4&cell=4")
+    begun = "start=X../.../...&moves=4"
+    assert path == at("tictactoe", "X../.O./...", f"?against=perfect&as=1&{begun}")
     page = read(path)
     assert page.labels == ["cell 0: X", "cell 4: O, played last"]
     assert (
         page.by_id["announcement"]
-        == "perfect played 4. Your turn as X: drawn, a tie is 7 plies away."
+        == "The perfect player played 4. Your turn as X: drawn, a tie is 7 plies away."
     )
 
 
@@ -618,11 +746,11 @@ def test_a_strategy_says_that_its_depths_are_bounds(tmp_path):
         (first,) = page.moves.values()
         after = Reader(asyncio.run(client.get(first)).text)
         second = Reader(asyncio.run(client.get(next(iter(after.moves.values())))).text)
-        turned = Reader(asyncio.run(client.get(second.tools()["r"])).text)
+        turned = Reader(asyncio.run(client.get(second.tools()["r"], follow_redirects=True)).text)
     assert page.by_id["announcement"] == "X to move: X wins within 22 moves (at most 43 plies)."
     assert "depths are bounds" in page.text
     assert "remotenessat most 43 plies" in page.text.replace("\n", "")
-    assert "random play" not in page.text
+    assert "mean result" not in page.text
     assert "best response" not in page.text
     assert turned.by_id["announcement"] == second.by_id["announcement"]
     assert turned.text != second.text

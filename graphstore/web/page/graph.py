@@ -51,7 +51,7 @@ def _page(
         "game": pages.game,
         "position": drawing.nodes[0].position,
         "start": pages.to(None),
-        "back": links[drawing.nodes[0].state],
+        "back": pages.to(drawing.nodes[0].position, query),
         "title": drawing.title,
         "picture": picture,
         "plies": int(wanted),

@@ -35,7 +35,7 @@ STYLE: Final = (
     ".gs-board .gs-chosen.gs-edge{fill:var(--gs-last)}"
     + "".join(f".gs-{word}.gs-edge{{stroke:var(--gs-{word})}}" for word in WORDS.values())
     + ".gs-free.gs-edge{stroke:var(--gs-rule);stroke-width:2}"
-    ".gs-board g[role=img],.gs-board .gs-big{pointer-events:none}"
+    ".gs-board :is(g[role=img],.gs-big,.gs-won){pointer-events:none}"
     ".gs-board a:focus-visible{outline:none}"
     ".gs-board :is(a:focus-visible,a:hover,a.gs-lit) .gs-reach"
     "{stroke:var(--gs-ink);stroke-width:4;rx:6px}"
