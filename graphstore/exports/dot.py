@@ -19,7 +19,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 from graphstore.errors import DrawingError, MissingExtraError
 from graphstore.rules import svg as boardsvg
 from graphstore.rules.board import WORDS, Choice, label_of, on_cells
-from graphstore.rules.picture import PIECES, Cell, Picture
+from graphstore.rules.picture import Cell, Picture
 from graphstore.rules.svg import COLOURS, marked_up
 
 Layout: TypeAlias = Literal["down", "right", "radial"]
@@ -365,7 +365,7 @@ def _cell(cell: Cell, choice: Choice | None, size: int) -> str:
     text, fill = marked_up(_GLYPHS.get((cell.shape, cell.side), cell.label)), ""
     if text:
         points = size * (0.6 if choice is None else 0.4)
-        side = ("", "one", "two")[0 if cell.shape in PIECES.values() else cell.side]
+        side = ("", "one", "two")[cell.side]
         colour = side and f' COLOR="{boardsvg.LIGHT[side]}"'
         text = f'<FONT POINT-SIZE="{points:.0f}"{colour}><B>{text}</B></FONT>'
     if choice is not None:

@@ -1,6 +1,5 @@
 """SVG of pictures, and of positions without cells as text."""
 
-import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -137,27 +136,24 @@ def framed(
     pixels: float = 48,
     style: bool = True,
     role: str = "img",
-    defined: dict[str, str] | None = None,
 ) -> str:
     """Return a picture as SVG from a drawing for each cell, a square of `CELL`; see `svg`.
 
-    `role` is ``img``, or ``group`` where the cells have labels for a screen reader. With `defined`,
-    the ground is a reference, and {id: drawing} is added there; see `definitions`. Such a
-    picture has no label: what is around it has one.
+    `role` is ``img``, ``group`` where the cells have labels for a screen reader, or empty where
+    what is around the picture has one.
     """
     small = pixels < CELL / 2
     width, height = picture.columns * CELL, picture.rows * CELL
     names = picture.names if not small else ()
     if picture.image:
         width = height = IMAGE
-    left = right = top = MARGIN
-    box = (-left, -top, width + left + right, height + top + (BELOW if names else MARGIN))
+    high = height + MARGIN + (BELOW if names else MARGIN)
+    box = (-MARGIN, -MARGIN, width + 2 * MARGIN, high)
     scale = pixels / CELL
-    label = f' role="{role}" aria-label="{marked_up(title)}"'
+    label = role and f' role="{role}" aria-label="{marked_up(title)}"'
     parts = [
-        f'<svg{SPACE if defined is None else ""} class="gs-board" viewBox="{_of(box)}" '
-        f'width="{box[2] * scale:.0f}" height="{box[3] * scale:.0f}"'
-        f"{label if defined is None else ''}>"
+        f'<svg{SPACE if role == "img" else ""} class="gs-board" viewBox="{_of(box)}" '
+        f'width="{box[2] * scale:.0f}" height="{box[3] * scale:.0f}"{label}>'
     ]
     if style:
         parts.append(f"<style>{STYLE}</style>")
@@ -166,9 +162,7 @@ def framed(
         return "".join([*parts, "</svg>"])
     before, after = _ground(picture)
     after += [_rect(f"frame{picture.turn}", 0, 0, width, height)] if picture.turn else []
-    if defined is not None:
-        before, after = (_referred(picture, part, defined) for part in (before, after))
-    parts += before
+    parts += ["<g>", *before, "</g>"]
     down, across = picture.block
     for field in sorted(picture.active):
         x, y = _field(picture, field)
@@ -178,14 +172,16 @@ def framed(
         own = picture.cells[at].colour
         paper = f'<rect class="gs-own" fill="{own}" width="{CELL}" height="{CELL}"/>' if own else ""
         if at == last:
-            paper += _last(picture.ground, defined)
-        if defined is not None and (paper + inside).count("<") == (paper + inside).count("<use"):
-            place = f' x="{column * CELL}" y="{row * CELL}"/>'
-            parts.append((paper + inside).replace("/>", place))
-        elif paper or inside:
+            round_ = picture.ground in ("holes", "points")
+            paper += (
+                '<circle class="gs-last" cx="30" cy="30" r="29"/>'
+                if round_
+                else f'<rect class="gs-last" width="{CELL}" height="{CELL}"/>'
+            )
+        if paper or inside:
             place = f"translate({column * CELL} {row * CELL})"
             parts.append(f'<g transform="{place}">{paper}{inside}</g>')
-    parts += after
+    parts += ["<g>", *after, "</g>"] if after else []
     for field, mark in picture.big.items():
         x, y = _field(picture, field)
         times = min(down, across)
@@ -236,7 +232,7 @@ def hint(
         parts.append(f'<rect class="gs-ring" {at}/>')
     words = "value" if opacity == 1 and kind in WORDS.values() else "faded"
     middle, base = x + width / 2, y + height / 2
-    parts.append(_text(words, middle, base + (size / 3 if not below else -2), text, size))
+    parts.append(_text(words, middle, base + (round(size / 3) if not below else -2), text, size))
     if below:
         parts.append(_text(words, middle, base + 16, below, 14))
     return "".join(parts)
@@ -261,11 +257,8 @@ def _rank(choice: Choice) -> tuple[int, int]:
     return -choice.value, choice.value * (choice.depth or 0)
 
 
-def mark_svg(cell: Cell, *, defined: dict[str, str] | None = None) -> str:
-    """Return the mark of a cell of `CELL` by `CELL`; empty for an empty cell.
-
-    With `defined`, it is a reference as in `framed`.
-    """
+def mark_svg(cell: Cell) -> str:
+    """Return the mark of a cell of `CELL` by `CELL`; empty for an empty cell."""
     side = cell.side or ""
     if cell.image:
         drawn = _image(cell.image, CELL)
@@ -287,22 +280,11 @@ def mark_svg(cell: Cell, *, defined: dict[str, str] | None = None) -> str:
         classes = "letter gs-on" if cell.colour else "letter"
         y = 30 + size * 0.36 - (7 if cell.note else 0)
         drawn = _text(classes, 30, y, cell.label, size)
-    if defined is not None and not cell.image and cell.shape:
-        defined[f"gs-{cell.shape}{side}"] = drawn
-        drawn = f'<use href="#gs-{cell.shape}{side}"/>'
     if cell.pale:
         drawn = f'<g opacity="0.5">{drawn}</g>'
     if cell.note and cell.shape:
         return drawn + _text("note", 52, 56, cell.note, 15)
     return drawn + (_text("note", 30, 54, cell.note, 13) if cell.note else "")
-
-
-def definitions(page: str, defined: Mapping[str, str]) -> str:
-    """Return SVG with the drawings to which a page refers, {id: drawing}; empty if it has none."""
-    found = sorted({*re.findall(r'<use href="#(gs-[\w-]+)"', page)} & defined.keys())
-    inside = "".join(f'<g id="{key}">{defined[key]}</g>' for key in found)
-    box = '<svg class="gs-defined" width="0" height="0" aria-hidden="true"><defs>'
-    return f"{box}{inside}</defs></svg>" if found else ""
 
 
 def text_svg(
@@ -359,17 +341,6 @@ def _wrapped(line: str) -> list[str]:
     return wrap(line, WIDEST, drop_whitespace=False, replace_whitespace=False, expand_tabs=False)
 
 
-def _referred(picture: Picture, ground: list[str], defined: dict[str, str]) -> list[str]:
-    """Return a reference to a part of a ground; pictures with the same id have the same one."""
-    if not ground:
-        return []
-    numbers = (picture.rows, picture.columns, *picture.block, len(picture.roads))
-    above = "" if ground[0].startswith('<rect class="gs-paper"') else f"over{picture.turn}-"
-    key = f"gs-{above}{picture.ground}-{'-'.join(map(str, numbers))}"
-    defined[key] = "".join(ground)
-    return [f'<use href="#{key}"/>']
-
-
 def _ground(picture: Picture) -> tuple[list[str], list[str]]:
     """Return what is below the marks, and the lines above them."""
     width, height = picture.columns * CELL, picture.rows * CELL
@@ -400,17 +371,6 @@ def _ground(picture: Picture) -> tuple[list[str], list[str]]:
     thin = "".join(path for off, path in steps if off)
     thick = "".join(path for off, path in steps if not off)
     return below, ([_path("rule", thin)] if thin else []) + [_path("block", thick)]
-
-
-def _last(ground: str, defined: dict[str, str] | None) -> str:
-    """Return the highlight of the cell that was played last."""
-    kind, drawn = "last", f'<rect class="gs-last" width="{CELL}" height="{CELL}"/>'
-    if ground in ("holes", "points"):
-        kind, drawn = "lasthole", '<circle class="gs-last" cx="30" cy="30" r="29"/>'
-    if defined is None:
-        return drawn
-    defined[f"gs-{kind}"] = drawn
-    return f'<use href="#gs-{kind}"/>'
 
 
 def _field(picture: Picture, field: int) -> tuple[int, int]:

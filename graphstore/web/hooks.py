@@ -6,6 +6,7 @@ from typing import Any
 from datasette import hookimpl
 from datasette.utils.asgi import Response
 
+from graphstore.exports import dot
 from graphstore.rules.svg import STYLE
 from graphstore.store.store import Store
 from graphstore.web import addresses, failures, index
@@ -24,7 +25,7 @@ def register_routes(datasette: Any) -> list[tuple[str, Any]]:
         (
             r"^/-/boards\.css$",
             lambda: Response(
-                STYLE + pictures.STYLE + graph.STYLE, content_type="text/css; charset=utf-8"
+                STYLE + pictures.STYLE + dot.STYLE, content_type="text/css; charset=utf-8"
             ),
         ),
     ]

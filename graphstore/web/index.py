@@ -105,7 +105,7 @@ def _telling(store: Store) -> Probe:
 
     In a game without cells it is the start.
     """
-    if board.board_of(store.info["start"], store.game if store.has_rules else None) is None:
+    if board.picture_of(store.info["start"], store.game if store.has_rules else None) is None:
         return store.start()
     probes = store.line(most=LONGEST).probes
     kinds = [len({move.value for move in each.moves}) for each in probes]
@@ -115,10 +115,10 @@ def _telling(store: Store) -> Probe:
 def _picture(store: Store, probe: Probe) -> Markup:
     """Return the board of a position with what its moves are worth; empty without cells."""
     rules = store.game if store.has_rules else None
-    drawn = board.board_of(probe.position, rules)
-    if drawn is None:
+    drawn = board.picture_of(probe.position, rules)
+    if drawn is None or drawn.image:
         return Markup()
     choices = board.choices(rules, probe.position, probe.moves, lambda move: move_text(rules, move))
-    pixels = max(5, min(SIZE // 3, SIZE // max(drawn.columns, len(drawn.rows))))
+    pixels = max(5, min(SIZE // 3, SIZE // max(drawn.columns, drawn.rows)))
     shown = svg(drawn, shown=choices, pixels=pixels, style=False)
     return Markup('<span aria-hidden="true">{}</span>').format(Markup(shown))  # noqa: S704  # ours

@@ -404,9 +404,9 @@ def test_parents_of_a_game_without_cells_name_a_move_that_leads_here_exactly_or_
             for each, _ in page.links
             if "gs-tile" in each.get("class", "")
         ]
-        parents = [label for label in tiles if label[-1] in ("win", "draw", "loss")]
+        parents = [label for label in tiles if label[1] in ("win", "draw", "loss")]
         assert parents
-        for name, position, _ in parents:
+        for name, _, position in parents:
             move = name.removesuffix(" (by symmetry)")
             (child,) = [
                 each
@@ -581,7 +581,7 @@ def test_a_game_is_shared_by_its_moves(get, read, game, typed, path):
 def test_a_game_says_what_each_move_was_worth_and_where_it_was_thrown_away(read):
     page = read("/-/explore/tictactoe/XO./.X./...?moves=4,1,0,8,3&at=3")
     moves = [text for each, text in page.links if "story" not in each and "?" in text]
-    assert [text.split()[:3] for text in moves] == [["2", "1", "L3?,"]]
+    assert [text.split()[:3] for text in moves] == [["1", "L3?,", "loss,"]]
     assert "Move 2: O turned a draw into a loss with 1; the best move was 0." in page.text
     ahead = page.moves
     assert ahead["8"] == at("tictactoe", "XO./.X./..O", "?moves=4,1,0,8,3&at=4")  # the game goes on

@@ -3,14 +3,12 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from graphstore.errors import SettingError
 from graphstore.play import agents
 from graphstore.play.opponents import spoken
 from graphstore.play.players import Player
-from graphstore.rules import board
+from graphstore.rules import board, notebook
 from graphstore.rules.board import WORDS, Choice
 from graphstore.rules.game import Game, move_text
-from graphstore.rules.svg import STYLE
 from graphstore.store.probe import Probe
 from graphstore.store.schema import STRATEGY
 from graphstore.store.store import Store
@@ -23,7 +21,7 @@ from graphstore.web.page.setup import can_set_up
 from graphstore.web.page.story import Story
 
 MOST_MOVES = 200
-MOST_IN_LINE = 14
+MOST_IN_LINE = 10
 MOST_PARENTS = 12
 MISTAKES = "mistakes=0.2"
 
@@ -159,11 +157,7 @@ def page_context(
 
 def picture_alone(story: Story) -> str:
     """Return the shown position as an SVG that needs no style sheet of the page."""
-    text = story.probe.position
-    drawn = pictures.large(story.game, text, None, last=_last(story), title=f"board {text}")
-    if not drawn.startswith("<svg"):
-        raise SettingError("view=svg: the rules of this game give an image of their own")
-    return drawn.replace(">", f"><style>{STYLE}</style>", 1)
+    return notebook.picture(story.probe.position, game=story.game, last=_last(story))
 
 
 def _looking(query: Query, *, over: bool) -> Query:

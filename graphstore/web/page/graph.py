@@ -6,7 +6,6 @@ from threading import BoundedSemaphore
 from typing import Any, Final
 
 from graphstore.errors import SettingError, TooLargeError, shown
-from graphstore.exports import dot
 from graphstore.exports.drawing import draw
 from graphstore.store.store import Store
 from graphstore.web.page.context import Pages
@@ -15,7 +14,6 @@ from graphstore.web.page.view import Page, respond
 
 STATES: Final = 120  # most boards of a page
 MOST_PLIES: Final = 9
-STYLE: Final = f"{dot.STYLE}.gs-graph{{max-width:100%;height:auto}}"
 LAYOUTS: Final = BoundedSemaphore(2)
 """Layouts that run at a time; each is a process."""
 

@@ -1,5 +1,7 @@
 """Pictures of positions on a page: a large one with links on its cells, and small ones."""
 
+import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -15,7 +17,6 @@ from graphstore.rules.svg import (
     COLOURS,
     Strength,
     data_uri,
-    definitions,
     framed,
     hint,
     mark_svg,
@@ -51,7 +52,9 @@ STYLE: Final = (
 )
 """CSS for cells that are links, in addition to `graphstore.rules.svg.STYLE`."""
 
-_DEFINED: Final[dict[str, str]] = {}  # of the small pictures of this process
+_PART = re.compile(
+    r'<g(?: transform="translate\((\d+) (\d+)\)")?>((?:<(?!g\b|/g\b|a\b|image\b)|[^<])+)</g>'
+)
 
 
 class Link(NamedTuple):
@@ -68,7 +71,7 @@ class Link(NamedTuple):
 def large(
     game: Game | None,
     text: str,
-    links: Mapping[int, Link] | None,
+    links: Mapping[int, Link],
     *,
     last: int | None,
     title: str,
@@ -85,10 +88,21 @@ def large(
         return text_svg(drawn, style=False)
     if picture.image:
         return _image(picture, title)
+    return linked(picture, links, last=last, title=title, strengths=strengths)
+
+
+def linked(
+    picture: Picture,
+    links: Mapping[int, Link],
+    *,
+    last: int | None = None,
+    title: str,
+    strengths: Mapping[int, Strength] | None = None,
+) -> str:
+    """Return a picture with links on its cells; see `large`."""
+    strengths = strengths or {}
     cells = [
-        _linked(
-            picture, at, (links or {}).get(at), last=at == last, strength=(strengths or {}).get(at)
-        )
+        _linked(picture, at, links.get(at), last=at == last, strength=strengths.get(at))
         for at in range(len(picture.cells))
     ]
     return framed(picture, cells, last=last, title=title, pixels=LARGE, style=False, role="group")
@@ -102,15 +116,25 @@ def little(game: Game | None, text: str, *, last: int | None = None) -> str | No
     if picture.image:
         return _image(picture, text, LITTLE)
     pixels = max(2, min(24, LITTLE // max(picture.columns, picture.rows)))
-    cells = [mark_svg(cell, defined=_DEFINED) for cell in picture.cells]
-    return framed(
-        picture, cells, last=last, title=text, pixels=pixels, style=False, defined=_DEFINED
-    )
+    cells = list(map(mark_svg, picture.cells))
+    return framed(picture, cells, last=last, pixels=pixels, style=False, role="")
 
 
 def with_definitions(page: str) -> str:
-    """Return a page with the drawings to which its small pictures refer."""
-    return page.replace("</main>", f"{definitions(page, _DEFINED)}</main>", 1)
+    """Return a page in which equal parts of pictures are written once, and referred to."""
+    number = Counter(inside for _, _, inside in _PART.findall(page))
+    often = [inside for inside, times in number.items() if times > 1]
+    keys = {inside: f"g{at}" for at, inside in enumerate(often)}
+
+    def refer(found: re.Match[str]) -> str:
+        x, y, inside = found.groups()
+        place = "".join(f' {axis}="{at}"' for axis, at in (("x", x), ("y", y)) if at and at != "0")
+        return f'<use href="#{keys[inside]}"{place}/>' if inside in keys else found[0]
+
+    drawn = "".join(f'<g id="{key}">{inside}</g>' for inside, key in keys.items())
+    box = '<svg class="gs-defined" width="0" height="0" aria-hidden="true"><defs>'
+    page = _PART.sub(refer, page)
+    return page.replace("</main>", f"{box}{drawn}</defs></svg></main>", 1) if keys else page
 
 
 def strengths_of(choices: Sequence[Choice], query: Query) -> dict[int, Strength]:
@@ -237,7 +261,8 @@ def _linked(
     if link.kind == "chosen":
         parts.append(drawn)
     else:
-        parts.append(hint(picture, cell, link.kind, link.text, below=link.below, strength=strength))
+        drawn = hint(picture, cell, link.kind, link.text, below=link.below, strength=strength)
+        parts.append(f"<g>{drawn}</g>")
     words = f"cell {at}{name}, {link.words}" if name else f"cell {at}: {link.words}"
     data = f'data-cell="{at}"{" data-replace" * link.chooses}'
     return (

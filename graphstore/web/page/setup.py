@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import select
 
 from graphstore.errors import GraphstoreError, SettingError, shown
-from graphstore.rules.board import EMPTY, Board, board_of
+from graphstore.rules.board import EMPTY, Board, board_of, board_picture
 from graphstore.rules.game import Game
 from graphstore.store.schema import state
 from graphstore.store.store import Store
@@ -58,7 +58,7 @@ def setup_context(store: Store, text: str | None, to: Callable[[str], str]) -> d
     rows = "/".join(board.rows)
     return {
         "text": text,
-        "board": pictures.large(None, text, links, last=None, title=f"board {text}"),
+        "board": pictures.linked(board_picture(board), links, title=f"board {text}"),
         "tails": [
             (tail.strip() or "nothing", to(rows + tail), text == rows + tail)
             for tail in tails

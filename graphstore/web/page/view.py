@@ -33,7 +33,9 @@ HEADERS = {
 }
 """Stricter than the policy of other pages, which `web.application` adds with its other headers."""
 
-IMAGE_HEADERS = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'"}
+IMAGE_HEADERS = {
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+}
 
 
 class Redirect(NamedTuple):
