@@ -21,6 +21,7 @@ from graphstore.web import addresses
 from graphstore.web.application import application
 from graphstore.web.page.pictures import Link, links
 from graphstore.web.page.query import Query, read_query
+from graphstore.web.page.review import label
 
 GAMES = {
     "dots": "mnk(2,2,2)",
@@ -204,7 +205,7 @@ def test_states_have_their_moves_on_their_cells_and_their_marks_labelled(read, f
     for (text,) in rows:
         page, probe = read(at("tictactoe", text)), file_store.probe(text)
         assert {
-            cell: (position_of(href), label.split(", depth")[0])
+            cell: (position_of(href), re.sub(": [WDL][0-9]*, ", ": ", label).split(", depth")[0])
             for cell, (href, label) in page.cells.items()
         } == {
             move.move: (move.position, f"cell {move.move}: {words[move.value]}")
@@ -430,7 +431,7 @@ def test_a_piece_is_chosen_before_its_target(read):
     assert {cell: href for cell, (href, _) in page.cells.items()} == {
         cell: at("hexapawn", "BBB/.../WWW W", f"?from={cell}") for cell in (6, 7, 8)
     }
-    assert page.cells[7][1] == "cell 7: W, 1 move from here: loss, depth 3"
+    assert page.cells[7][1] == "cell 7: W, 1 move from here: L3, loss, depth 3"
     page = read(page.cells[7][0])
     assert page.by_id["announcement"] == "W at 7 chosen: where to?"
     assert {cell: href for cell, (href, _) in page.cells.items()} == {
@@ -447,14 +448,14 @@ def test_where_several_moves_bring_a_piece_to_one_cell_that_is_chosen_too():
     ]
     here = {"to": lambda move: move.name, "here": lambda asked: asked.text() or "here"}
     assert links(moves, Query(), **here) == {
-        2: Link("?from=2", "3 moves from here: win", "win", "W", chooses=True),
-        3: Link("?from=3", "1 move from here: loss", "loss", "L", chooses=True),
+        2: Link("?from=2", "3 moves from here: W, win", "win", "W", chooses=True),
+        3: Link("?from=3", "1 move from here: L, loss", "loss", "L", chooses=True),
     }
     for asked in (Query(source=2), Query(source=2, target=5)):
         assert links(moves, asked, **here) == {
             2: Link("here", "put back", "chosen", chooses=True),
-            5: Link("?from=2&to=5", "2 moves: win", "win", "W", chooses=True),
-            6: Link("m3", "m3: draw", "draw", "D"),
+            5: Link("?from=2&to=5", "2 moves: W, win", "win", "W", chooses=True),
+            6: Link("m3", "m3: D, draw", "draw", "D"),
         }
     assert links(moves, Query(source=9), **here) == links(moves, Query(), **here)
 
@@ -700,7 +701,9 @@ def test_beads_are_shown_in_the_orientation_of_the_page(read, site):
         shared = len({move.state for move in probe.moves}) < len(probe.moves)
         assert ("share their beads" in page.text) == shared
         for move in probe.moves:
-            assert page.cells[move.move][1].endswith(f", {beads[move.state]} beads")
+            assert page.cells[move.move][1].startswith(
+                f"cell {move.move}: {label(move)} {beads[move.state]} beads, "
+            )
         chances = [float(row[-1].rstrip("%")) for row in page.rows[1:]]
         assert [int(row[-2]) for row in page.rows[1:]] == [
             beads[move.state] for move in probe.moves

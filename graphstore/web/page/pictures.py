@@ -174,10 +174,11 @@ def links(
             groups.setdefault(cell, []).append(choice)
     for cell, group in groups.items():
         best = group[0]
+        number = beads(best) if len(group) == 1 else ""
         words = ""
-        if not query.hide:
+        if not query.hide:  # the text on the cell, then its meaning
             depth = "" if best.depth is None else f", depth {best.depth}"
-            words = f": {WORDS[best.value]}{depth}"
+            words = f": {best.label}{number and f' {number} beads'}, {WORDS[best.value]}{depth}"
         moves = len(group) == 1 and best.source == chosen
         if moves:
             href = to(best)
@@ -190,9 +191,6 @@ def links(
             count = f"{len(group)} move{'s' * (len(group) > 1)}"
             words = f"{count} from here{words}"
         kind, text = ("free", "") if query.hide else (WORDS[best.value], best.label)
-        number = beads(best) if len(group) == 1 else ""
-        if number:
-            words += f", {number} beads"
         below = number and f"• {number}"
         found[cell] = Link(href, words or "free", kind, text, below, chooses=not moves)
     return found
