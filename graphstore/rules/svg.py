@@ -310,8 +310,8 @@ def text_svg(
             f"<tspan>{marked_up(f'  {choice.name}')}</tspan>"
         )
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="gs-board" width="{width:.0f}" '
-        f'height="{height:.0f}" role="img" aria-label="{marked_up(" ".join(text.split()))}">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="gs-board" viewBox="0 0 {width:.0f} '
+        f'{height:.0f}" width="{width:.0f}" height="{height:.0f}" role="img" aria-label="{marked_up(" ".join(text.split()))}">',
         f"<style>{STYLE}</style>" if style else "",
         '<rect class="gs-paper" width="100%" height="100%"/>',
         *rectangles,

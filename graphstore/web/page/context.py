@@ -89,6 +89,7 @@ def page_context(
         strengths=pictures.strengths_of(choices, query),
     )
     ended = over and playing
+    value = -probe.value if ended and story.mover() != query.side else probe.value
     again = query.onwards._replace(turn=story.turn)
     first = story.begun or None
     return {
@@ -99,7 +100,7 @@ def page_context(
         "query": query,
         "board": picture,
         "announcement": opponents.announcement(story, query, resigned, words),
-        "value": WORDS[probe.value] if show_values else "free",
+        "value": WORDS[value] if show_values else "free",
         "show_values": show_values,
         "over": over,
         "playing": playing,
@@ -132,7 +133,8 @@ def page_context(
         "hide_link": here(story.to(query, story.at)._replace(hide=not query.hide)),
         "start": pages.to(None, query.onwards._replace(turn=1)),
         "start_plain": pages.to(None),
-        "graph": here(story.to(looking, story.at)).replace("/-/explore/", "/-/graph/", 1),
+        "graph": here(story.to(looking, story.at)).replace("/-/explore/", "/-/graph/", 1)
+        + "#node1",
         "stop": here(story.to(looking, story.at)._replace(agent=query.agent)),
         "unchosen": here(story.to(query, story.at)) if chosen else "",
         "form_fields": query.onwards._replace(turn=1).fields(),

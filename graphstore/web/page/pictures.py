@@ -114,7 +114,7 @@ def little(game: Game | None, text: str, *, last: int | None = None) -> str | No
     if picture is None:
         return None
     if picture.image:
-        return _image(picture, text, LITTLE)
+        return _image(picture, "", LITTLE)
     pixels = max(2, min(24, LITTLE // max(picture.columns, picture.rows)))
     cells = list(map(mark_svg, picture.cells))
     return framed(picture, cells, last=last, pixels=pixels, style=False, role="")
