@@ -11,7 +11,7 @@ from graphstore.rules.svg import LIGHT, LOOKS
 
 DENSITY: Final = 2  # pixels of the PNG for a pixel of the SVG
 POINTS: Final = 72  # in an inch
-_STEP = re.compile(r"([MLHVChvzZ])([^MLHVChvzZ]*)")
+_STEP = re.compile(r"([MLHVCZ])([^MLHVCZ]*)")
 
 
 def painted(svg: str) -> bytes:
@@ -73,10 +73,15 @@ def _paint(figure: Any, element: Element, place: Any, opacity: float, scale: flo
     } | dict(element.items())
     opacity *= float(look.get("opacity", 1))
     tag = element.tag.rpartition("}")[2]
-    at = {each: float(look.get(each, 0)) for each in ("x", "y", "width", "height", "rx")}
     shape: Any = None
     if tag == "rect" and "%" not in look["width"]:
-        shape = patches.PathPatch(Path(*_steps(_rounded(**at))))
+        sizes = (float(look.get(each, 0)) for each in ("x", "y", "width", "height", "rx"))
+        x, y, width, height, corner = sizes
+        if 2 * corner == width == height:
+            shape = patches.Circle((x + corner, y + corner), corner)
+        else:
+            style = f"round,pad=0,rounding_size={corner or 1e-9}"
+            shape = patches.FancyBboxPatch((x, y), width, height, boxstyle=style)
     elif tag == "circle":
         shape = patches.Circle((float(look["cx"]), float(look["cy"])), float(look["r"]))
     elif tag == "path":
@@ -132,46 +137,22 @@ def _write(
         figure.add_artist(text)
 
 
-def _rounded(x: float, y: float, width: float, height: float, rx: float) -> str:
-    """Return the path of a rectangle with round corners."""
-    r = min(rx, width / 2, height / 2)
-    k, right, low = 0.448 * r, x + width, y + height  # Bezier curves that are nearly circles
-    return (
-        f"M{x + r} {y}H{right - r}C{right - k} {y} {right} {y + k} {right} {y + r}"
-        f"V{low - r}C{right} {low - k} {right - k} {low} {right - r} {low}"
-        f"H{x + r}C{x + k} {low} {x} {low - k} {x} {low - r}"
-        f"V{y + r}C{x} {y + k} {x + k} {y} {x + r} {y}Z"
-    )
-
-
 def _steps(path: str) -> tuple[list[tuple[float, float]], list[Any]]:
-    """Return the points and codes of matplotlib for a path of SVG."""
+    """Return the points and codes of matplotlib for a path of M, L, H, V, C and Z in SVG."""
     from matplotlib.path import Path
 
     points: list[tuple[float, float]] = []
     codes: list[Any] = []
-    x = y = 0.0
     for command, given in _STEP.findall(path):
         numbers = [float(each) for each in re.findall(r"-?[\d.]+", given)]
-        if command in "HhVv":
-            ahead = numbers[0]
-            x, y = {
-                "H": (ahead, y),
-                "h": (x + ahead, y),
-                "V": (x, ahead),
-                "v": (x, y + ahead),
-            }[command]
-            numbers = [x, y]
-        if command in "zZ":
-            points.append((0, 0))
-            codes.append(Path.CLOSEPOLY)
-            continue
-        pairs = list(zip(numbers[::2], numbers[1::2], strict=True))
+        if command == "H":
+            numbers.append(points[-1][1])
+        elif command == "V":
+            numbers.insert(0, points[-1][0])
+        pairs = list(zip(numbers[::2], numbers[1::2], strict=True)) or points[-1:]
         points += pairs
-        curve = [Path.CURVE4] * len(pairs)
-        straight = [Path.MOVETO if command == "M" else Path.LINETO] + [Path.LINETO] * (
-            len(pairs) - 1
-        )
-        codes += curve if command == "C" else straight
-        x, y = pairs[-1]
+        code = {"C": Path.CURVE4, "Z": Path.CLOSEPOLY}.get(command, Path.LINETO)
+        codes += [code] * len(pairs)
+        if command == "M":
+            codes[-len(pairs)] = Path.MOVETO
     return points, codes

@@ -47,8 +47,8 @@ LOOKS: Final = {
     "dark": {"fill": "dark"},
     "rule": {"stroke": "rule", "stroke-width": "1.5", "fill": "none"},
     "block": {"stroke": "ink", "stroke-width": "4", "stroke-linecap": "square", "fill": "none"},
-    "frame1": {"stroke": "one", "stroke-width": "5", "fill": "none"},
-    "frame2": {"stroke": "two", "stroke-width": "5", "fill": "none"},
+    "frame1": {"stroke": "one", "stroke-width": "4", "fill": "none"},
+    "frame2": {"stroke": "two", "stroke-width": "4", "fill": "none"},
     "won": {
         "stroke": "ink",
         "stroke-width": "7",
@@ -162,7 +162,9 @@ def framed(
         return "".join([*parts, "</svg>"])
     before, after = _ground(picture)
     after += [_rect(f"frame{picture.turn}", 0, 0, width, height)] if picture.turn else []
-    parts += ["<g>", *before, "</g>"]
+    if not role:  # many such pictures may have the same ground
+        before, after = (["<g>", *each, "</g>"] for each in (before, after))
+    parts += before
     down, across = picture.block
     for field in sorted(picture.active):
         x, y = _field(picture, field)
@@ -181,7 +183,7 @@ def framed(
         if paper or inside:
             place = f"translate({column * CELL} {row * CELL})"
             parts.append(f'<g transform="{place}">{paper}{inside}</g>')
-    parts += ["<g>", *after, "</g>"] if after else []
+    parts += after
     for field, mark in picture.big.items():
         x, y = _field(picture, field)
         times = min(down, across)
@@ -311,7 +313,8 @@ def text_svg(
         )
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="gs-board" viewBox="0 0 {width:.0f} '
-        f'{height:.0f}" width="{width:.0f}" height="{height:.0f}" role="img" aria-label="{marked_up(" ".join(text.split()))}">',
+        f'{height:.0f}" width="{width:.0f}" height="{height:.0f}" role="img" '
+        f'aria-label="{marked_up(" ".join(text.split()))}">',
         f"<style>{STYLE}</style>" if style else "",
         '<rect class="gs-paper" width="100%" height="100%"/>',
         *rectangles,
@@ -360,9 +363,9 @@ def _ground(picture: Picture) -> tuple[list[str], list[str]]:
         return below, []
     if picture.ground == "chess":
         squares = [
-            f"M{column * CELL} {row * CELL}h{CELL}v{CELL}h-{CELL}z"
-            for row, column in places
-            if (row + column) % 2
+            f"M{x - 30} {y - 30}H{x + 30}V{y + 30}H{x - 30}Z"
+            for x, y in middles
+            if not (x + y) % (2 * CELL)
         ]
         return [*below, _path("dark", "".join(squares)), _rect("rule", 0, 0, width, height)], []
     down, across = picture.block

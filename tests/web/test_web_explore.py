@@ -324,7 +324,7 @@ def test_empty_and_unknown_fields_of_a_query_are_ignored(get, query):
 @pytest.mark.parametrize("game", [*GAMES, "odd ~ 100%", "foreign", "below"])
 def test_the_graph_below_a_position_links_each_board_to_its_page(get, site, game):
     at = addresses.write(game)
-    (link,) = re.findall(r'href="([^"]*)">Graph<', get(at).text)
+    (link,) = re.findall(r'href="([^"#]*)#node1">Graph<', get(at).text)
     store = site.stores[game]
     drawing = draw(store, html.unescape(position_of(link.replace("graph", "explore", 1))), plies=1)
     page = get(f"{link}?plies=1").text

@@ -6,7 +6,7 @@ from math import log10
 from typing import Any, Final
 
 from graphstore.play.agents import Agent
-from graphstore.play.standings import Curve, curve
+from graphstore.play.standings import curve
 from graphstore.rules.board import WORDS, label_of
 from graphstore.rules.game import DRAW, LOSS, WIN
 from graphstore.rules.svg import marked_up
@@ -97,56 +97,37 @@ def bar(share: float) -> str:
 
 @lru_cache(maxsize=32)
 def learning(store: Store, known: Agent) -> dict[str, Any]:
-    """Return the learning curve of an agent: a chart as SVG, the numbers at its end."""
+    """Return the learning curve of an agent: a chart as SVG, the numbers at its end.
+
+    The chart has the games on a logarithmic scale.
+    """
     learned = curve(store, known)
-    return {
-        "chart": _lines(learned),
-        "games": known.games,
-        "rows": [
-            (name, kind, f"{share[-1]:.0%}")
-            for name, kind, share in _rates(learned)
-            if share[-1] == share[-1]  # not NaN
-        ],
-    }
-
-
-def _rates(learned: Curve) -> list[tuple[str, str, Any]]:
-    """Return (name, class, share at each checkpoint) of the lines of a learning curve."""
     won, lost = ("won", "lost") if learned.alone else ("won by player 1", "won by player 2")
-    return [
+    rates = [
         ("boxes whose first choice keeps the value", "kept", learned.kept),
         (f"games {won}", "win", learned.won),
         ("games drawn", "draw", learned.drawn),
         (f"games {lost}", "loss", learned.lost),
     ]
-
-
-def _lines(learned: Curve) -> str:
-    """Return the lines of a learning curve, the games on a logarithmic scale."""
     games = learned.games.tolist()
-    scale = WIDE / max(log10(games[-1] + 1), 1e-9)
+    scale = WIDE / max(log10(games[-1] + 1), 1)
     marks = [10**power for power in range(1, 19) if 10**power <= games[-1]]
     parts = [
-        f'<svg class="gs-curve" viewBox="-34 -6 {WIDE + 44} {HIGH + 28}" role="img" '
-        f'aria-label="shares by number of games, to {games[-1]:,} games">'
+        f'<svg class="gs-curve" viewBox="-34 -6 {WIDE + 64} {HIGH + 28}" role="img" '
+        f'aria-label="shares by number of games, to {games[-1]:,} games"><path class="gs-axis" '
+        f'd="M0 0H{WIDE}M0 {HIGH / 2:g}H{WIDE}M0 {HIGH}H{WIDE}"/>'
     ]
     for share in (0, 0.5, 1):
-        y = HIGH * (1 - share)
-        parts.append(
-            f'<path class="gs-axis" d="M0 {y:g}H{WIDE}"/>'
-            f'<text x="-4" y="{y + 4:g}" text-anchor="end">{share:.0%}</text>'
-        )
+        y = HIGH * (1 - share) + 4
+        parts.append(f'<text x="-4" y="{y:g}" text-anchor="end">{share:.0%}</text>')
     for mark in marks:
         x = log10(mark + 1) * scale
-        parts.append(
-            f'<path class="gs-axis" d="M{x:.1f} 0V{HIGH}"/>'
-            f'<text x="{x:.1f}" y="{HIGH + 16}" text-anchor="middle">{mark:,}</text>'
-        )
-    for _, kind, shares in _rates(learned):
-        points = " ".join(
-            f"{log10(at + 1) * scale:.1f},{HIGH * (1 - share):.1f}"
-            for at, share in zip(games, shares.tolist(), strict=True)
-            if share == share  # not NaN
-        )
-        parts.append(f'<polyline class="gs-line-{kind}" points="{points}"/>')
-    return "".join([*parts, "</svg>"])
+        parts.append(f'<text x="{x:.0f}" y="{HIGH + 16}" text-anchor="middle">{mark:,}</text>')
+    rows = []
+    for name, kind, shares in rates:
+        pairs = [pair for pair in zip(games, shares.tolist(), strict=True) if pair[1] == pair[1]]
+        points = (f"{log10(at + 1) * scale:.1f},{HIGH * (1 - y):.1f}" for at, y in pairs)
+        parts.append(f'<polyline class="gs-line-{kind}" points="{" ".join(points)}"/>')
+        if pairs and pairs[-1][0] == games[-1]:
+            rows.append((name, kind, f"{pairs[-1][1]:.0%}"))
+    return {"chart": "".join([*parts, "</svg>"]), "games": known.games, "rows": rows}
