@@ -289,14 +289,12 @@ def _fitting(
         for head, cell, number in zip(heads, cells, numeric, strict=True)
     ]
     most -= 2 * (len(widths) - 1)
-    if sum(least) > most:
-        return None if sum(widths) > most else widths
-    widths = [min(width, most) for width in widths]
-    while sum(widths) > most:
-        spare = [width - low for width, low in zip(widths, least, strict=True)]
-        widest = max((width for width, free in zip(widths, spare, strict=True) if free), default=0)
-        at = next(i for i, width in enumerate(widths) if width == widest and spare[i])
-        widths[at] -= 1
+    widths = [min(width, max(most, low)) for width, low in zip(widths, least, strict=True)]
+    while sum(widths) > most:  # narrow the widest column that may be
+        wide = [width if width > low else 0 for width, low in zip(widths, least, strict=True)]
+        if not any(wide):
+            return None
+        widths[wide.index(max(wide))] -= 1
     return widths
 
 

@@ -43,11 +43,11 @@ def spoken(text: str) -> str:
     """Return the name that people say for an opponent.
 
     >>> spoken("mistakes=0.2"), spoken("menace")
-    ('the player with 20 % mistakes', 'menace')
+    ('the player with 20% mistakes', 'menace')
     """
     read = read_opponent(text)
     if read.kind == "mistakes":
-        return f"the player with {100 * read.mistakes:.3g} % mistakes"
+        return f"the player with {100 * read.mistakes:.3g}% mistakes"
     return text if read.kind == "agent" else f"the {read.kind} player"
 
 

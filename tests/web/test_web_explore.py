@@ -171,7 +171,7 @@ def as_browsers_do(path):
 SPOKEN = {
     "perfect": "The perfect player",
     "random": "The random player",
-    "mistakes=0.5": "The player with 50 % mistakes",
+    "mistakes=0.5": "The player with 50% mistakes",
 }
 NAMES = ["against", "as", "turn", "agent", "hide", "from", "to", "start", "moves", "at", "flip"]
 TEXTS = st.text() | st.text(alphabet="./~%2E7e\\?# XO") | st.sampled_from(ODD)
