@@ -267,11 +267,9 @@ def _print_row(
 
 
 def room() -> int | None:
-    """Return COLUMNS or the width of the terminal; None for a pipe, or if it is less than 60."""
-    if os.environ.get("COLUMNS") or sys.stdout.isatty():
-        columns = shutil.get_terminal_size().columns
-        return columns if columns >= NARROW else None
-    return None
+    """Return the width of the terminal, or COLUMNS; None for a pipe, or if it is less than 60."""
+    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    return columns if columns >= NARROW else None
 
 
 def _fitting(

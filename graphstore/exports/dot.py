@@ -53,7 +53,7 @@ DARK: Final = {PAPER: "#1d1f23", INK: "#eeeeee", RULE: "#777777"} | {
     tint: _tinted("#1d1f23", COLOURS[value]) for value, tint in TINTS.items()
 }  # in dark mode
 DARK.update({boardsvg.LIGHT[side]: boardsvg.DARK[side] for side in ("one", "two")})
-_GLYPHS: Final = {("disc", 1): "●", ("disc", 2): "○"} | {
+_GLYPHS: Final = {("disc", 1): "●", ("disc", 2): "◉"} | {
     (piece, side): chr(code + 6 * side)
     for code, piece in enumerate(("king", "queen", "rook", "bishop", "knight", "pawn"), 0x264E)
     for side in (1, 2)

@@ -152,7 +152,7 @@ def framed(
     scale = pixels / CELL
     label = role and f' role="{role}" aria-label="{marked_up(title)}"'
     parts = [
-        f'<svg{SPACE if role == "img" else ""} class="gs-board" viewBox="{_of(box)}" '
+        f'<svg{SPACE if role else ""} class="gs-board" viewBox="{_of(box)}" '
         f'width="{box[2] * scale:.0f}" height="{box[3] * scale:.0f}"{label}>'
     ]
     if style:

@@ -86,7 +86,7 @@ def commands_page() -> str:
         "# Commands",
         NOTE,
         "This page answers: which commands are there, and what are their arguments and options?",
-        "Rows go to standard output, folded to the width of a terminal or to COLUMNS; messages and "
+        "Rows go to standard output, folded to the width of a terminal; messages and "
         "progress to standard error. The exit code is 0 after success, 1 after an error, 2 after "
         "wrong usage, 130 after Ctrl-C. "
         "`graphstore COMMAND -h` prints the help of a command, `graphstore --version` the version.",

@@ -18,6 +18,7 @@ import pytest
 from conftest import GRAPHSTORE, error_line, for_all, graphstore, openpty
 
 from graphstore import Store, build
+from graphstore.cli import console
 from graphstore.cli.console import PlainProgress
 from graphstore.cli.main import cli
 from graphstore.store import schema
@@ -681,7 +682,7 @@ def test_tables_fit_the_terminal(run, tictactoe_db, copy, monkeypatch, columns):
     ]
     whole = [printed(run(*words)) for words in commands]
     assert max(len(line) for line in whole[0].split("\n")) > 200
-    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setattr(console, "room", lambda: columns)
     for words, text in zip(commands, whole, strict=True):
         fitted = printed(run(*words))
         assert max(len(line.rstrip()) for line in fitted.split("\n")) <= columns, words
@@ -689,8 +690,15 @@ def test_tables_fit_the_terminal(run, tictactoe_db, copy, monkeypatch, columns):
         assert len(kept) >= len(letters), words  # nothing is cut; records repeat the heads
 
 
+def test_only_a_terminal_folds_tables():
+    code, shown = in_terminal("games", COLUMNS="60")
+    assert code == 0
+    assert max(map(len, shown.splitlines())) <= 60
+    assert printed(graphstore("games", COLUMNS="60")) == printed(graphstore("games"))
+
+
 def test_a_table_that_cannot_fit_names_each_cell(run, tictactoe_db, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setattr(console, "room", lambda: 60)
     rows = printed(run("sql", tictactoe_db, "SELECT * FROM state LIMIT 2")).split("\n\n")
     assert [[line.split()[0] for line in row.splitlines()] for row in rows] == [STATE_COLUMNS] * 2
 
