@@ -217,7 +217,7 @@ def hint(
         dot = f'<circle class="gs-{"paper" if cell.mark else "free"}" cx="30" cy="30" r="7"/>'
         return mark_svg(cell) + ("" if marked else dot)
     if marked:  # both must be visible
-        x, y, width, height, corner, size = 26, 1, 33, 23, 6, 15
+        x, y, width, height, corner, size = 24, 4, 32, 22, 6, 15
     else:
         round_ = picture.ground in ("holes", "points", "heaps")
         x, y, width, height, corner, size = (

@@ -8,7 +8,7 @@ from contextlib import closing
 from urllib.parse import parse_qs, quote, unquote, urljoin, urlsplit
 
 import pytest
-from conftest import TableGame
+from conftest import TableGame, for_all
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from pages import Reader
@@ -197,6 +197,15 @@ def test_what_an_address_asks_is_written_so_that_it_is_read_again(query):
     again = {name: values[0] for name, values in parse_qs(asked.text()[1:]).items()}
     read = read_query(again.get)
     assert read == (asked if asked.against else asked._replace(side=0))
+
+
+@for_all("game", [*GAMES, "tictactoe"])
+def test_equal_parts_of_pictures_are_written_once_and_a_page_is_light(get, game):
+    """The page of mnk(4,4,4) after two moves, which is too large to be built here, has 23.5 kB."""
+    page = get(f"/-/explore/{game}").text
+    parts = re.findall(r'<g id="(g\d+)">', page)
+    assert sorted({*re.findall(r'<use href="#(\w+)"', page)}) == sorted(parts)
+    assert len(page.encode()) < 25_000
 
 
 def test_states_have_their_moves_on_their_cells_and_their_marks_labelled(read, file_store, moments):

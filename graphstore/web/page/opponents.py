@@ -68,9 +68,9 @@ def announcement(story: Story, query: Query, resigned: str, worth: str) -> str:
             return f"{piece} chosen: where to?"
         return f"{piece} to {query.target}: by which move?"
     if not query.against:
-        if worth:
-            return f"{worth[0].upper()}{worth[1:]}."
-        return f"{players[mover - 1]} to move." if probe.to_move else ""
+        if not worth and (probe.to_move or story.moves):
+            worth = f"{players[mover - 1]} to move"
+        return f"{worth[0].upper()}{worth[1:]}." if worth else ""
     if resigned:
         return f"{resigned}. You have won."
     played = ""
