@@ -70,7 +70,8 @@ def draw(
     a loss in 1 move. The best edges are bold. The tint of a board in a graph is its value for the
     player to move: green a win, yellow a draw, red a loss.
 
-    Graphs, lines and PNGs need pygraphviz: pip install matplotlib pygraphviz.
+    Graphs and lines need pygraphviz, PNGs of positions matplotlib:
+    pip install matplotlib pygraphviz.
     """
     if line and plies is not None:
         raise click.UsageError("give --line or --plies, not both")

@@ -215,7 +215,7 @@ def render(text: str, kind: Literal["svg", "png"], *, seconds: float = SECONDS) 
         DrawingError: Graphviz failed or did not finish in time.
     """
     if not can_render():
-        raise MissingExtraError(f"graphs and PNGs need pygraphviz: {INSTALL}")
+        raise MissingExtraError(f"graphs and lines need pygraphviz: {INSTALL}")
     prog = "twopi" if "\nlayout=twopi;" in text else "dot"
     with tempfile.TemporaryDirectory() as folder:
         fonts = Path(folder) / "fonts.conf"

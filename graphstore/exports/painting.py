@@ -22,7 +22,7 @@ def painted(svg: str) -> bytes:
         DrawingError: the SVG has an image of a user's rules.
     """
     if not dot.is_installed("matplotlib"):
-        raise MissingExtraError(f"graphs and PNGs need matplotlib and pygraphviz: {dot.INSTALL}")
+        raise MissingExtraError(f"PNGs of positions need matplotlib: {dot.INSTALL}")
     if "<image " in svg:
         raise DrawingError("the rules draw this position as an image; write SVG instead of PNG")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
