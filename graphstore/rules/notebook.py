@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from graphstore.rules.board import Choice, picture_of
 from graphstore.rules.game import Game
+from graphstore.rules.picture import seen_by
 from graphstore.rules.svg import marked_up, svg, text_svg
 
 T = TypeVar("T")
@@ -31,12 +32,14 @@ def picture(
     shown: Sequence[Choice] = (),
     last: int | None = None,
     pixels: int = 48,
+    mover: int = 0,
 ) -> str:
-    """Return a position as SVG: its picture if it has one, else the text."""
+    """Return a position as SVG: its picture if it has one, else the text; see `seen_by`."""
     drawn = picture_of(text, game)
     if drawn is None:
         return text_svg(text, shown=shown)
-    return svg(drawn, shown=shown, last=last, title=text, pixels=pixels)
+    seen = seen_by(drawn, mover)
+    return svg(seen, shown=shown, last=last, title=text, pixels=pixels)
 
 
 def table(

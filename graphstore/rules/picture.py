@@ -124,6 +124,29 @@ def heaps(
     return Picture(tuple(cells), width + 1, block, "heaps", targets=targets)
 
 
+def seen_by(picture: Picture, mover: int) -> Picture:
+    """Return a picture with the players exchanged if `mover`, 1 or 2, is not its player to move.
+
+    Some positions do not say who moves, and a game knows; 0 leaves the picture as it is.
+    """
+    made = picture.cells[picture.won[0][0]].side if picture.won else 0
+    turn = picture.turn or (made and 3 - made)
+    if not mover or turn in (0, mover):
+        return picture
+    other = {"X": "O", "O": "X"}
+    cells = tuple(
+        cell._replace(
+            side=3 - cell.side,
+            label=other.get(cell.label, cell.label),
+            shape=other.get(cell.shape, cell.shape),
+        )
+        if cell.side
+        else cell
+        for cell in picture.cells
+    )
+    return picture._replace(cells=cells, turn=picture.turn and mover)
+
+
 def read_picture(answer: Any) -> Picture | None:
     """Return what `picture` of a user's rules returns as a `Picture`.
 

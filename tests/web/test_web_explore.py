@@ -774,3 +774,14 @@ def test_pages_are_below_the_base_of_the_addresses(tictactoe_db):
         response = asyncio.run(site.client.get("/-/explore/tictactoe"))
     page = Reader(response.text)
     assert all(href.startswith("/games/-/explore/tictactoe/") for href in page.moves.values())
+
+
+def test_marks_keep_their_colours_in_a_game_whose_positions_do_not_say_who_moves(read, get):
+    played = []
+    for move in "4 0 8 2 1 7 6 3".split():
+        played.append(move)
+        there = get(f"/-/explore/vanishing?moves={','.join(played)}", 302)
+        page = read(there.headers["location"])
+        marks = dict(re.findall(r"cell (\d): ([XO])", " ".join(page.labels)))
+        for number, cell in list(enumerate(played))[-6:]:
+            assert marks[cell] == "XO"[number % 2]

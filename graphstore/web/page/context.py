@@ -87,6 +87,7 @@ def page_context(
         last=_last(story),
         title=f"board {probe.position}",
         strengths=pictures.strengths_of(choices, query),
+        mover=story.told(),
     )
     ended = over and playing
     value = -probe.value if ended and story.mover() != query.side else probe.value
@@ -119,7 +120,7 @@ def page_context(
         else None,
         "line": _line(store, story, pages, looking) if show_values and probe.moves else None,
         "images": [
-            _tile(game, text, pages.to(text, story.alone(query)), name=way)
+            _tile(game, text, pages.to(text, story.alone(query)), name=way, mover=story.told())
             for text, way in images.items()
             if text != probe.position
         ],
@@ -159,7 +160,8 @@ def page_context(
 
 def picture_alone(story: Story) -> str:
     """Return the shown position as an SVG that needs no style sheet of the page."""
-    return notebook.picture(story.probe.position, game=story.game, last=_last(story))
+    text, mover = story.probe.position, story.told()
+    return notebook.picture(text, game=story.game, last=_last(story), mover=mover)
 
 
 def _looking(query: Query, *, over: bool) -> Query:
@@ -216,9 +218,15 @@ def _short(number: int) -> str:
 
 
 def _tile(
-    game: Game | None, position: str, href: str, *, name: str, last: int | None = None
+    game: Game | None,
+    position: str,
+    href: str,
+    *,
+    name: str,
+    last: int | None = None,
+    mover: int = 0,
 ) -> dict[str, Any]:
-    picture = pictures.little(game, position, last=last)
+    picture = pictures.little(game, position, last=last, mover=mover)
     return {"href": href, "board": picture, "position": position, "name": name}
 
 
@@ -313,7 +321,11 @@ def _line(store: Store, story: Story, pages: Pages, query: Query) -> dict[str, A
         (choice,) = board.choices(story.game, before.position, [played])
         names.append(move_text(story.game, number))
         href = pages.to(after.position, story.then(query, *names))
-        steps.append(_tile(story.game, after.position, href, name=names[-1], last=choice.cell))
+        mover = story.told(len(names))
+        tile = _tile(
+            story.game, after.position, href, name=names[-1], last=choice.cell, mover=mover
+        )
+        steps.append(tile)
     cut = not line.repeats and not line.probes[-1].ended
     return {"steps": steps, "repeats": line.repeats, "cut": cut}
 
@@ -344,7 +356,8 @@ def _parents(store: Store, story: Story, pages: Pages, query: Query) -> dict[str
     tiles = []
     for each in shown:
         name = move_text(story.game, each.move) + " (by symmetry)" * (not each.exact)
-        tile = _tile(story.game, each.position, pages.to(each.position, before), name=name)
+        href = pages.to(each.position, before)
+        tile = _tile(story.game, each.position, href, name=name, mover=story.told(1))
         tiles.append(tile | {"worth": "" if query.hide else WORDS[each.value]})
     alike = not all(each.exact for each in shown)
     return {"shown": tiles, "alike": alike, "more": found.more, "counted": found.counted}

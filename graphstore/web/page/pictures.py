@@ -11,7 +11,7 @@ from graphstore.errors import SettingError
 from graphstore.rules import board as boards
 from graphstore.rules.board import TURNS, WORDS, Choice, board_of, picture_of
 from graphstore.rules.game import Game
-from graphstore.rules.picture import Picture
+from graphstore.rules.picture import Picture, seen_by
 from graphstore.rules.svg import (
     CELL,
     COLOURS,
@@ -76,11 +76,12 @@ def large(
     last: int | None,
     title: str,
     strengths: Mapping[int, Strength] | None = None,
+    mover: int = 0,
 ) -> str:
     """Return the picture of a position with links on its cells; if it has no cells, its text.
 
-    `last` is the cell that was played last, `title` is for screen readers, and `strengths`
-    are those of the links by cell; see `strengths_of`.
+    `last` is the cell that was played last, `title` is for screen readers, `strengths` are
+    those of the links by cell, see `strengths_of`, and `mover` is the player to move, if known.
     """
     picture = picture_of(text, game)
     if picture is None:
@@ -88,7 +89,7 @@ def large(
         return text_svg(drawn, style=False)
     if picture.image:
         return _image(picture, title)
-    return linked(picture, links, last=last, title=title, strengths=strengths)
+    return linked(seen_by(picture, mover), links, last=last, title=title, strengths=strengths)
 
 
 def linked(
@@ -108,7 +109,7 @@ def linked(
     return framed(picture, cells, last=last, title=title, pixels=LARGE, style=False, role="group")
 
 
-def little(game: Game | None, text: str, *, last: int | None = None) -> str | None:
+def little(game: Game | None, text: str, *, last: int | None = None, mover: int = 0) -> str | None:
     """Return a small picture of a position; None if it has no cells; see `with_definitions`."""
     picture = picture_of(text, game)
     if picture is None:
@@ -116,6 +117,7 @@ def little(game: Game | None, text: str, *, last: int | None = None) -> str | No
     if picture.image:
         return _image(picture, "", LITTLE)
     pixels = max(2, min(24, LITTLE // max(picture.columns, picture.rows)))
+    picture = seen_by(picture, mover)
     cells = list(map(mark_svg, picture.cells))
     return framed(picture, cells, last=last, pixels=pixels, style=False, role="")
 

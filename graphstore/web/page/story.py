@@ -37,6 +37,11 @@ class Story(NamedTuple):
         at = self.at if at is None else at
         return self.probes[at].to_move or (self.turn if at % 2 == 0 else 3 - self.turn)
 
+    def told(self, plies: int = 0) -> int:
+        """Return the player to move some plies on, where only the game tells it; else 0."""
+        told = not self.probe.to_move and (bool(self.moves) or self.turn != 1)
+        return (self.mover() if plies % 2 == 0 else 3 - self.mover()) if told else 0
+
     def best(self, at: int) -> str:
         """Return the name of the best move in a position."""
         return move_text(self.game, self.probes[at].moves[0].move)
