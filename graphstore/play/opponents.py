@@ -39,6 +39,18 @@ def read_opponent(text: str) -> Opponent:
     return Opponent("agent", agent=text)
 
 
+def spoken(text: str) -> str:
+    """Return the name that people say for an opponent.
+
+    >>> spoken("mistakes=0.2"), spoken("menace")
+    ('the player with 20% mistakes', 'menace')
+    """
+    read = read_opponent(text)
+    if read.kind == "mistakes":
+        return f"the player with {100 * read.mistakes:.3g}% mistakes"
+    return text if read.kind == "agent" else f"the {read.kind} player"
+
+
 def agent_name(text: str) -> str:
     """Return the text if it is a valid name of an agent; else raise an OpponentError."""
     if not isinstance(text, str):

@@ -29,7 +29,7 @@ sqlite3.enable_callback_tracebacks(False)
 
 HERE = Path(__file__).parent
 TAKEN: Final = ("_internal", "_memory", "-", ".", "..")
-ROUTES: Final = re.compile(r"\^?/(\$|\(|favicon|-/(boards|explore|graphstore/|static/))")
+ROUTES: Final = re.compile(r"\^?/(\$|\(|favicon|-/(boards|explore|graph/|graphstore/|static/))")
 """The beginnings of the routes that pages need; Datasette's others tell about the machine."""
 
 NO_HOST: Final = "the Host header is missing, repeated or malformed\n"

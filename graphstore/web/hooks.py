@@ -6,10 +6,11 @@ from typing import Any
 from datasette import hookimpl
 from datasette.utils.asgi import Response
 
+from graphstore.exports import dot
 from graphstore.rules.svg import STYLE
 from graphstore.store.store import Store
 from graphstore.web import addresses, failures, index
-from graphstore.web.page import pictures, view
+from graphstore.web.page import graph, pictures, view
 from graphstore.web.tables import cells, queries
 
 
@@ -20,9 +21,12 @@ def register_routes(datasette: Any) -> list[tuple[str, Any]]:
         (r"^/$", index.page),
         (r"^/-/explore/(?P<game>[^/]+)(/(?P<position>.*))?$", view.page),
         (r"^/-/explore/?$", view.without_game),
+        (r"^/-/graph/(?P<game>[^/]+)(/(?P<position>.*))?$", graph.page),
         (
             r"^/-/boards\.css$",
-            lambda: Response(STYLE + pictures.STYLE, content_type="text/css; charset=utf-8"),
+            lambda: Response(
+                STYLE + pictures.STYLE + dot.STYLE, content_type="text/css; charset=utf-8"
+            ),
         ),
     ]
 

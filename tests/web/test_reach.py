@@ -171,6 +171,7 @@ def test_the_routes_of_datasette_are_those_that_pages_need_or_closed(site):
     assert [each.split("(")[0] for each in opened if "/-/" in each or "favicon" in each] == [
         "^/-/explore/",
         "^/-/explore/?$",
+        "^/-/graph/",
         r"^/-/boards\.css$",
         "/favicon.ico",
         "/-/static/",

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from hashlib import blake2b
 from http import HTTPStatus
 from pathlib import Path
@@ -10,11 +11,15 @@ from typing import Any, NamedTuple
 from datasette.utils.asgi import Response
 
 from graphstore.errors import GraphstoreError, NotInStoreError, ResignedError, StoreError, shown
+from graphstore.rules.positions import PREFIX
 from graphstore.store.store import Store
 from graphstore.web import addresses
 from graphstore.web.page import opponents
-from graphstore.web.page.context import Pages, page_context
+from graphstore.web.page.context import Pages, page_context, picture_alone
+from graphstore.web.page.pictures import with_definitions
 from graphstore.web.page.query import Query, read_query
+from graphstore.web.page.setup import setup_context
+from graphstore.web.page.story import flipped, read_story
 
 LONGEST = 4096  # characters of a position
 STATIC = Path(__file__).parents[1] / "static"
@@ -22,10 +27,15 @@ STATIC = Path(__file__).parents[1] / "static"
 HEADERS = {
     "content-security-policy": (
         "default-src 'none'; img-src 'self' data:; style-src 'self'; "
-        "script-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'"
+        "script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
+        "frame-ancestors 'self'"
     )
 }
 """Stricter than the policy of other pages, which `web.application` adds with its other headers."""
+
+IMAGE_HEADERS = {
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+}
 
 
 class Redirect(NamedTuple):
@@ -33,6 +43,13 @@ class Redirect(NamedTuple):
 
     href: str
     chance: bool
+
+
+class Image(NamedTuple):
+    """The picture of a position alone."""
+
+    svg: str
+    chance: bool = False
 
 
 class Page(NamedTuple):
@@ -46,19 +63,28 @@ class Page(NamedTuple):
 
 async def page(datasette: Any, request: Any) -> Any:
     """Return the page of a position, in the orientation of the address."""
+    return await respond(datasette, request, _page)
+
+
+async def respond(
+    datasette: Any, request: Any, make: Callable[..., Page | Redirect | Image]
+) -> Any:
+    """Return the page that `make` returns for the position of the address, or an error page."""
     base = str(datasette.urls.path("/")).rstrip("/")
     at, get = request.url_vars, request.args.get
     answer = await asyncio.to_thread(
-        _answer, datasette.stores, base, at["game"], at["position"], get
+        _answer, datasette.stores, base, at["game"], at["position"], get, make
     )
     headers = HEADERS | ({"cache-control": "no-store"} if answer.chance else {})
     if isinstance(answer, Redirect):
         return Response.redirect(answer.href, headers=headers)
+    if isinstance(answer, Image):
+        return Response(answer.svg, content_type="image/svg+xml", headers=IMAGE_HEADERS)
     context = answer.context | {"base": base, "versions": VERSIONS}
     if "state" in context:
         context["row"] = datasette.urls.row(context["game"], "state", context["state"])
     body = await datasette.render_template(answer.template, context, request=request)
-    return Response.html(body, status=answer.status, headers=headers)
+    return Response.html(with_definitions(body), status=answer.status, headers=headers)
 
 
 async def without_game(datasette: Any) -> Any:
@@ -72,7 +98,8 @@ def _answer(
     game: str,
     position: str | None,
     get: Callable[[str], str | None],
-) -> Page | Redirect:
+    make: Callable[..., Page | Redirect | Image],
+) -> Page | Redirect | Image:
     """Return the answer to an address: `game` and `position` from its path, `get` for its query."""
     known, text = None, None
     other = None  # the words and the address of a link to play as the other player
@@ -105,7 +132,7 @@ def _answer(
         text = None
         return error(HTTPStatus.REQUEST_URI_TOO_LONG, why)
     try:
-        return _page(store, text, read_query(get), pages, typed=typed is not None)
+        return make(store, text, read_query(get), pages, typed=typed is not None)
     except opponents.TakenSideError as taken:
         href = pages.to(text, read_query(get)._replace(side=taken.left))
         other = (f"Play as {taken.name}", href)
@@ -127,23 +154,40 @@ def _stripped(typed: str) -> str:
 
 def _page(
     store: Store, text: str | None, query: Query, pages: Pages, *, typed: bool
-) -> Page | Redirect:
+) -> Page | Redirect | Image:
     query = opponents.with_side(store, query)
+    if query.view == "setup":
+        if typed:
+            return Redirect(pages.to(text, query), chance=False)
+        values = setup_context(store, text, lambda other: pages.to(other, query))
+        about = {"game": pages.game, "rules": store.info["name"], "start": pages.to(None)}
+        return Page("explore_setup.html", 200, about | values | {"done": pages.to(values["text"])})
     if typed and text is None:
         return Redirect(pages.to(None, query), chance=False)
-    probe = store.start() if text is None else store.probe(text)
-    respelt = text is not None and text != probe.position
-    if typed or (respelt and store.probe(probe.position).position == probe.position):
-        return Redirect(pages.to(probe.position, query), chance=query.chance)
+    story = read_story(store, query, text)
+    if text is not None and text.lower().startswith(PREFIX):
+        with suppress(GraphstoreError):  # else it is a position of the user's rules
+            story = read_story(
+                store, query._replace(moves=text[len(PREFIX) :], start="", at=None), text
+            )
+    if query.flip:
+        return Redirect(pages.to(*flipped(store, query, story)), chance=query.chance)
+    position = story.probe.position
+    respelt = text is not None and text != position and store.probe(position).position == position
+    if typed or respelt or (text is None and story.moves):
+        here = story.to(query, story.at)._replace(source=query.source, target=query.target)
+        return Redirect(pages.to(position, here._replace(view=query.view)), chance=query.chance)
+    if query.view == "svg":
+        return Image(picture_alone(story))
     resigned = ""
     if query.against:
         try:
-            reply = opponents.reply(store, probe, query)
+            reply = opponents.reply(store, story, query)
         except ResignedError as error:
             reply, resigned = None, str(error)
         if reply is not None:
             return Redirect(pages.to(*reply), chance=True)
-    context = page_context(store, probe, query, pages, resigned)
+    context = page_context(store, story, query, pages, resigned)
     return Page("explore.html", 200, context, query.chance)
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from graphstore.errors import GraphstoreError
-from graphstore.rules.board import board_of
+from graphstore.errors import GraphstoreError, RulesError
+from graphstore.rules.board import picture_of
 from graphstore.rules.game import Game, Namer, move_text, names_moves
 from graphstore.rules.svg import svg
 from graphstore.store.store import Store
@@ -73,9 +73,12 @@ def _position(game: Game | None, name: str, text: str) -> Markup:
 
 def picture(game: Game | None, text: str, *, size: int) -> Markup:
     """Return the board of a position, up to `size` pixels wide and high; empty without cells."""
-    board = board_of(text, game)
+    try:
+        board = picture_of(text, game)
+    except RulesError:  # the page of the position says what is wrong
+        board = None
     if board is None:
         return Markup()
-    pixels = max(5, min(size // 5, size // max(board.columns, len(board.rows))))
+    pixels = max(5, min(size // 5, size // max(board.columns, board.rows, 1)))
     drawn = svg(board, pixels=pixels, style=False)
     return Markup('<span aria-hidden="true">{}</span>').format(Markup(drawn))  # noqa: S704  # ours
