@@ -27,7 +27,7 @@ from datasette.database import QueryInterrupted
 from sqlwrites import WRITES
 
 from graphstore import Store, build, find_game, train
-from graphstore.store.schema import STRATEGY, VIEWS, metadata
+from graphstore.store.schema import COLUMNS, STRATEGY, VIEWS, metadata
 from graphstore.web import server
 from graphstore.web.application import application
 from graphstore.web.tables import databases
@@ -217,6 +217,37 @@ def test_a_view_that_would_take_long_to_count_is_shown_without_its_count(site, m
     page = site.get("/tictactoe/best_move.json?_size=7").json()
     assert (len(page["rows"]), page["filtered_table_rows_count"]) == (7, None)
     assert "0 rows" not in site.page("/tictactoe/best_move")
+
+
+@pytest.mark.parametrize("view", ["q_table", "best_move"])
+def test_a_view_of_moves_sorted_by_any_column_has_its_rows_in_order(site, files, view):
+    with closing(sqlite3.connect(files[0])) as connection:
+        rows = sorted(map(repr, connection.execute(f"SELECT * FROM {view}")))
+        for column in COLUMNS[view]:
+            for way in ("", "_desc"):
+                by = f"SELECT {column} FROM {view} ORDER BY {column} {way[1:]}"
+                found, following = [], 0
+                while following is not None:
+                    query = urlencode({f"_sort{way}": column, "_next": following, "_size": 700})
+                    page = site.get(f"/tictactoe/{view}.json?{query}").json()
+                    found, following = found + page["rows"], page["next"]
+                assert sorted(repr(tuple(row)) for row in found) == rows, (column, way)
+                place = COLUMNS[view].index(column)
+                ordered = [row[place] for row in found]
+                assert ordered == [row[0] for row in connection.execute(by)], (column, way)
+
+
+@for_all(
+    "statement",
+    [
+        "select state as random from q_table order by random limit 3",
+        "select move from q_table order by 1 desc limit 3",
+    ],
+)
+def test_a_users_names_and_numbers_of_columns_keep_their_meaning(site, files, statement):
+    with closing(sqlite3.connect(files[0])) as connection:
+        expected = connection.execute(statement).fetchall()
+    assert list(map(tuple, site.sql("tictactoe", statement)["rows"])) == expected
 
 
 def test_warming_up_changes_no_answer(files):
