@@ -18,7 +18,8 @@ from datasette.views.base import DatasetteError
 
 from graphstore.errors import GraphstoreError, StoreError, shown
 from graphstore.store.store import Store
-from graphstore.web import addresses, caching, hooks
+from graphstore.web import addresses, assets, caching, hooks
+from graphstore.web.compression import compressing
 from graphstore.web.hosts import Hosts, host_of
 from graphstore.web.tables.databases import AS_CSV, LARGE, GameFile
 from graphstore.web.tables.descriptions import tables
@@ -126,12 +127,16 @@ class Explorer(Datasette):  # type: ignore[misc]  # Datasette ships no types
                     headers = [*message.get("headers", []), *more]
                     if current and message["status"] == 200:
                         headers = caching.tagged(headers, current)
+                    if assets.unchanging(scope["path"], scope["query_string"].decode("latin-1")):
+                        headers = [each for each in headers if each[0].lower() != b"cache-control"]
+                        headers.append(assets.UNCHANGING)
                     message = {**message, "headers": headers}
                 await send(message)
 
             if scope["type"] != "http":
                 await send({"type": "websocket.close"})
                 return
+            send = compressing(scope, send)
             refused = refusal(scope, self.hosts, self.files_served)
             if refused is not None:  # its body may still come, so the connection is closed
                 await asgi_send(send_with_policy, *refused, headers={"connection": "close"})

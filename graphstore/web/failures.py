@@ -2,15 +2,18 @@
 
 import errno
 import os
+import re
 import sqlite3
 import traceback
 from typing import Any
 
 from datasette.database import QueryInterrupted
+from datasette.utils import tilde_decode
 from datasette.utils.asgi import Base400, Response
 from datasette.views.base import DatasetteError
 
 from graphstore.errors import GraphstoreError, NotInStoreError, PositionError, QueryError
+from graphstore.web.tables.command import command
 from graphstore.web.tables.statements import BusyError
 
 TOO_LONG = (
@@ -42,10 +45,30 @@ async def page(datasette: Any, request: Any, error: Exception) -> Any:
     if path.endswith(".json"):
         content = {"ok": False, "error": message, "status": status, "title": title}
         return Response.json(content, status=status, headers=headers)
-    html = await datasette.render_template(
-        "error.html", {"title": title, "status": status, "error": message}, request=request
-    )
+    context = {"title": title, "status": status, "error": message}
+    context |= _statement(datasette, request, error)
+    html = await datasette.render_template("error.html", context, request=request)
     return Response.html(html, status=status, headers=headers)
+
+
+def _statement(datasette: Any, request: Any, error: Exception) -> dict[str, Any]:
+    """Return what the editor shows of a statement that failed: a user's, or a page's own."""
+    name = tilde_decode(request.path.split("?")[0].split("/")[1])
+    store = datasette.stores.get(name)
+    slow = next((e for e in (error, error.__context__) if isinstance(e, QueryInterrupted)), None)
+    sql = request.args.get("sql") or (slow and slow.sql)
+    if store is None or not sql:
+        return {}
+    given = dict(slow.params or {}) if slow else {key: request.args[key] for key in request.args}
+    parameters = {
+        key: value for key, value in given.items() if re.search(rf":{re.escape(key)}\b", sql)
+    }
+    return {
+        "command": command(store.path.name, sql, parameters),
+        "database": name,
+        "parameters": parameters,
+        "statement": sql,
+    }
 
 
 def _explained(error: Exception, limit: float, query: str) -> tuple[int, str, str]:
