@@ -6,6 +6,7 @@ import html
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -30,7 +31,7 @@ from graphstore import Store, build, find_game, train
 from graphstore.store.schema import COLUMNS, STRATEGY, VIEWS, metadata
 from graphstore.web import server
 from graphstore.web.application import application
-from graphstore.web.tables import databases
+from graphstore.web.tables import databases, statements
 from graphstore.web.tables.descriptions import tables
 from graphstore.web.tables.queries import QUERIES, queries
 
@@ -196,6 +197,114 @@ def test_the_fields_of_tables_and_of_sql_have_names(site):
         levels = [int(level) for level in re.findall(r"<h([1-6])[ >]", page)]
         assert levels[0] == 1
         assert all(b <= a + 1 for a, b in pairwise(levels)), levels
+
+
+def visible(page):
+    """Return a page without its folded parts, scripts and styles."""
+    return re.sub(r"<(details|script|style)\b.*?</\1>", "", page, flags=re.DOTALL)
+
+
+@for_all("path", ["state", "census", "q_table?_facet=optimal", "openings", "moves", "blunders"])
+def test_the_rows_come_before_all_that_explains_them(site, path):
+    page = site.page(f"/tictactoe/{path}")
+    assert "<dl" not in visible(page)
+    assert "SELECT" not in visible(page)
+    assert page.index("<table") < page.index("JSON, CSV")
+
+
+def test_numbers_have_four_digits_and_stand_at_the_right(site):
+    page = site.page("/tictactoe/state?id=512")
+    score = '<td class="gs-number" data-label="score"><span title="0.8">0.8000</span></td>'
+    assert score in page
+    assert '<td data-label="position"' in page
+    assert '<td class="gs-none" data-label="win_depth">' in page
+    assert site.rows("/tictactoe/state", id=512)[0]["random_value"] == pytest.approx(-12 / 35)
+    page = site.page(f"/tictactoe?{urlencode({'sql': 'SELECT 1e9 AS a, -2.0/3 AS b, NULL AS c'})}")
+    assert ">1e+09<" in page
+    assert ">-0.6667<" in page
+    assert '<th scope="col">c</th>' in page
+
+
+@for_all("path", ["census", "remoteness", "?sql=SELECT+ply,wins,draws,losses+FROM+census"])
+def test_wins_draws_and_losses_are_a_chart_with_a_bar_for_each_row(site, path):
+    address = f"/tictactoe{path}" if path.startswith("?") else f"/tictactoe/{path}"
+    page = site.page(address)
+    rows = len(re.findall("<tr>", page)) - 1
+    assert page.count('<div title="') == rows > 5
+    heights = map(float, re.findall(r"height:([0-9.]+)%", page))
+    assert max(heights) <= 100
+    assert site.page("/tictactoe/state").count("gs-chart") == 0
+
+
+def test_counted_values_are_bars_in_their_order(site):
+    page = site.page("/tictactoe/state?_facet=ply&_facet=value")
+    assert re.findall(r"width:([0-9.]+)%", page)[:3] == ["0.5", "1.5", "5.9"]  # 1, 3, 12 of 204
+    link = re.findall(r'href="([^"]*_facet=ply)"', site.page("/tictactoe/state?ply__gt=2"))
+    assert "ply__gt=2" in html.unescape(link[0])
+    site.get(html.unescape(link[0]))
+
+
+def test_the_parameters_of_questions_are_chosen_from_what_there_is(site):
+    page = site.page("/tictactoe/only_moves?value=1&ply=6")
+    options = re.findall(r'<option value="([^"]*)"( selected)?>', page)
+    assert [value for value, _ in options] == ["", "1", "0", "-1", "", *map(str, range(10))]
+    assert [value for value, chosen in options if chosen] == ["1", "6"]
+    page = site.page("/tictactoe/blunders?agent=%3Cnobody")
+    assert re.findall(r"<option[^>]*>([^<]*)<", page) == ["all", "both", "x", "&lt;nobody"]
+
+
+WRONG = [
+    "SELECT unheard FROM state",
+    "ATTACH 'x' AS y",
+    "  DELETE FROM state",
+    "-- </textarea><script>\nSELECT canonical('XO')",
+    "SELECT * FROM state WHERE nothing = :ply",
+    f"SELECT {', '.join(f'zeroblob({99_000 + each}) AS c{each}' for each in range(8))} FROM edge",
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT sum(i) FROM n",
+]
+
+
+@for_all("statement", WRONG)
+def test_a_statement_is_kept_after_an_error_with_its_command_line(site, statement):
+    page = site.page(f"/tictactoe?{urlencode({'sql': statement, 'ply': 3, '_timelimit': 30})}", 400)
+    assert shown_error(page)
+    (kept,) = re.findall(r"<textarea[^>]*>\n(.*?)</textarea>", page, re.DOTALL)
+    assert html.unescape(kept).strip() == statement.strip()
+    (line,) = re.findall(r'<pre id="gs-command"[^>]*>(.*?)</pre>', page, re.DOTALL)
+    words = shlex.split(html.unescape(line))
+    assert [word for word in words if word != "--"] == [
+        "graphstore",
+        "sql",
+        "tictactoe.db",
+        statement.strip().replace(":ply", "'3'"),
+    ]
+
+
+def test_a_question_that_takes_too_long_shows_its_statement_and_command_line(site, monkeypatch):
+    monkeypatch.setattr(statements, "STEPS", 10)
+    page = html.unescape(site.page("/tictactoe/only_moves?value=&_timelimit=1", 400))
+    assert "(:value = '' OR s.value = :value)" in page
+    assert "('' = '' OR s.value = '') AND ('' = '' OR s.ply = '')" in page
+    assert re.findall(r'name="(\w+)" value="(.*?)">', page) == [("value", ""), ("ply", "")]
+
+
+@SLOW
+def test_the_command_line_runs_in_a_shell(site, files):
+    for statement in (
+        "-- $HOME `x` \"y\" !\nSELECT ':ply' || :ply AS a",
+        "SELECT :ply || 'b' AS a",
+    ):
+        page = site.page(f"/tictactoe?{urlencode({'sql': statement, 'ply': '2 $x'})}")
+        (line,) = re.findall(r'<pre id="gs-command"[^>]*>(.*?)</pre>', page, re.DOTALL)
+        shell = html.unescape(line).replace("graphstore", shlex.join(GRAPHSTORE), 1) + " --csv"
+        shell = shell.replace(" sql ", " sql --csv ", 1).removesuffix(" --csv")
+        done = subprocess.run(
+            ["sh", "-c", shell], cwd=files[0].parent, capture_output=True, text=True
+        )
+        assert done.stdout.splitlines() == [
+            "a",
+            site.sql("tictactoe", statement, ply="2 $x")["rows"][0][0],
+        ]
 
 
 @pytest.mark.parametrize("game", ["tictactoe", "round"])
