@@ -8,6 +8,7 @@ from graphstore.store.schema import STRATEGY
 from graphstore.store.store import Store
 from graphstore.store.words import in_words
 from graphstore.web import addresses
+from graphstore.web.naming import name_of
 from graphstore.web.tables import cells
 
 SIZE = 170  # pixels of a board
@@ -15,8 +16,8 @@ SIZE = 170  # pixels of a board
 
 async def page(datasette: Any, request: Any) -> Any:
     """Return the first page; unlike Datasette's own, it does not count the rows of all tables."""
-    for store in datasette.stores.values():
-        store.path.stat()  # raises OSError if the file was deleted; its connection would still work
+    for file in datasette.files_served.values():
+        file.store.path.stat()  # raises OSError if it was deleted; its connection would still work
     games = [_game(store) for store in datasette.stores.values()]
     context = {"metadata": datasette.metadata(), "games": games}
     return Response.html(await datasette.render_template("index.html", context, request=request))
@@ -28,8 +29,8 @@ def _game(store: Store) -> dict[str, Any]:
     start = store.start()
     shown = ("name", "start", "states", "positions", "moves", "plies", "starts", "extent", "cyclic")
     return {name: info[name] for name in shown} | {
-        "file": store.path.stem,
-        "explore": addresses.write(store.path.stem),
+        "file": name_of(store),
+        "explore": addresses.write(name_of(store)),
         "board": cells.picture(rules, start.position, size=SIZE),
         "words": in_words(rules, start, bound=info["extent"] == STRATEGY),
     }

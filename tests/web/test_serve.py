@@ -22,12 +22,13 @@ from pathlib import Path
 from time import process_time
 from urllib.parse import quote, urlencode, urlsplit
 
+import postgresql
 import pytest
 from conftest import GRAPHSTORE, SLOW, error_line, for_all, some_of
 from datasette.database import QueryInterrupted
 from sqlwrites import WRITES
 
-from graphstore import Store, build, find_game, train
+from graphstore import Store, build, build_folder, find_game, train
 from graphstore.store.schema import COLUMNS, STRATEGY, VIEWS, metadata
 from graphstore.web import server
 from graphstore.web.application import application
@@ -778,6 +779,57 @@ def test_a_game_whose_rules_are_not_known_shows_texts(tmp_path):
         assert "add --rules" in site.sql("take", "SELECT board(7)", status=400)["error"]
     with served(tmp_path / "take.db", rules=game) as site:
         assert site.sql("take", "SELECT canonical('7') AS c")["rows"]
+
+
+# Games that are not in SQLite files.
+
+
+def test_a_game_in_postgresql_has_the_pages_of_positions_of_a_file(server, files):
+    address = build("tictactoe", postgresql.database(server)).file
+    build("tictactoe", files[0].with_name("same.db"))
+    paths = [
+        "",
+        "/XO./.X./...",
+        "/XXX/OO./...",
+        "/wrong",
+        "/XX./OO./...?against=perfect&as=2",
+        "/X../.../..O",
+    ]
+    with served(files[0].with_name("same.db"), address) as site:
+        for path in paths:
+            pages = []
+            for name in ("same", "tictactoe"):
+                answer = site.runner.run(
+                    site.explorer.client.get(f"/-/explore/{name}{path}", follow_redirects=True)
+                )
+                pages.append((answer.status_code, answer.text.replace(f"/{name}", "/GAME")))
+            assert pages[0][0] == pages[1][0], pages[1][1]
+            lines = [page.replace("tictactoe", "same") for _, page in pages]
+            assert lines[0] == lines[1], path
+        first = site.get("/-/explore/tictactoe").headers["etag"]
+        assert site.get("/-/explore/tictactoe").headers["etag"] != first
+        everything = site.page("/") + site.page("/-/explore/tictactoe")
+        everything += site.page("/-/explore/tictactoe?against=nobody", 400)
+        for path in ("/tictactoe", "/tictactoe/state/0", "/tictactoe?sql=SELECT+1"):
+            error = shown_error(site.page(path, 404))
+            assert error.startswith("tictactoe is in PostgreSQL, so its tables are not here")
+            everything += error
+        assert "no such" in shown_error(site.page("/nothing/state", 404))
+        assert postgresql.name(address) not in everything
+
+
+def test_a_folder_of_parts_is_served_with_its_tables(tmp_path):
+    build_folder("tictactoe", tmp_path / "in.parts")
+    with running(tmp_path / "in.parts") as (process, address):
+        assert json.loads(fetch(address, "in.json?sql=SELECT+count(*)+FROM+edge")[1])["rows"] == [
+            [2270]
+        ]
+        assert fetch(address, "-/explore/in/X../.O./..X")[0] == 200
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+    file = tmp_path / "in.parts"
+    expected = f"{file} is loaded into a temporary file; to keep one: graphstore load {file}\n"
+    assert said == f"graphstore: {expected}"
 
 
 # The command.
