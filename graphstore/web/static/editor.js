@@ -25,7 +25,13 @@ function start() {
   list.setAttribute("aria-live", "polite");
   let found = [], chosen = 0, from, to;
 
-  const close = () => { found = []; list.remove(); };
+  const step = (by) => () => { chosen = (chosen + by + found.length) % found.length; show(); };
+  const take = (at = chosen) => {
+    editor.replaceRange(found[at], from, to);
+    close();
+  };
+  const close = () => { found = []; list.remove(); editor.removeKeyMap(keys); };
+  const keys = { Up: step(-1), Down: step(1), Enter: () => take(), Tab: () => take(), Esc: close };
   const show = () => {
     list.replaceChildren(...found.map((name, at) => {
       const item = document.createElement("li");
@@ -34,32 +40,25 @@ function start() {
       item.onmousedown = (event) => { event.preventDefault(); take(at); };
       return item;
     }));
-    editor.addWidget(from, list, true);
-  };
-  const take = (at) => {
-    editor.replaceRange(found[at], from, to);
-    close();
-    editor.focus();
+    const at = editor.charCoords(from, "page");
+    list.style.left = `${at.left}px`;
+    list.style.top = `${at.bottom}px`;
+    document.querySelector("main").append(list); // inside the editor it would be cut off
   };
   const complete = (least) => {
+    close();
     to = editor.getCursor();
     const [, table, word] = /(?:(\w+)\.)?(\w*)$/.exec(editor.getLine(to.line).slice(0, to.ch));
-    close();
     if (!table && word.length < least) return;
     from = { line: to.line, ch: to.ch - word.length };
     [found, chosen] = [matches(table, word).slice(0, 8), 0];
-    if (found.length) show();
-  };
-  const step = (by) => () => {
-    if (!found.length) return CodeMirror.Pass;
-    chosen = (chosen + by + found.length) % found.length;
+    if (!found.length) return;
+    editor.addKeyMap(keys);
     show();
   };
-  const enter = () => found.length ? take(chosen) : CodeMirror.Pass;
   editor.setOption("extraKeys", {
     "Ctrl-Space": () => complete(0), "Shift-Enter": () => field.form.requestSubmit(),
-    Up: step(-1), Down: step(1), Enter: enter, Tab: () => { if (found.length) enter(); else return false; },
-    "Shift-Tab": false, Esc: () => found.length ? close() : CodeMirror.Pass,
+    Tab: false, "Shift-Tab": false, // they leave the editor
   });
   editor.on("inputRead", () => complete(2));
   editor.on("blur", close);
