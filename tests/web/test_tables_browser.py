@@ -123,6 +123,12 @@ def typed(driver, *keys):
     ActionChains(driver, duration=0).send_keys(*keys).perform()
 
 
+def comes(driver, part):
+    """Wait until a page with a part of an address is loaded."""
+    loaded = "return document.readyState === 'complete' && location.href"
+    WebDriverWait(driver, 10, 0.02).until(lambda _: part in str(driver.execute_script(loaded)))
+
+
 def with_held(driver, modifier, key):
     ActionChains(driver, duration=0).key_down(modifier).send_keys(key).key_up(modifier).perform()
 
@@ -166,7 +172,7 @@ def test_a_statement_is_run_by_keys_and_its_command_line_copied(driver, address)
     into_the_empty_editor(driver)
     typed(driver, "select x")
     with_held(driver, Keys.SHIFT, Keys.ENTER)
-    WebDriverWait(driver, 10, 0.02).until(lambda _: "?sql=select+x" in driver.current_url)
+    comes(driver, "?sql=select+x")
     assert "no such column: x" in driver.find_element(By.CSS_SELECTOR, ".message-error").text
     assert statement(driver) == "select x"
     driver.find_element(By.CSS_SELECTOR, "[data-copy]").click()
@@ -182,10 +188,12 @@ def test_sql_and_questions_work_without_a_script(driver, address):
         field.clear()
         field.send_keys("select 7 * 6 as n")
         driver.find_element(By.CSS_SELECTOR, ".sql [type=submit]").click()
+        comes(driver, "?sql=select+7")
         assert driver.find_element(By.CSS_SELECTOR, "td").text == "42"
         driver.get(f"{address}/tictactoe/only_moves")
         driver.find_element(By.CSS_SELECTOR, "[name=ply] option:nth-child(4)").click()
         driver.find_element(By.CSS_SELECTOR, ".gs-asked [type=submit]").click()
+        comes(driver, "ply=2")
         plies = driver.find_elements(By.CSS_SELECTOR, "td[data-label=ply]")
         assert {each.text for each in plies} == {"2"}
     finally:
