@@ -237,6 +237,20 @@ def test_wins_draws_and_losses_are_a_chart_with_a_bar_for_each_row(site, path):
     assert site.page("/tictactoe/state").count("gs-chart") == 0
 
 
+@for_all(
+    "columns",
+    [
+        "'<b>' AS ply, 'x' AS wins, 1 AS draws, 1 AS losses",
+        "ply, -5 AS wins, 1 AS draws, 1 AS losses",
+        "ply, 9e999 AS wins, 1.5 AS draws, x'00' AS losses",
+        "ply, 1 AS wins, 1 AS draws",
+    ],
+)
+def test_a_users_columns_of_these_names_that_are_not_counts_get_no_chart(site, columns):
+    statement = urlencode({"sql": f"SELECT {columns} FROM state LIMIT 9"})
+    assert "gs-chart" not in site.page(f"/tictactoe?{statement}")
+
+
 def test_counted_values_are_bars_in_their_order(site):
     page = site.page("/tictactoe/state?_facet=ply&_facet=value")
     assert re.findall(r"width:([0-9.]+)%", page)[:3] == ["0.5", "1.5", "5.9"]  # 1, 3, 12 of 204

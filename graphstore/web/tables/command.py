@@ -5,8 +5,10 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-_PARTS = re.compile(
-    r"'(?:[^']|'')*'|\"[^\"]*\"|`[^`]*`|\[[^]]*\]|--[^\n]*|/\*.*?\*/|:(\w+)", re.DOTALL
+_PARTS = re.compile(  # texts, names and comments, also without their ends, so that it is linear
+    r"'[^']*(?:'|\Z)|\"[^\"]*(?:\"|\Z)|`[^`]*(?:`|\Z)|\[[^]]*(?:\]|\Z)|--[^\n]*|/\*.*?(?:\*/|\Z)"
+    r"|:(\w+)",
+    re.DOTALL,
 )
 
 
