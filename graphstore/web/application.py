@@ -13,13 +13,17 @@ from urllib.parse import parse_qsl
 from datasette.app import Datasette
 from datasette.database import Database, QueryInterrupted
 from datasette.plugins import pm
+from datasette.url_builder import Urls
+from datasette.utils import tilde_encode
 from datasette.utils.asgi import asgi_send
 from datasette.views.base import DatasetteError
 
 from graphstore.errors import GraphstoreError, StoreError, shown
 from graphstore.store.store import Store
-from graphstore.web import addresses, caching, hooks
+from graphstore.web import addresses, assets, caching, hooks
+from graphstore.web.compression import compressing
 from graphstore.web.hosts import Hosts, host_of
+from graphstore.web.naming import is_file, name_of
 from graphstore.web.tables.databases import AS_CSV, LARGE, GameFile
 from graphstore.web.tables.descriptions import tables
 from graphstore.web.tables.statements import HAS_SQL, Threads, has_sql
@@ -79,6 +83,13 @@ class _Internal(Database):  # type: ignore[misc]  # Datasette ships no types
         return connection
 
 
+class _Urls(Urls):  # type: ignore[misc]  # Datasette ships no types
+    """Addresses, also of games without tables: those pages say where the tables are."""
+
+    def database(self, database: str, format: str | None = None) -> Any:  # noqa: A002
+        return self.path(tilde_encode(database), format=format)
+
+
 class Explorer(Datasette):  # type: ignore[misc]  # Datasette ships no types
     """A Datasette that serves games; `close` closes their stores, too."""
 
@@ -102,14 +113,22 @@ class Explorer(Datasette):  # type: ignore[misc]  # Datasette ships no types
         self.remove_database("_memory")
         self.remove_database("_internal")
         self.add_database(_Internal(self, memory_name=token_hex()), name="_internal")
-        self.files_served = {name: GameFile(self, store) for name, store in named.items()}
+        self._named = named
+        self.files_served = {
+            name: GameFile(self, store) for name, store in named.items() if is_file(store)
+        }
         for name, file in self.files_served.items():
             self.add_database(file, name=name)
 
     @property
     def stores(self) -> dict[str, Store]:
-        """The stores by the name that Datasette has for each: the file name without its ending."""
-        return {name: file.store for name, file in self.files_served.items()}
+        """The stores by name; those of `files_served` have tables, too."""
+        return self._named | {name: file.store for name, file in self.files_served.items()}
+
+    @property
+    def urls(self) -> _Urls:
+        """The addresses of pages."""
+        return _Urls(self)
 
     def app(self) -> Any:
         """Return the ASGI application."""
@@ -126,12 +145,16 @@ class Explorer(Datasette):  # type: ignore[misc]  # Datasette ships no types
                     headers = [*message.get("headers", []), *more]
                     if current and message["status"] == 200:
                         headers = caching.tagged(headers, current)
+                    if assets.unchanging(scope["path"], scope["query_string"].decode("latin-1")):
+                        headers = [each for each in headers if each[0].lower() != b"cache-control"]
+                        headers.append(assets.UNCHANGING)
                     message = {**message, "headers": headers}
                 await send(message)
 
             if scope["type"] != "http":
                 await send({"type": "websocket.close"})
                 return
+            send = compressing(scope, send)
             refused = refusal(scope, self.hosts, self.files_served)
             if refused is not None:  # its body may still come, so the connection is closed
                 await asgi_send(send_with_policy, *refused, headers={"connection": "close"})
@@ -142,6 +165,8 @@ class Explorer(Datasette):  # type: ignore[misc]  # Datasette ships no types
             HAS_SQL.set(has_sql(scope["query_string"]))
             if caching.lasting(scope["path"]) and not HAS_SQL.get():
                 stamps = [file.stamp for file in self.files_served.values()]
+                if len(stamps) < len(self._named):
+                    stamps.append(token_hex())  # a game in PostgreSQL may have changed
                 current = caching.tag(self._started, stamps)
                 if caching.known(scope["headers"], current):
                     same = [(caching.NAME, current), (b"cache-control", b"no-cache")]
@@ -185,8 +210,8 @@ class Explorer(Datasette):  # type: ignore[misc]  # Datasette ships no types
         with suppress(*failures):  # pages show the error
             await self.refresh_schemas()
         pages = [self.urls.path("/")]
+        pages += [self.urls.path(addresses.write(name)) for name in self._named]
         for name, file in self.files_served.items():
-            pages.append(self.urls.path(addresses.write(name)))
             pages.append(f"{self.urls.table(name, 'state')}?_size=1")
             if file.store.info["states"] <= LARGE:
                 pages.append(self.urls.table(name, "census"))
@@ -255,24 +280,24 @@ def refusal(scope: Any, hosts: Hosts, games: Container[str]) -> tuple[str, int] 
 
 
 def by_name(stores: Iterable[Store]) -> dict[str, Store]:
-    """Return the stores by file name without its ending.
+    """Return the stores by their names.
 
     Raises:
         StoreError: two names are the same, or one is reserved or cannot be part of an address.
     """
     found: dict[str, Store] = {}
     for store in stores:
-        name = store.path.stem
+        name = name_of(store)
         if name in found:
             raise StoreError(
-                f"{found[name].path} and {store.path} would both be called {name}; rename one"
+                f"{found[name].address} and {store.address} would both be called {name}; rename one"
             )
         if name in TAKEN:
             raise StoreError(
-                f"{store.path} would be called {name}, a reserved name; rename the file"
+                f"{store.address} would be called {name}, a reserved name; rename the file"
             )
         if not name.isprintable():
-            raise StoreError(f"{str(store.path)!r} has an unprintable name; rename the file")
+            raise StoreError(f"{store.address!r} has an unprintable name; rename the file")
         found[name] = store
     return found
 

@@ -2,20 +2,29 @@
 
 import errno
 import os
+import re
 import sqlite3
 import traceback
 from typing import Any
 
 from datasette.database import QueryInterrupted
+from datasette.utils import tilde_decode
 from datasette.utils.asgi import Base400, Response
 from datasette.views.base import DatasetteError
 
 from graphstore.errors import GraphstoreError, NotInStoreError, PositionError, QueryError
+from graphstore.web.naming import public
+from graphstore.web.tables.command import command
 from graphstore.web.tables.statements import BusyError
 
 TOO_LONG = (
     "the statement took longer than {limit:g} s, the limit here; narrow it, for example by LIMIT "
     "or by ply, or use graphstore sql FILE STATEMENT, where --seconds sets the limit"
+)
+
+NO_TABLES = (
+    "{name} is in PostgreSQL, so its tables are not here, only its positions; "
+    "graphstore sql ADDRESS STATEMENT and psql read the tables"
 )
 
 NOT_FOUND = {
@@ -30,9 +39,11 @@ async def page(datasette: Any, request: Any, error: Exception) -> Any:
     """Return the response to a request that raised an error."""
     limit = datasette.setting("sql_time_limit_ms") / 1000
     status, title, message = _explained(error, limit, request.query_string)
+    name = tilde_decode(request.path.split("?")[0].split("/")[1].split(".")[0])
+    if status == 404 and name in {*datasette.stores} - {*datasette.files_served}:
+        message = NO_TABLES.format(name=name)
     for store in datasette.stores.values():
-        for file in (store.path, store.path.absolute(), store.path.resolve()):
-            message = message.replace(str(file), file.name)
+        message = public(message, store)
     if status == 500 and os.environ.get("GRAPHSTORE_DEBUG"):
         traceback.print_exception(error)
     headers = {"retry-after": str(error.seconds)} if isinstance(error, BusyError) else {}
@@ -42,10 +53,29 @@ async def page(datasette: Any, request: Any, error: Exception) -> Any:
     if path.endswith(".json"):
         content = {"ok": False, "error": message, "status": status, "title": title}
         return Response.json(content, status=status, headers=headers)
-    html = await datasette.render_template(
-        "error.html", {"title": title, "status": status, "error": message}, request=request
-    )
+    context = {"title": title, "status": status, "error": message}
+    context |= _statement(datasette, request, error)
+    html = await datasette.render_template("error.html", context, request=request)
     return Response.html(html, status=status, headers=headers)
+
+
+def _statement(datasette: Any, request: Any, error: Exception) -> dict[str, Any]:
+    """Return what the editor shows of a statement that failed: a user's, or a page's own."""
+    name = tilde_decode(request.path.split("?")[0].split("/")[1])
+    slow = next((e for e in (error, error.__context__) if isinstance(e, QueryInterrupted)), None)
+    sql = request.args.get("sql") or (slow and slow.sql)
+    if name not in datasette.files_served or not sql:
+        return {}
+    given = dict(slow.params or {}) if slow else {key: request.args[key] for key in request.args}
+    parameters = {
+        key: value for key, value in given.items() if re.search(rf":{re.escape(key)}\b", sql)
+    }
+    return {
+        "command": command(datasette.stores[name].path.name, sql, parameters),
+        "database": name,
+        "parameters": parameters,
+        "statement": sql,
+    }
 
 
 def _explained(error: Exception, limit: float, query: str) -> tuple[int, str, str]:

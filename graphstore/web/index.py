@@ -15,6 +15,7 @@ from graphstore.store.schema import STRATEGY
 from graphstore.store.store import Store
 from graphstore.store.words import in_words
 from graphstore.web import addresses
+from graphstore.web.naming import name_of
 
 SIZE = 170  # pixels of a board
 MANY = 10  # games from which on there is a filter
@@ -26,8 +27,8 @@ async def page(datasette: Any, request: Any) -> Any:
 
     ``?q=`` keeps the games whose names contain a text.
     """
-    for store in datasette.stores.values():
-        store.path.stat()  # raises OSError if the file was deleted; its connection would still work
+    for file in datasette.files_served.values():
+        file.store.path.stat()  # raises OSError if it was deleted; its connection would still work
     asked = (request.args.get("q") or "").strip()
     games = [_game(store) for store in datasette.stores.values()]
     kept = [each for each in games if asked.casefold() in _names(each).casefold()]
@@ -83,7 +84,7 @@ def _names(game: dict[str, Any]) -> str:
 
 
 def _game(store: Store) -> dict[str, Any]:
-    info, file = store.info, store.path.stem
+    info, file = store.info, name_of(store)
     rules = store.game if store.has_rules else None
     telling = _telling(store)
     shown = ("name", "start", "states", "positions", "moves", "plies", "starts", "extent", "cyclic")

@@ -15,12 +15,18 @@ from graphstore.web.page.pictures import turned
 
 MOST_COUNTED = 1000  # parents; counting more takes long
 
-_PARENTS = (
-    select(edge.c.parent, state.c.position, state.c.value)
-    .join(state, state.c.id == edge.c.parent)
+_FIRST = (
+    select(edge.c.parent)
     .where(edge.c.child == bindparam("child"))
-    .group_by(edge.c.parent)
+    .distinct()
+    .order_by(edge.c.parent)
     .limit(bindparam("most"))
+    .subquery()
+)
+_PARENTS = (
+    select(state.c.id.label("parent"), state.c.position, state.c.value)
+    .join(_FIRST, state.c.id == _FIRST.c.parent)
+    .order_by(state.c.id)
 )
 _COUNT = select(func.count()).select_from(
     select(edge.c.parent)

@@ -14,6 +14,7 @@ from graphstore.errors import GraphstoreError, NotInStoreError, ResignedError, S
 from graphstore.rules.positions import PREFIX
 from graphstore.store.store import Store
 from graphstore.web import addresses
+from graphstore.web.naming import public
 from graphstore.web.page import opponents
 from graphstore.web.page.context import Pages, page_context, picture_alone
 from graphstore.web.page.pictures import with_definitions
@@ -138,12 +139,12 @@ def _answer(
         other = (f"Play as {taken.name}", href)
         return error(HTTPStatus.BAD_REQUEST, str(taken))
     except NotInStoreError as missing:
-        return error(HTTPStatus.NOT_FOUND, str(missing))
+        return error(HTTPStatus.NOT_FOUND, public(str(missing), store))
     except StoreError as damaged:  # or it is being written; the page does not show its folder
-        why = str(damaged).replace(str(store.path), store.path.name)
+        why = public(str(damaged), store)
         return error(HTTPStatus.SERVICE_UNAVAILABLE, why)
     except GraphstoreError as wrong:
-        return error(HTTPStatus.BAD_REQUEST, str(wrong))
+        return error(HTTPStatus.BAD_REQUEST, public(str(wrong), store))
 
 
 def _stripped(typed: str) -> str:

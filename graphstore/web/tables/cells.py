@@ -4,6 +4,7 @@ JSON and CSV have the plain values.
 """
 
 import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from markupsafe import Markup
@@ -41,9 +42,31 @@ def cell(store: Store, table_address: str, row: Any, column: str, value: Any) ->
         return link.format(table_address, value, value)
     if column in ("move", "moves"):
         return _moves(store.names if store.names.names_moves else game, column, value)
+    if isinstance(value, float):
+        return Markup('<span title="{}">{}</span>').format(value, four_digits(value))
     if isinstance(value, str) and "\n" in value:
         return Markup('<pre class="gs-lines">{}</pre>').format(value)
     return None
+
+
+def four_digits(value: float) -> str:
+    """Return a number with four digits after the point, or in all if those are too few or many.
+
+    >>> four_digits(2 / 3), four_digits(-0.0), four_digits(1e9), four_digits(2e-7)
+    ('0.6667', '0.0000', '1e+09', '2e-07')
+    """
+    usual = value == 0 or 1e-4 <= abs(value) < 1e5
+    return f"{value:z.4f}" if usual else f"{value:.4g}"
+
+
+def numeric(columns: Sequence[str], rows: Iterable[Any]) -> set[str]:
+    """Return the names of the columns that have numbers, and nothing else but NULL."""
+    kinds: dict[str, set[type]] = {}
+    for row in rows:
+        for column in columns:
+            kinds.setdefault(column, set()).add(type(row[column]))
+    numbers = {int, float, type(None)}
+    return {name for name, found in kinds.items() if found <= numbers and found != {type(None)}}
 
 
 def _moves(namer: Namer, column: str, value: Any) -> Markup | None:

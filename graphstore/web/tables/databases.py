@@ -20,6 +20,7 @@ from graphstore.store.schema import VIEWS, written
 from graphstore.store.sql import ERRORS, Watch, guard, weight
 from graphstore.store.sqlite.opening import connect, explained
 from graphstore.store.store import Store
+from graphstore.web.tables.sorting import sorted_first
 from graphstore.web.tables.statements import HAS_SQL, in_thread, limited
 
 T = TypeVar("T")
@@ -151,6 +152,7 @@ class GameFile(Database):  # type: ignore[misc]  # Datasette ships no types
                 (sql, ""), lambda: in_thread(self.ds.executor, self._in_thread, census, None)
             )
 
+        sql = sorted_first(sql, self.store.info["starts"])
         limit = min(custom_time_limit or self.ds.sql_time_limit_ms, self.ds.sql_time_limit_ms)
         most = self.ds.max_returned_rows
         most += most == (page_size or self.ds.page_size)  # one more shows that a page follows
