@@ -16,6 +16,7 @@ from graphstore.store.store import Store
 from graphstore.store.words import in_words
 from graphstore.web import addresses
 from graphstore.web.naming import name_of
+from graphstore.web.page.pictures import with_definitions
 
 SIZE = 170  # pixels of a board
 MANY = 10  # games from which on there is a filter
@@ -39,7 +40,8 @@ async def page(datasette: Any, request: Any) -> Any:
         "count": len(games),
         "many": len(games) > MANY,
     }
-    return Response.html(await datasette.render_template("index.html", context, request=request))
+    html = await datasette.render_template("index.html", context, request=request)
+    return Response.html(with_definitions(html))
 
 
 def title(name: str) -> str:

@@ -3,9 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from hashlib import blake2b
 from http import HTTPStatus
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from datasette.utils.asgi import Response
@@ -23,7 +21,6 @@ from graphstore.web.page.setup import setup_context
 from graphstore.web.page.story import flipped, read_story
 
 LONGEST = 4096  # characters of a position
-STATIC = Path(__file__).parents[1] / "static"
 
 HEADERS = {
     "content-security-policy": (
@@ -81,7 +78,7 @@ async def respond(
         return Response.redirect(answer.href, headers=headers)
     if isinstance(answer, Image):
         return Response(answer.svg, content_type="image/svg+xml", headers=IMAGE_HEADERS)
-    context = answer.context | {"base": base, "versions": VERSIONS}
+    context = answer.context | {"base": base}
     if "state" in context:
         context["row"] = datasette.urls.row(context["game"], "state", context["state"])
     body = await datasette.render_template(answer.template, context, request=request)
@@ -190,11 +187,3 @@ def _page(
             return Redirect(pages.to(*reply), chance=True)
     context = page_context(store, story, query, pages, resigned)
     return Page("explore.html", 200, context, query.chance)
-
-
-def _version(name: str) -> str:
-    """Return a digest of a static file, so that browsers load a new version."""
-    return blake2b((STATIC / name).read_bytes(), digest_size=6).hexdigest()
-
-
-VERSIONS = {name: _version(name) for name in ("explore.css", "explore.js", "field.js")}

@@ -15,6 +15,7 @@ from graphstore.rules.game import Game, Namer, move_text, names_moves
 from graphstore.rules.svg import svg
 from graphstore.store.store import Store
 from graphstore.web import addresses
+from graphstore.web.naming import name_of
 
 STATES = ("state", "child", "parent")  # columns of ids
 SIZE = 96  # pixels of a board
@@ -28,7 +29,7 @@ def cell(store: Store, table_address: str, row: Any, column: str, value: Any) ->
     `table_address` is the page of the table `state`, `row` has all cells by column, and a value is
     {value, label} where Datasette has looked up the row that it refers to.
     """
-    game, name = store.game if store.has_rules else None, store.path.stem
+    game, name = store.game if store.has_rules else None, name_of(store)
     link = Markup('<a class="gs-id" href="{}/{}">{}</a>')
     if isinstance(value, dict):
         if column not in STATES:
