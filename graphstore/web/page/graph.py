@@ -1,7 +1,6 @@
 """The page of the graph below a position: its picture, with a link on each board."""
 
 from collections.abc import Callable
-from functools import partial
 from threading import BoundedSemaphore
 from typing import Any, Final
 
@@ -9,7 +8,7 @@ from graphstore.errors import SettingError, TooLargeError, shown
 from graphstore.exports.drawing import draw
 from graphstore.store.store import Store
 from graphstore.web.page.context import Pages
-from graphstore.web.page.query import Query
+from graphstore.web.page.query import read_query
 from graphstore.web.page.view import Page, respond
 
 STATES: Final = 120  # most boards of a page
@@ -20,18 +19,11 @@ LAYOUTS: Final = BoundedSemaphore(2)
 
 async def page(datasette: Any, request: Any) -> Any:
     """Return the page of the graph below a position."""
-    return await respond(datasette, request, partial(_page, get=request.args.get))
+    return await respond(datasette, request, _page)
 
 
-def _page(
-    store: Store,
-    text: str | None,
-    query: Query,
-    pages: Pages,
-    *,
-    typed: bool,
-    get: Callable[[str], str | None],
-) -> Page:
+def _page(store: Store, text: str | None, get: Callable[[str], str | None], pages: Pages) -> Page:
+    query = read_query(get)
     wanted, best = get("plies") or "2", get("best") not in (None, "", "0")
     if wanted not in map(str, range(1, MOST_PLIES + 1)):
         raise SettingError(f"plies={shown(wanted)}: write a number from 1 to {MOST_PLIES}")

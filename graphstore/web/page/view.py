@@ -16,7 +16,7 @@ from graphstore.web.naming import public
 from graphstore.web.page import opponents
 from graphstore.web.page.context import Pages, page_context, picture_alone
 from graphstore.web.page.pictures import with_definitions
-from graphstore.web.page.query import Query, read_query
+from graphstore.web.page.query import read_query
 from graphstore.web.page.setup import setup_context
 from graphstore.web.page.story import flipped, read_story
 
@@ -36,20 +36,6 @@ IMAGE_HEADERS = {
 }
 
 
-class Redirect(NamedTuple):
-    """The address of another page; `chance` as in `Page`."""
-
-    href: str
-    chance: bool
-
-
-class Image(NamedTuple):
-    """The picture of a position alone."""
-
-    svg: str
-    chance: bool = False
-
-
 class Page(NamedTuple):
     """A template and its values; `chance` is True if the page may differ the next time."""
 
@@ -64,25 +50,29 @@ async def page(datasette: Any, request: Any) -> Any:
     return await respond(datasette, request, _page)
 
 
-async def respond(
-    datasette: Any, request: Any, make: Callable[..., Page | Redirect | Image]
-) -> Any:
-    """Return the page that `make` returns for the position of the address, or an error page."""
+async def respond(datasette: Any, request: Any, make: Callable[..., Page | Response]) -> Any:
+    """Return what `make` returns for the position of the address, or an error page."""
     base = str(datasette.urls.path("/")).rstrip("/")
     at, get = request.url_vars, request.args.get
     answer = await asyncio.to_thread(
         _answer, datasette.stores, base, at["game"], at["position"], get, make
     )
-    headers = HEADERS | ({"cache-control": "no-store"} if answer.chance else {})
-    if isinstance(answer, Redirect):
-        return Response.redirect(answer.href, headers=headers)
-    if isinstance(answer, Image):
-        return Response(answer.svg, content_type="image/svg+xml", headers=IMAGE_HEADERS)
+    if not isinstance(answer, Page):
+        return answer
     context = answer.context | {"base": base}
     if "state" in context:
         context["row"] = datasette.urls.row(context["game"], "state", context["state"])
     body = await datasette.render_template(answer.template, context, request=request)
+    headers = _headers(chance=answer.chance)
     return Response.html(with_definitions(body), status=answer.status, headers=headers)
+
+
+def _headers(*, chance: bool) -> dict[str, str]:
+    return HEADERS | ({"cache-control": "no-store"} if chance else {})
+
+
+def _redirect(href: str, *, chance: bool) -> Response:
+    return Response.redirect(href, headers=_headers(chance=chance))
 
 
 async def without_game(datasette: Any) -> Any:
@@ -96,8 +86,8 @@ def _answer(
     game: str,
     position: str | None,
     get: Callable[[str], str | None],
-    make: Callable[..., Page | Redirect | Image],
-) -> Page | Redirect | Image:
+    make: Callable[..., Page | Response],
+) -> Page | Response:
     """Return the answer to an address: `game` and `position` from its path, `get` for its query."""
     known, text = None, None
     other = None  # the words and the address of a link to play as the other player
@@ -130,7 +120,7 @@ def _answer(
         text = None
         return error(HTTPStatus.REQUEST_URI_TOO_LONG, why)
     try:
-        return make(store, text, read_query(get), pages, typed=typed is not None)
+        return make(store, text, get, pages)
     except opponents.TakenSideError as taken:
         href = pages.to(text, read_query(get)._replace(side=taken.left))
         other = (f"Play as {taken.name}", href)
@@ -151,17 +141,17 @@ def _stripped(typed: str) -> str:
 
 
 def _page(
-    store: Store, text: str | None, query: Query, pages: Pages, *, typed: bool
-) -> Page | Redirect | Image:
-    query = opponents.with_side(store, query)
+    store: Store, text: str | None, get: Callable[[str], str | None], pages: Pages
+) -> Page | Response:
+    query, typed = opponents.with_side(store, read_query(get)), get("position") is not None
     if query.view == "setup":
         if typed:
-            return Redirect(pages.to(text, query), chance=False)
+            return _redirect(pages.to(text, query), chance=False)
         values = setup_context(store, text, lambda other: pages.to(other, query))
         about = {"game": pages.game, "rules": store.info["name"], "start": pages.to(None)}
         return Page("explore_setup.html", 200, about | values | {"done": pages.to(values["text"])})
     if typed and text is None:
-        return Redirect(pages.to(None, query), chance=False)
+        return _redirect(pages.to(None, query), chance=False)
     story = read_story(store, query, text)
     if text is not None and text.lower().startswith(PREFIX):
         with suppress(GraphstoreError):  # else it is a position of the user's rules
@@ -169,14 +159,15 @@ def _page(
                 store, query._replace(moves=text[len(PREFIX) :], start="", at=None), text
             )
     if query.flip:
-        return Redirect(pages.to(*flipped(store, query, story)), chance=query.chance)
+        return _redirect(pages.to(*flipped(store, query, story)), chance=query.chance)
     position = story.probe.position
     respelt = text is not None and text != position and store.probe(position).position == position
     if typed or respelt or (text is None and story.moves):
         here = story.to(query, story.at)._replace(source=query.source, target=query.target)
-        return Redirect(pages.to(position, here._replace(view=query.view)), chance=query.chance)
+        return _redirect(pages.to(position, here._replace(view=query.view)), chance=query.chance)
     if query.view == "svg":
-        return Image(picture_alone(story))
+        picture = picture_alone(story)
+        return Response(picture, content_type="image/svg+xml", headers=IMAGE_HEADERS)
     resigned = ""
     if query.against:
         try:
@@ -184,6 +175,6 @@ def _page(
         except ResignedError as error:
             reply, resigned = None, str(error)
         if reply is not None:
-            return Redirect(pages.to(*reply), chance=True)
+            return _redirect(pages.to(*reply), chance=True)
     context = page_context(store, story, query, pages, resigned)
     return Page("explore.html", 200, context, query.chance)
