@@ -1,7 +1,7 @@
 """The query of a page's address: the game so far, whom to play, and what to show."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
 from graphstore.errors import SettingError, shown
@@ -9,6 +9,7 @@ from graphstore.errors import SettingError, shown
 LONGEST_NAME = 100  # characters
 LONGEST_NUMBER = 4  # digits
 LONGEST_TEXT = 4096  # characters of a position, and of moves
+RENAMED: Final = {"side": "as", "source": "from", "target": "to"}  # in addresses
 
 
 class Query(NamedTuple):
@@ -50,21 +51,12 @@ class Query(NamedTuple):
 
     def fields(self) -> list[tuple[str, str]]:
         """Return the query as the fields of a form."""
-        pairs = [
-            ("against", self.against),
-            ("as", str(self.side) if self.against and self.side else ""),
-            ("turn", str(self.turn) if self.turn != 1 else ""),
-            ("agent", self.agent),
-            ("hide", "1" if self.hide else ""),
-            ("from", "" if self.source is None else str(self.source)),
-            ("to", "" if self.target is None else str(self.target)),
-            ("start", self.start),
-            ("moves", self.moves),
-            ("at", "" if self.at is None else str(self.at)),
-            ("flip", self.flip),
-            ("view", self.view),
+        given = self if self.against else self._replace(side=0)
+        return [
+            (RENAMED.get(name, name), "1" if value is True else str(value))
+            for name, value in given._asdict().items()
+            if value != Query._field_defaults[name]
         ]
-        return [(name, value) for name, value in pairs if value]
 
 
 def read_query(get: Callable[[str], str | None]) -> Query:
