@@ -28,9 +28,7 @@ class Board(NamedTuple):
 
     rows: tuple[str, ...]  # from the top, of equal length, one character per cell
     beside: str  # the text after the cells, such as the side to move
-    block: tuple[
-        int, int
-    ]  # (rows, columns) of a field of the board; of the whole board without fields
+    block: tuple[int, int]  # (rows, columns) of a field, or of the whole board without fields
 
     @property
     def columns(self) -> int:
@@ -158,17 +156,19 @@ def images(game: Game, text: str) -> dict[str, str]:
 
     The first is the position itself, under ``same``. Several may be the same text.
     """
-    found = {"same": text}
+    state, turned = _state(game, text), turned_rows(game, text)
+    same = {name: image for name, image in turned.items() if _state(game, image) == state}
+    return {"same": text} | same
+
+
+def turned_rows(game: Game, text: str) -> dict[str, str]:
+    """Return a text with its rows in each of `TURNS`; empty if it does not begin with rows."""
     board = board_of(text, game)
-    if board is None or not text.startswith("/".join(board.rows)):
-        return found
-    tail = text.removeprefix("/".join(board.rows))
-    state = _state(game, text)
-    for name, turn in TURNS.items():
-        image = "/".join(turn(board.rows)) + tail
-        if _state(game, image) == state:
-            found[name] = image
-    return found
+    rows = "" if board is None else "/".join(board.rows)
+    if board is None or not text.startswith(rows):
+        return {}
+    tail = text.removeprefix(rows)
+    return {name: "/".join(turn(board.rows)) + tail for name, turn in TURNS.items()}
 
 
 def text_plain(text: str, *, shown: Sequence[Choice] = ()) -> str:

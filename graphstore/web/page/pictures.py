@@ -218,16 +218,6 @@ def turned(game: Game, text: str) -> dict[str, str]:
     return found
 
 
-def turned_cell(game: Game, text: str, way: str, cell: int | None) -> int | None:
-    """Return the number of a cell after the board is turned in a way of `TURNS`."""
-    board = board_of(text, game)
-    if board is None or cell is None or cell >= len(board.cells):
-        return None
-    numbers = "".join(map(chr, range(len(board.cells))))
-    rows = [numbers[at : at + board.columns] for at in range(0, len(numbers), board.columns)]
-    return "".join(TURNS[way](rows)).index(chr(cell))
-
-
 def check(query: Query, choices: Sequence[Choice]) -> None:
     """Raise SettingError for a chosen piece that cannot move, or a target it cannot go to."""
     if query.source is None:
