@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 from graphstore.errors import ArgumentError, TooLargeError
 from graphstore.exports import dot
 from graphstore.exports.painting import painted
+from graphstore.rules import board as boards
 from graphstore.rules import svg as boardsvg
-from graphstore.rules.board import Board, Choice, board_of, choices, picture_of, plain, text_plain
-from graphstore.rules.game import DRAW, LOSS, WIN, Game, Namer, move_text
+from graphstore.rules.game import Game, Namer, move_text
 from graphstore.rules.notebook import facts, or_none
 from graphstore.store.probe import Move, Probe
 from graphstore.store.store import Address, Store, opened
@@ -33,7 +33,7 @@ class Drawing(NamedTuple):
     line: bool = False  # True for a line of best play, which is drawn in rows
     layout: dot.Layout | None = None  # of a graph; None to choose one that fits
     width: int = dot.WIDTH  # most pixels
-    board: Board | None = None  # of the first position as text; None if it has no cells
+    board: boards.Board | None = None  # of the first position as text; None if it has no cells
 
     @property
     def alone(self) -> bool:
@@ -79,8 +79,8 @@ class Drawing(NamedTuple):
         """Return the first position as lines of text, with values on the cells of its moves."""
         node = self.nodes[0]
         if self.board is None:
-            return text_plain(node.position, shown=node.shown)
-        return plain(self.board, shown=node.shown)
+            return boards.text_plain(node.position, shown=node.shown)
+        return boards.plain(self.board, shown=node.shown)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the states and moves as data, with the names of the columns.
@@ -179,10 +179,14 @@ def _drawn(
     if line:
         return _line(store, game, root, f"A line of best play of {name} from {root.position}")
     if plies is None:
-        shown = choices(game, root.position, root.moves, partial(move_text, store.namer))
+        shown = boards.choices(game, root.position, root.moves, partial(move_text, store.namer))
         node = _node(game, root, 0)._replace(shown=shown)
         return Drawing(
-            f"{name}: {root.position}", (node,), (), (root,), board=board_of(root.position, game)
+            f"{name}: {root.position}",
+            (node,),
+            (),
+            (root,),
+            board=boards.board_of(root.position, game),
         )
     found, namer = _below(store, root, plies, best=best, most=most), store.namer
     arrows = [
@@ -246,9 +250,8 @@ def _line(store: Store, game: Game | None, root: Probe, title: str) -> Drawing:
 
 
 def _node(game: Game | None, probe: Probe, distance: int) -> dot.Node:
-    picture = picture_of(probe.position, game)
-    depth = {LOSS: probe.win_depth, DRAW: None, WIN: probe.lose_depth}[probe.value]
-    return dot.Node(probe.state, probe.position, picture, distance, probe.ended, probe.value, depth)
+    seen = (probe.state, probe.position, boards.picture_of(probe.position, game), distance)
+    return dot.Node(*seen, probe.ended, probe.value, boards.depth_of(probe))
 
 
 def _arrows(
@@ -256,8 +259,8 @@ def _arrows(
 ) -> list[dot.Arrow]:
     """Return moves of a state, merged by child."""
     best = {move.state for move in probe.best}
-    by_child: dict[int, list[Choice]] = {}
-    named = choices(game, probe.position, moves, partial(move_text, namer))
+    by_child: dict[int, list[boards.Choice]] = {}
+    named = boards.choices(game, probe.position, moves, partial(move_text, namer))
     for move, choice in zip(moves, named, strict=True):
         by_child.setdefault(move.state, []).append(choice)
     return [

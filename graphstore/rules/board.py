@@ -63,6 +63,14 @@ def label_of(value: int, depth: int | None) -> str:
     return LETTERS[value] + ("" if depth is None else str(depth))
 
 
+def depth_of(outcome: Any) -> int | None:
+    """Return the moves that the winner needs, of a `Probe` or a `Move`; None for a draw."""
+    depth: int | None = {LOSS: outcome.win_depth, DRAW: None, WIN: outcome.lose_depth}[
+        outcome.value
+    ]
+    return depth
+
+
 def board_of(text: str, game: Game | None = None) -> Board | None:
     """Return the board of a position's text; None if the text does not show cells.
 
@@ -144,10 +152,8 @@ def choices(
             cell, source = _cells_in(picture, move, game)
         else:
             cell, source = _cells_of(game, before, move)
-        depth = {LOSS: move.win_depth, DRAW: None, WIN: move.lose_depth}[move.value]
-        found.append(
-            Choice(move.move, name(move.move), cell, source, -move.value, depth, move.position)
-        )
+        made = (move.move, name(move.move), cell, source, -move.value, depth_of(move))
+        found.append(Choice(*made, move.position))
     return found
 
 

@@ -18,28 +18,21 @@ IMAGE: Final = 300  # units of a picture that the rules draw
 WIDEST: Final = 48  # characters of a line of text
 COLOURS: Final = {WIN: "#009e73", DRAW: "#e69f00", LOSS: "#d55e00"}
 """Colours of values, for the player to move; Okabe and Ito's, safe for the colour-blind."""
-LIGHT: Final = {
-    "paper": "#fff",
-    "ink": "#222",
-    "rule": "#858585",
-    "last": "#cfe3ff",
-    "active": "#fdf3c8",
-    "dark": "#cdd5de",
-    "one": "#0072b2",
-    "two": "#a33b73",
-}
+_PALETTE: Final = {
+    "paper": ("#fff", "#1d1f23"),
+    "ink": ("#222", "#eee"),
+    "rule": ("#858585", "#8b8b8b"),
+    "last": ("#cfe3ff", "#27405e"),
+    "active": ("#fdf3c8", "#40391f"),
+    "dark": ("#cdd5de", "#4a545f"),
+    "one": ("#0072b2", "#56b4e9"),
+    "two": ("#a33b73", "#dd93bd"),
+}  # in light and in dark mode
+LIGHT: Final = {name: light for name, (light, _) in _PALETTE.items()}
+DARK: Final = {name: dark for name, (_, dark) in _PALETTE.items()}
 """Colours of the ground and of both players; blue and purple of Okabe and Ito, with more contrast
 against the ground."""
-DARK: Final = {
-    "paper": "#1d1f23",
-    "ink": "#eee",
-    "rule": "#8b8b8b",
-    "last": "#27405e",
-    "active": "#40391f",
-    "dark": "#4a545f",
-    "one": "#56b4e9",
-    "two": "#dd93bd",
-}
+_LINE: Final = {"stroke-linecap": "round", "fill": "none"}
 LOOKS: Final = {
     "paper": {"fill": "paper"},
     "last": {"fill": "last"},
@@ -49,17 +42,11 @@ LOOKS: Final = {
     "block": {"stroke": "ink", "stroke-width": "4", "stroke-linecap": "square", "fill": "none"},
     "frame1": {"stroke": "one", "stroke-width": "4", "fill": "none"},
     "frame2": {"stroke": "two", "stroke-width": "4", "fill": "none"},
-    "won": {
-        "stroke": "ink",
-        "stroke-width": "7",
-        "stroke-linecap": "round",
-        "fill": "none",
-        "opacity": ".65",
-    },
+    "won": {"stroke": "ink", "stroke-width": "7"} | _LINE | {"opacity": ".65"},
     "big": {"opacity": ".85"},
-    "mark": {"stroke": "ink", "stroke-width": "6", "stroke-linecap": "round", "fill": "none"},
-    "mark1": {"stroke": "one", "stroke-width": "7", "stroke-linecap": "round", "fill": "none"},
-    "mark2": {"stroke": "two", "stroke-width": "7", "stroke-linecap": "round", "fill": "none"},
+    "mark": {"stroke": "ink", "stroke-width": "6"} | _LINE,
+    "mark1": {"stroke": "one", "stroke-width": "7"} | _LINE,
+    "mark2": {"stroke": "two", "stroke-width": "7"} | _LINE,
     "disc": {"fill": "ink"},
     "disc1": {"fill": "one"},
     "disc2": {"fill": "two"},
@@ -312,7 +299,7 @@ def text_svg(
             f"<tspan>{marked_up(f'  {choice.name}')}</tspan>"
         )
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="gs-board" viewBox="0 0 {width:.0f} '
+        f'<svg{SPACE} class="gs-board" viewBox="0 0 {width:.0f} '
         f'{height:.0f}" width="{width:.0f}" height="{height:.0f}" role="img" '
         f'aria-label="{marked_up(" ".join(text.split()))}">',
         f"<style>{STYLE}</style>" if style else "",

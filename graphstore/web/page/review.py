@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from graphstore.play.agents import Agent
 from graphstore.play.standings import curve
-from graphstore.rules.board import WORDS, label_of
+from graphstore.rules.board import WORDS, depth_of, label_of
 from graphstore.rules.game import DRAW, LOSS, WIN
 from graphstore.rules.svg import marked_up
 from graphstore.store.probe import Move
@@ -47,8 +47,7 @@ def moves(story: Story, to: Callable[[int], str], *, show: bool) -> list[dict[st
 
 def label(move: Move) -> str:
     """Return the value of a move for its player, and its depth, such as ``W2``."""
-    depth = {LOSS: move.win_depth, DRAW: None, WIN: move.lose_depth}[move.value]
-    return label_of(-move.value, depth)
+    return label_of(-move.value, depth_of(move))
 
 
 def strip(story: Story, to: Callable[[int], str]) -> str:
