@@ -217,21 +217,13 @@ def render(text: str, kind: Literal["svg", "png"], *, seconds: float = SECONDS) 
     if not can_render():
         raise MissingExtraError(f"graphs and lines need pygraphviz: {INSTALL}")
     prog = "twopi" if "\nlayout=twopi;" in text else "dot"
+    alarm = str(ceil(seconds) + 1)
     with tempfile.TemporaryDirectory() as folder:
         fonts = Path(folder) / "fonts.conf"
         fonts.write_text(_fonts(), encoding="utf-8")
         try:
             done = subprocess.run(  # noqa: S603  # this Python, without a shell
-                [
-                    sys.executable,
-                    "-P",
-                    "-c",
-                    _PROGRAM,
-                    kind,
-                    str(fonts),
-                    str(ceil(seconds) + 1),
-                    prog,
-                ],
+                [sys.executable, "-P", "-c", _PROGRAM, kind, str(fonts), alarm, prog],
                 input=text.encode(),
                 capture_output=True,
                 timeout=seconds,

@@ -3,6 +3,7 @@
 import re
 from io import BytesIO
 from typing import Any, Final
+from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from graphstore.errors import DrawingError, MissingExtraError
@@ -29,9 +30,9 @@ def painted(svg: str) -> bytes:
     from matplotlib.figure import Figure
     from matplotlib.transforms import Affine2D
 
-    root = _parsed(svg)
-    pixels = [float(root.get(each, 0)) for each in ("width", "height")]
-    left, top, width, height = map(float, root.get("viewBox", f"0 0 {_of(pixels)}").split())
+    root = ElementTree.fromstring(svg)  # noqa: S314  # it is ours
+    pixels = [float(root.attrib[each]) for each in ("width", "height")]
+    left, top, width, height = map(float, root.attrib["viewBox"].split())
     figure = Figure(figsize=(pixels[0] / POINTS, pixels[1] / POINTS), dpi=POINTS * DENSITY)
     figure.patch.set_facecolor(LIGHT["paper"])
     FigureCanvasAgg(figure)
@@ -41,16 +42,6 @@ def painted(svg: str) -> bytes:
     written = BytesIO()
     figure.savefig(written, format="png", dpi=POINTS * DENSITY)
     return written.getvalue()
-
-
-def _parsed(svg: str) -> Element:
-    from xml.etree import ElementTree as ET
-
-    return ET.fromstring(svg)  # noqa: S314  # it is ours
-
-
-def _of(numbers: list[float]) -> str:
-    return " ".join(map(str, numbers))
 
 
 def _paint(figure: Any, element: Element, place: Any, opacity: float, scale: float) -> None:
@@ -74,9 +65,10 @@ def _paint(figure: Any, element: Element, place: Any, opacity: float, scale: flo
     opacity *= float(look.get("opacity", 1))
     tag = element.tag.rpartition("}")[2]
     shape: Any = None
-    if tag == "rect" and "%" not in look["width"]:
-        sizes = (float(look.get(each, 0)) for each in ("x", "y", "width", "height", "rx"))
-        x, y, width, height, corner = sizes
+    if tag == "rect" and "%" not in look["width"]:  # else it is the paper of a text
+        x, y, width, height, corner = (
+            float(look.get(each, 0)) for each in ("x", "y", "width", "height", "rx")
+        )
         if 2 * corner == width == height:
             shape = patches.Circle((x + corner, y + corner), corner)
         else:
