@@ -65,7 +65,7 @@ def page_context(
         return pages.to(story.probes[number].position, story.to(looking, number))
 
     choices = board.choices(game, probe.position, probe.moves, partial(move_text, namer))
-    states = {choice.move: move.state for choice, move in zip(choices, probe.moves, strict=True)}
+    states = {move.move: move.state for move in probe.moves}
 
     def on_cell(choice: Choice) -> str:
         box = None if query.hide else beads.get(states[choice.move])
@@ -78,9 +78,9 @@ def page_context(
     for way, text in turned.items():
         images.setdefault(text, way)
     show_values = not query.hide or probe.ended
+    agent_shown = agent and not query.hide
     known_turn = probe._replace(to_move=story.mover() if story.moves or playing else probe.to_move)
     words = in_words(game, known_turn, bound=bound) if show_values else ""
-    chosen = query.source is not None
     picture = pictures.large(
         game,
         probe.position,
@@ -92,8 +92,9 @@ def page_context(
     )
     ended = over and playing
     value = -probe.value if ended and story.mover() != query.side else probe.value
+    swapped = ended and not Player(store, query.against).side
     again = query.onwards._replace(turn=story.turn)
-    first = story.begun or None
+    first, alone = story.begun or None, story.to(Query(), story.at)
     return {
         "game": pages.game,
         "rules": store.info["name"],
@@ -108,17 +109,13 @@ def page_context(
         "playing": playing,
         "opponent": spoken(query.against) if playing else "",
         "again": pages.to(first, again) if ended else "",
-        "swap": pages.to(first, again._replace(side=3 - query.side))
-        if ended and not Player(store, query.against).side
-        else "",
+        "swap": pages.to(first, again._replace(side=3 - query.side)) if swapped else "",
         "worth": _worth(probe, bound=bound) if show_values else [],
         "moves": _moves(probe, choices, query, None if over else to, beads, bound=bound),
         "more_moves": max(0, len(probe.moves) - MOST_MOVES),
-        "beads": bool(agent) and not query.hide,
-        "box": _box(agent, probe, beads) if agent and not query.hide else "",
-        "learning": review.learning(store, agents.load(store, agent))
-        if agent and not query.hide
-        else None,
+        "beads": bool(agent_shown),
+        "box": _box(agent, probe, beads) if agent_shown else "",
+        "learning": review.learning(store, agents.load(store, agent)) if agent_shown else None,
         "line": _line(store, story, pages, looking) if show_values and probe.moves else None,
         "images": [
             _tile(game, text, pages.to(text, story.alone(query)), name=way, mover=story.told())
@@ -135,20 +132,15 @@ def page_context(
         "hide_link": here(story.to(query, story.at)._replace(hide=not query.hide)),
         "start": pages.to(None, query.onwards._replace(turn=1)),
         "start_plain": pages.to(None),
-        "graph": here(story.to(looking, story.at)).replace("/-/explore/", "/-/graph/", 1)
-        + "#node1",
+        "graph": step(story.at).replace("/-/explore/", "/-/graph/", 1) + "#node1",
         "stop": here(story.to(looking, story.at)._replace(agent=query.agent)),
-        "unchosen": here(story.to(query, story.at)) if chosen else "",
+        "unchosen": here(story.to(query, story.at)) if query.source is not None else "",
         "form_fields": query.onwards._replace(turn=1).fields(),
-        "play_fields": [
-            field for field in story.to(Query(), story.at, cut=True).fields() if not over
-        ],
+        "play_fields": [] if over else story.to(Query(), story.at, cut=True).fields(),
         "agent_fields": story.to(query._replace(agent="", hide=False), story.at).fields(),
         "play_form": pages.to(probe.position),
         "setup": here(Query(view="setup")) if can_set_up(game, probe.position) else "",
-        "svg": here(story.to(Query(), story.at)._replace(view="svg"))
-        if picture.startswith("<svg")
-        else "",
+        "svg": here(alone._replace(view="svg")) if picture.startswith("<svg") else "",
         "opponents": _opponents(store, known),
         "players": list(opponents.player_names(game)),
         "side_now": story.mover(),
@@ -255,13 +247,11 @@ def _worth(probe: Probe, *, bound: bool) -> list[tuple[str, str, str]]:
         ("remoteness", remoteness, plies),
         ("score", f"{probe.score:.4g}", "of the move that led here, for the player who just moved"),
     ]
+    mean = "mean result for the player to move"
+    response = "for the player who just moved, if the other plays at random"
     for name, number, meaning in (
-        ("random play", probe.random_value, "mean result for the player to move"),
-        (
-            "best response",
-            probe.best_response,
-            "for the player who just moved, if the other plays at random",
-        ),
+        ("random play", probe.random_value, mean),
+        ("best response", probe.best_response, response),
     ):
         if number is not None and not bound:
             found.append((name, f"{number:+.4f}", meaning))
@@ -323,10 +313,10 @@ def _line(store: Store, story: Story, pages: Pages, query: Query) -> dict[str, A
         names.append(move_text(store.namer, number))
         href = pages.to(after.position, story.then(query, *names))
         mover = story.told(len(names))
-        tile = _tile(
-            story.game, after.position, href, name=names[-1], last=choice.cell, mover=mover
+        last = choice.cell
+        steps.append(
+            _tile(story.game, after.position, href, name=names[-1], last=last, mover=mover)
         )
-        steps.append(tile)
     cut = not line.repeats and not line.probes[-1].ended
     return {"steps": steps, "repeats": line.repeats, "cut": cut}
 
@@ -352,11 +342,9 @@ def _turns(
 
 def _parents(store: Store, story: Story, pages: Pages, query: Query) -> dict[str, Any]:
     found = parents(store, story.probe, MOST_PARENTS)
-    shown = found.shown[: 2 * MOST_PARENTS]
-    before = story.alone(query, 1)
-    tiles, namer = [], store.namer
+    shown, before, tiles = found.shown[: 2 * MOST_PARENTS], story.alone(query, 1), []
     for each in shown:
-        name = move_text(namer, each.move) + " (by symmetry)" * (not each.exact)
+        name = move_text(store.namer, each.move) + " (by symmetry)" * (not each.exact)
         href = pages.to(each.position, before)
         tile = _tile(story.game, each.position, href, name=name, mover=story.told(1))
         tiles.append(tile | {"worth": "" if query.hide else WORDS[each.value]})
