@@ -310,14 +310,8 @@ def print_report(report: Mapping[str, Any]) -> None:
     for name, value in report.items():
         text = f"{value:,}" if isinstance(value, int) else _cell(value)
         lines = _folded(text, most and max(3 * NARROWEST, most - width - 2))
-        print(
-            "\n".join(
-                [
-                    f"{name.ljust(width)}  {lines[0]}",
-                    *(" " * (width + 2) + each for each in lines[1:]),
-                ]
-            )
-        )
+        for label, line in zip_longest([name], lines, fillvalue=""):
+            print(f"{label.ljust(width)}  {line}")
 
 
 def print_probe(game: Game | None, probe: Probe, namer: Namer, *, bound: bool = False) -> None:
