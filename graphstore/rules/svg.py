@@ -108,7 +108,7 @@ def svg(
             cells.append(mark_svg(cell))
         else:
             kind, how = WORDS[choice.value], strength[choice.move]
-            cells.append(hint(picture, cell, kind, choice.label, strength=how))
+            cells.append(hint(picture, cell, kind, choice.label, how))
     if isinstance(board, Board):
         title = title or " ".join(filter(None, ("/".join(board.rows), board.beside)))
     return framed(picture, cells, last=last, title=title, pixels=pixels, style=style)
@@ -185,20 +185,14 @@ def framed(
 
 
 def hint(
-    picture: Picture,
-    cell: Cell,
-    kind: str,
-    text: str,
-    *,
-    below: str = "",
-    strength: Strength | None = None,
+    picture: Picture, cell: Cell, kind: str, text: str, strength: Strength, *, below: str = ""
 ) -> str:
     """Return a cell with a move on it: its value as a colour and a label, below it a number.
 
     `kind` is a word of `WORDS`, or ``free`` for a move without a value: a quiet dot. The best
     moves have a ring.
     """
-    opacity, best = strength or Strength()
+    opacity, best = strength
     marked = cell.mark != "" and picture.ground != "heaps"
     if kind == "free" and not below:
         dot = f'<circle class="gs-{"paper" if cell.mark else "free"}" cx="30" cy="30" r="7"/>'

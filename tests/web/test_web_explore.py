@@ -17,6 +17,7 @@ from graphstore import PlainGame, Store, build, draw, prove, train
 from graphstore.errors import SettingError
 from graphstore.rules.board import Choice, images
 from graphstore.rules.game import move_text
+from graphstore.rules.svg import Strength
 from graphstore.web import addresses
 from graphstore.web.application import application
 from graphstore.web.page.pictures import Link, links
@@ -456,14 +457,15 @@ def test_where_several_moves_bring_a_piece_to_one_cell_that_is_chosen_too():
         for move, cell, source, value in [(1, 5, 2, 1), (2, 5, 2, 0), (3, 6, 2, 0), (4, 7, 3, -1)]
     ]
     here = {"to": lambda move: move.name, "here": lambda asked: asked.text() or "here"}
+    best = Strength(best=True)
     assert links(moves, Query(), **here) == {
-        2: Link("?from=2", "3 moves from here: W, win", "win", "W", chooses=True),
+        2: Link("?from=2", "3 moves from here: W, win", "win", "W", chooses=True, strength=best),
         3: Link("?from=3", "1 move from here: L, loss", "loss", "L", chooses=True),
     }
     for asked in (Query(source=2), Query(source=2, target=5)):
         assert links(moves, asked, **here) == {
             2: Link("here", "put back", "chosen", chooses=True),
-            5: Link("?from=2&to=5", "2 moves: W, win", "win", "W", chooses=True),
+            5: Link("?from=2&to=5", "2 moves: W, win", "win", "W", chooses=True, strength=best),
             6: Link("m3", "m3: D, draw", "draw", "D"),
         }
     assert links(moves, Query(source=9), **here) == links(moves, Query(), **here)

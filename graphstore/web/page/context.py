@@ -87,7 +87,6 @@ def page_context(
         links,
         last=_last(story),
         title=f"board {probe.position}",
-        strengths=pictures.strengths_of(choices, query),
         mover=story.told(),
     )
     ended = over and playing

@@ -66,6 +66,7 @@ class Link(NamedTuple):
     text: str = ""  # a few characters on the cell
     below: str = ""  # a few smaller characters below them
     chooses: bool = False  # True if it only chooses a piece, or puts it back
+    strength: Strength = Strength()
 
 
 def large(
@@ -75,13 +76,12 @@ def large(
     *,
     last: int | None,
     title: str,
-    strengths: Mapping[int, Strength] | None = None,
     mover: int = 0,
 ) -> str:
     """Return the picture of a position with links on its cells; if it has no cells, its text.
 
-    `last` is the cell that was played last, `title` is for screen readers, `strengths` are
-    those of the links by cell, see `strengths_of`, and `mover` is the player to move, if known.
+    `last` is the cell that was played last, `title` is for screen readers, and `mover` is the
+    player to move, if known.
     """
     picture = picture_of(text, game)
     if picture is None:
@@ -89,22 +89,15 @@ def large(
         return text_svg(drawn, style=False)
     if picture.image:
         return _image(picture, title)
-    return linked(seen_by(picture, mover), links, last=last, title=title, strengths=strengths)
+    return linked(seen_by(picture, mover), links, last=last, title=title)
 
 
 def linked(
-    picture: Picture,
-    links: Mapping[int, Link],
-    *,
-    last: int | None = None,
-    title: str,
-    strengths: Mapping[int, Strength] | None = None,
+    picture: Picture, links: Mapping[int, Link], *, last: int | None = None, title: str
 ) -> str:
     """Return a picture with links on its cells; see `large`."""
-    strengths = strengths or {}
     cells = [
-        _linked(picture, at, links.get(at), last=at == last, strength=strengths.get(at))
-        for at in range(len(picture.cells))
+        _linked(picture, at, links.get(at), last=at == last) for at in range(len(picture.cells))
     ]
     return framed(picture, cells, last=last, title=title, pixels=LARGE, style=False, role="group")
 
@@ -139,17 +132,6 @@ def with_definitions(page: str) -> str:
     return page.replace("</main>", f"{box}{drawn}</defs></svg></main>", 1) if keys else page
 
 
-def strengths_of(choices: Sequence[Choice], query: Query) -> dict[int, Strength]:
-    """Return the strength of the first, best move of each link of `links`, by cell."""
-    found: dict[int, Strength] = {}
-    strength = strengths(choices)
-    for choice in () if query.hide else choices:
-        cell = choice.cell if choice.source == query.source else choice.source
-        if cell is not None:
-            found.setdefault(cell, strength[choice.move])
-    return found
-
-
 def links(
     choices: Sequence[Choice],
     query: Query,
@@ -165,6 +147,7 @@ def links(
     address of the same position with another query, `beads` an agent's number of beads for a move.
     """
     found: dict[int, Link] = {}
+    strength = {} if query.hide else strengths(choices)
     chosen = query.source if query.source in {choice.source for choice in choices} else None
     if chosen is not None:
         back = here(query._replace(source=None, target=None))
@@ -193,8 +176,15 @@ def links(
             count = f"{len(group)} move{'s' * (len(group) > 1)}"
             words = f"{count} from here{words}"
         kind, text = ("free", "") if query.hide else (WORDS[best.value], best.label)
-        below = number and f"• {number}"
-        found[cell] = Link(href, words or "free", kind, text, below, chooses=not moves)
+        found[cell] = Link(
+            href,
+            words or "free",
+            kind,
+            text,
+            below=number and f"• {number}",
+            chooses=not moves,
+            strength=strength.get(best.move, Strength()),
+        )
     return found
 
 
@@ -231,9 +221,7 @@ def check(query: Query, choices: Sequence[Choice]) -> None:
         raise SettingError(f"to={query.target}: the piece on {query.source} cannot go there")
 
 
-def _linked(
-    picture: Picture, at: int, link: Link | None, *, last: bool, strength: Strength | None
-) -> str:
+def _linked(picture: Picture, at: int, link: Link | None, *, last: bool) -> str:
     """Return the SVG of a cell: its mark and label, in its link if it has one."""
     cell = picture.cells[at]
     drawn = mark_svg(cell)
@@ -241,7 +229,8 @@ def _linked(
     name = "" if not cell.mark or is_unit else f": {cell.label}{', played last' if last else ''}"
     if link is None:
         fall = ' class="gs-fall"' if last and picture.ground == "holes" else ""
-        return _labelled(f"cell {at}{name}", f"<g{fall}>{drawn}</g>") if drawn else ""
+        label = marked_up(f"cell {at}{name}")
+        return f'<g role="img" aria-label="{label}"><g{fall}>{drawn}</g></g>' if drawn else ""
     first, rows = picture.reach(at)
     top = (first - at // picture.columns) * CELL
     parts = [f'<rect class="gs-reach" x="2" y="{top + 2}" width="56" height="{rows * CELL - 4}"/>']
@@ -251,7 +240,7 @@ def _linked(
     if link.kind == "chosen":
         parts.append(drawn)
     else:
-        drawn = hint(picture, cell, link.kind, link.text, below=link.below, strength=strength)
+        drawn = hint(picture, cell, link.kind, link.text, link.strength, below=link.below)
         parts.append(f"<g>{drawn}</g>")
     words = f"cell {at}{name}, {link.words}" if name else f"cell {at}: {link.words}"
     data = f'data-cell="{at}"{" data-replace" * link.chooses}'
@@ -259,10 +248,6 @@ def _linked(
         f'<a href="{marked_up(link.href)}" {data} aria-label="{marked_up(words)}">'
         f"{''.join(parts)}</a>"
     )
-
-
-def _labelled(words: str, drawn: str) -> str:
-    return f'<g role="img" aria-label="{marked_up(words)}">{drawn}</g>'
 
 
 def _image(picture: Picture, title: str, pixels: int | None = None) -> str:
