@@ -214,7 +214,7 @@ def render(text: str, kind: Literal["svg", "png"], *, seconds: float = SECONDS) 
         MissingExtraError: pygraphviz is not installed.
         DrawingError: Graphviz failed or did not finish in time.
     """
-    if not can_render():
+    if not is_installed("pygraphviz"):
         raise MissingExtraError(f"graphs and lines need pygraphviz: {INSTALL}")
     prog = "twopi" if "\nlayout=twopi;" in text else "dot"
     alarm = str(ceil(seconds) + 1)
@@ -242,11 +242,6 @@ def render(text: str, kind: Literal["svg", "png"], *, seconds: float = SECONDS) 
             why = said[-1] if said else f"its exit code is {error.returncode}"
             raise DrawingError(f"Graphviz cannot draw this: {why}") from error
     return done.stdout
-
-
-def can_render() -> bool:
-    """Return whether pygraphviz is installed."""
-    return is_installed("pygraphviz")
 
 
 def is_installed(package: str) -> bool:

@@ -106,7 +106,7 @@ class Drawing(NamedTuple):
 
     @or_none
     def _repr_html_(self) -> str | None:
-        if self.alone or dot.can_render():
+        if self.alone or dot.is_installed("pygraphviz"):
             return None
         return facts(self.title, {"states": len(self.nodes), "to see them": dot.INSTALL})
 
