@@ -159,7 +159,7 @@ def pages_of(known: Known) -> Iterator[Request]:
     game, row, edges, board = known
     state, position = row["id"], row["position"]
     worth = {1: "win", 0: "draw", -1: "loss"}[row["value"]]
-    on_page = holds(f'/state/{state}">{state}</a>', f'gs-has-{worth}"')
+    on_page = holds(f'/state/{state}">{state}</a>', f'gs-announcement gs-{worth}"')
     yield Request(
         "position",
         f"/-/explore/{game}/{'/'.join(map(quote, position.split('/')))}",

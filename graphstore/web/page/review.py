@@ -126,7 +126,7 @@ def learning(store: Store, known: Agent) -> dict[str, Any]:
     for name, kind, shares in rates:
         pairs = [pair for pair in zip(games, shares.tolist(), strict=True) if pair[1] == pair[1]]
         points = (f"{log10(at + 1) * scale:.1f},{HIGH * (1 - y):.1f}" for at, y in pairs)
-        parts.append(f'<polyline class="gs-line-{kind}" points="{" ".join(points)}"/>')
+        parts.append(f'<polyline class="gs-{kind}" points="{" ".join(points)}"/>')
         if pairs and pairs[-1][0] == games[-1]:
             rows.append((name, kind, f"{pairs[-1][1]:.0%}"))
     return {"chart": "".join([*parts, "</svg>"]), "games": known.games, "rows": rows}

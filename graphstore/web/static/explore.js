@@ -60,13 +60,12 @@
     load(new URL(location.href), null);
   });
   document.addEventListener("click", (event) => {
-    const plain =
-      event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
+    const held = event.ctrlKey || event.metaKey || event.shiftKey || event.altKey;
     const button = event.target.closest?.("[data-copy], [data-picture]");
     if (button) return void copy(button);
     if (event.target.closest?.("#gs-keys-button")) return showKeys();
     const link = event.target.closest?.("a[href]");
-    if (!link || !plain || link.hasAttribute("data-plain") || !ours(absolute(hrefOf(link)))) return;
+    if (!link || held || event.button !== 0 || link.hasAttribute("data-plain") || !ours(absolute(hrefOf(link)))) return;
     event.preventDefault();
     const move = link.dataset.cell ?? link.dataset.move;
     if (move !== undefined && event.detail > 1) return; // the second click of a double click
@@ -119,12 +118,7 @@
   }
 
   // Arrow keys move from cell to cell.
-  const DIRECTIONS = {
-    ArrowLeft: [-1, 0],
-    ArrowRight: [1, 0],
-    ArrowUp: [0, -1],
-    ArrowDown: [0, 1],
-  };
+  const DIRECTIONS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
   let last = null; // the cell that had the focus last
   const middle = (link) => {
     const box = link.getBoundingClientRect();
@@ -143,8 +137,7 @@
     }
     const [dx, dy] = DIRECTIONS[key];
     const [x, y] = middle(from);
-    let best = null;
-    let least = Infinity;
+    let [best, least] = [null, Infinity];
     for (const link of links) {
       const [to_x, to_y] = middle(link);
       const along = (to_x - x) * dx + (to_y - y) * dy;
@@ -172,7 +165,9 @@
   let typed = "";
   let timer = 0;
   const WAIT = 800; // milliseconds for the next character of a name
-  const moves = () => [...document.querySelectorAll("a[data-move]")];
+  const begun = (name) =>
+    [...document.querySelectorAll("a[data-move]")]
+      .filter((link) => link.dataset.move.toLowerCase().startsWith(name));
   const say = (words) => {
     byId("gs-typed-move").textContent = words;
   };
@@ -184,20 +179,20 @@
   function type(character) {
     clearTimeout(timer);
     typed += character.toLowerCase();
-    const begun = moves().filter((link) => link.dataset.move.toLowerCase().startsWith(typed));
-    const exact = begun.find((link) => link.dataset.move.toLowerCase() === typed);
-    if (exact && begun.length === 1) return go(exact);
-    if (begun.length === 0) {
+    const found = begun(typed);
+    const exact = found.find((link) => link.dataset.move.toLowerCase() === typed);
+    if (exact && found.length === 1) {
+      go(exact);
+    } else if (found.length === 0) {
       say(`${typed} is not a move here`);
       typed = "";
-      return undefined;
+    } else {
+      say(`move ${typed}…`);
+      timer = setTimeout(() => {
+        forget();
+        if (exact) go(exact);
+      }, WAIT);
     }
-    say(`move ${typed}…`);
-    timer = setTimeout(() => {
-      forget();
-      if (exact) go(exact);
-    }, WAIT);
-    return undefined;
   }
   const NO_TOOL = {
     f: "this board does not change when flipped",
@@ -225,8 +220,7 @@
       if (key === "?") return showKeys();
       const tool = find(`[data-key="${CSS.escape(key)}"]`);
       if (tool) return go(tool);
-      const names = moves().map((link) => link.dataset.move.toLowerCase());
-      if (key in NO_TOOL && !names.some((name) => name.startsWith(key))) return say(NO_TOOL[key]);
+      if (key in NO_TOOL && begun(key).length === 0) return say(NO_TOOL[key]);
     }
     if (/[\p{L}\p{N},.:;+()-]/u.test(key)) type(key);
   });
