@@ -214,7 +214,7 @@ def render(text: str, kind: Literal["svg", "png"], *, seconds: float = SECONDS) 
         MissingExtraError: pygraphviz is not installed.
         DrawingError: Graphviz failed or did not finish in time.
     """
-    if not is_installed("pygraphviz"):
+    if not can_render():
         raise MissingExtraError(f"graphs and lines need pygraphviz: {INSTALL}")
     prog = "twopi" if "\nlayout=twopi;" in text else "dot"
     alarm = str(ceil(seconds) + 1)
@@ -244,9 +244,9 @@ def render(text: str, kind: Literal["svg", "png"], *, seconds: float = SECONDS) 
     return done.stdout
 
 
-def is_installed(package: str) -> bool:
-    """Return whether a package is installed."""
-    return find_spec(package) is not None
+def can_render() -> bool:
+    """Return whether pygraphviz is installed."""
+    return find_spec("pygraphviz") is not None
 
 
 # The alarm ends the process even if its parent was killed.

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 from graphstore.errors import ArgumentError, TooLargeError
 from graphstore.exports import dot
-from graphstore.exports.painting import painted
 from graphstore.rules import board as boards
 from graphstore.rules import svg as boardsvg
 from graphstore.rules.game import Game, Namer, move_text
@@ -14,6 +13,7 @@ from graphstore.rules.notebook import facts, or_none
 from graphstore.store.probe import Move, Probe
 from graphstore.store.store import Address, Store, opened
 from graphstore.util import arguments
+from graphstore.util.extras import extra
 
 STATES = 300  # default limit of a picture
 MANY = 50  # states of a picture that is hard to read
@@ -62,7 +62,11 @@ class Drawing(NamedTuple):
 
         Raises the errors of `svg`.
         """
-        return painted(self.svg()) if self.alone else dot.render(self.dot(), "png")
+        if not self.alone:
+            return dot.render(self.dot(), "png")
+        with extra(f"PNGs of positions need matplotlib: {dot.INSTALL}"):
+            from graphstore.exports.painting import painted
+        return painted(self.svg())
 
     def dot(self, links: Mapping[int, str] | None = None) -> str:
         """Return the picture in DOT, the language of Graphviz."""
@@ -106,7 +110,7 @@ class Drawing(NamedTuple):
 
     @or_none
     def _repr_html_(self) -> str | None:
-        if self.alone or dot.is_installed("pygraphviz"):
+        if self.alone or dot.can_render():
             return None
         return facts(self.title, {"states": len(self.nodes), "to see them": dot.INSTALL})
 

@@ -6,8 +6,15 @@ from typing import Any, Final
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from graphstore.errors import DrawingError, MissingExtraError
-from graphstore.exports import dot
+from matplotlib import patches
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.path import Path
+from matplotlib.patheffects import withStroke
+from matplotlib.text import Text
+from matplotlib.transforms import Affine2D, IdentityTransform
+
+from graphstore.errors import DrawingError
 from graphstore.rules.svg import LIGHT, LOOKS
 
 DENSITY: Final = 2  # pixels of the PNG for a pixel of the SVG
@@ -19,17 +26,10 @@ def painted(svg: str) -> bytes:
     """Return the PNG of an SVG of `graphstore.rules.svg`, in its light colours.
 
     Raises:
-        MissingExtraError: matplotlib is not installed.
         DrawingError: the SVG has an image of a user's rules.
     """
-    if not dot.is_installed("matplotlib"):
-        raise MissingExtraError(f"PNGs of positions need matplotlib: {dot.INSTALL}")
     if "<image " in svg:
         raise DrawingError("the rules draw this position as an image; write SVG instead of PNG")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-    from matplotlib.transforms import Affine2D
-
     root = ElementTree.fromstring(svg)  # noqa: S314  # it is ours
     pixels = [float(root.attrib[each]) for each in ("width", "height")]
     left, top, width, height = map(float, root.attrib["viewBox"].split())
@@ -46,10 +46,6 @@ def painted(svg: str) -> bytes:
 
 def _paint(figure: Any, element: Element, place: Any, opacity: float, scale: float) -> None:
     """Paint an element and those in it; `place` maps its units to pixels of the figure."""
-    from matplotlib import patches
-    from matplotlib.path import Path
-    from matplotlib.transforms import Affine2D
-
     for kind, *numbers in re.findall(
         r"(translate|scale)\(([\d.-]+)(?: ([\d.-]+))?\)", element.get("transform", "")
     ):
@@ -99,10 +95,6 @@ def _write(
     figure: Any, element: Element, look: dict[str, str], place: Any, opacity: float, scale: float
 ) -> None:
     """Paint a text, or its parts that have places of their own."""
-    from matplotlib.patheffects import withStroke
-    from matplotlib.text import Text
-    from matplotlib.transforms import IdentityTransform
-
     mono = "gs-text" in element.get("class", "")
     x, y = look.get("x", "0"), look.get("y", "0")
     for part in [element, *element]:
@@ -131,8 +123,6 @@ def _write(
 
 def _steps(path: str) -> tuple[list[tuple[float, float]], list[Any]]:
     """Return the points and codes of matplotlib for a path of M, L, H, V, C and Z in SVG."""
-    from matplotlib.path import Path
-
     points: list[tuple[float, float]] = []
     codes: list[Any] = []
     for command, given in _STEP.findall(path):

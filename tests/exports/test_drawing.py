@@ -396,6 +396,8 @@ def test_without_pygraphviz_graphs_say_what_to_install_and_positions_need_nothin
     stores, monkeypatch
 ):
     monkeypatch.setattr(dot, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.delitem(sys.modules, "graphstore.exports.painting", raising=False)
     store = stores("tictactoe")
     position, graph = draw(store), draw(store, plies=1)
     for way in (position.png, graph.svg, graph.png):
