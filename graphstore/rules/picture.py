@@ -13,14 +13,9 @@ UNITS: Final = 60  # of a heap that are drawn
 _COLOUR = re.compile(r"(#[0-9a-fA-F]{3}|#[0-9a-fA-F]{6}|[a-zA-Z]{3,24}|)\Z")
 _SVG = re.compile(r"\s*(<\?xml[^>]*>\s*)?<svg\b")
 _DATA = re.compile(r"data:image/[a-z+]+[;,]")
-PIECES: Final = {
-    "P": "pawn",
-    "R": "rook",
-    "N": "knight",
-    "B": "bishop",
-    "Q": "queen",
-    "K": "king",
-}
+PIECES: Final = dict(
+    zip("PRNBQK", ("pawn", "rook", "knight", "bishop", "queen", "king"), strict=True)
+)
 """The pieces of chess by their letters in FEN."""
 
 
