@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from itertools import groupby
 from math import ceil
 from pathlib import Path
+from textwrap import wrap
 from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
 from graphstore.errors import DrawingError, MissingExtraError
@@ -32,6 +33,8 @@ INSTALL: Final = "pip install matplotlib pygraphviz"
 CELL = 18  # points
 MOST_IN_A_ROW = 8  # boards of a line
 WIDTH: Final = 1200  # default limit of a picture in pixels, as browsers count them
+LINE: Final = 24  # letters of a line of a text
+LINES: Final = 8  # of a text
 LETTER: Final = 8  # pixels of a letter of a label, about
 GAP: Final = 30  # pixels between two boards, about
 CELL_WITH_MOVE = 44  # points
@@ -79,6 +82,12 @@ class Node(NamedTuple):
         return None if found is None or found.image or found.ground == "heaps" else found
 
     @property
+    def lines(self) -> list[str]:
+        """The text in lines that fit a graph; a long one is cut."""
+        lines = [part for line in self.position.split("\n") for part in wrap(line, LINE) or [""]]
+        return lines if len(lines) <= LINES else [*lines[: LINES - 1], "\u2026"]
+
+    @property
     def paper(self) -> str:
         """The colour of the board: its value, or white if the moves on it have colours."""
         return PAPER if self.shown else TINTS[self.value]
@@ -87,7 +96,7 @@ class Node(NamedTuple):
     def width(self) -> int:
         """The width in a graph in pixels, about."""
         if self.cells is None:
-            return max(map(len, self.position.split("\n"))) * LETTER
+            return max(map(len, self.lines)) * LETTER
         return self.cells.columns * (CELL + 1) * 4 // 3
 
 
@@ -294,7 +303,7 @@ def _node_label(node: Node, *, alone: bool) -> str:
     worth = f"<TR><TD>{label_of(node.value, node.depth)}</TD></TR>" if alone else ""
     picture = node.cells
     if picture is None:
-        lines = '<BR ALIGN="LEFT"/>'.join(map(marked_up, node.position.split("\n")))
+        lines = '<BR ALIGN="LEFT"/>'.join(map(marked_up, node.lines))
         moves = "".join(
             f'<TR><TD ALIGN="LEFT" BGCOLOR="{COLOURS[choice.value]}">'
             f'<FONT COLOR="#000000">{choice.label}&#160; {marked_up(choice.name)}</FONT></TD></TR>'

@@ -29,7 +29,9 @@ def painted(svg: str) -> bytes:
         DrawingError: the SVG has an image of a user's rules.
     """
     if "<image " in svg:
-        raise DrawingError("the rules draw this position as an image; write SVG instead of PNG")
+        raise DrawingError(
+            "the rules draw this position with images, which a PNG cannot hold; write SVG"
+        )
     root = ElementTree.fromstring(svg)  # noqa: S314  # it is ours
     pixels = [float(root.attrib[each]) for each in ("width", "height")]
     left, top, width, height = map(float, root.attrib["viewBox"].split())

@@ -51,11 +51,20 @@ def spoken(text: str) -> str:
     return text if read.kind == "agent" else f"the {read.kind} player"
 
 
+def is_agent_name(text: str) -> bool:
+    """Return True if the text names an agent, as only damaged databases do not.
+
+    >>> is_agent_name("menace"), is_agent_name("<b>"), is_agent_name("perfect")
+    (True, False, False)
+    """
+    return _NAME.fullmatch(text) is not None and read_opponent(text.lower()).kind == "agent"
+
+
 def agent_name(text: str) -> str:
     """Return the text if it is a valid name of an agent; else raise an OpponentError."""
     if not isinstance(text, str):
         raise OpponentError(f"an agent cannot be called {text!r}; give a text")
-    if not _NAME.fullmatch(text) or read_opponent(text.lower()).kind != "agent":
+    if not is_agent_name(text):
         raise OpponentError(
             f"an agent cannot be called {shown(text)}; use up to 64 letters, digits, _, - and ., "
             "beginning with a letter; the names of opponents are not allowed"

@@ -290,7 +290,7 @@ def text_svg(
         )
         spans.append(
             f'<tspan x="6" y="{y + step - 0.35 * pixels:.1f}" class="gs-worth">{worth}</tspan>'
-            f"<tspan>{marked_up(f'  {choice.name}')}</tspan>"
+            f'<tspan x="{6 + 5 * letter:.1f}">{marked_up(choice.name)}</tspan>'
         )
     parts = [
         f'<svg{SPACE} class="gs-board" viewBox="0 0 {width:.0f} '

@@ -15,8 +15,8 @@ from graphstore.store.schema import STRATEGY
 from graphstore.store.store import Store
 from graphstore.store.words import in_words
 from graphstore.web import addresses
-from graphstore.web.naming import name_of
-from graphstore.web.page.pictures import with_definitions
+from graphstore.web.naming import is_file, name_of
+from graphstore.web.page.pictures import picture_if_any, with_definitions
 
 SIZE = 170  # pixels of a board
 MANY = 10  # games from which on there is a filter
@@ -52,6 +52,8 @@ def title(name: str) -> str:
     >>> title("my_rules.py:BigChomp"), title("go_fish")
     ('Big Chomp', 'Go fish')
     """
+    if re.fullmatch(r"[\w.:/ -]+(\([\w., =-]*\))?", name) is None:
+        return name
     family, _, given = name.removesuffix(")").partition("(")
     words = [each for each in given.split(",") if each]
     end = ", misère" * (words[-1:] == ["misere"])
@@ -92,6 +94,7 @@ def _game(store: Store) -> dict[str, Any]:
     shown = ("name", "start", "states", "positions", "moves", "plies", "starts", "extent", "cyclic")
     return {name: info[name] for name in shown} | {
         "file": file,
+        "tables": is_file(store),
         "title": title(info["name"]),
         "explore": addresses.write(file),
         "play": f"{addresses.write(file)}?against=mistakes%3D0.2&hide=1",
@@ -108,7 +111,7 @@ def _telling(store: Store) -> Probe:
 
     In a game without cells it is the start.
     """
-    if board.picture_of(store.info["start"], store.game if store.has_rules else None) is None:
+    if picture_if_any(store.info["start"], store.game if store.has_rules else None) is None:
         return store.start()
     probes = store.line(most=LONGEST).probes
     kinds = [len({move.value for move in each.moves}) for each in probes]
@@ -118,7 +121,7 @@ def _telling(store: Store) -> Probe:
 def _picture(store: Store, probe: Probe) -> Markup:
     """Return the board of a position with what its moves are worth; empty without cells."""
     rules = store.game if store.has_rules else None
-    drawn = board.picture_of(probe.position, rules)
+    drawn = picture_if_any(probe.position, rules)
     if drawn is None or drawn.image:
         return Markup()
     choices = board.choices(rules, probe.position, probe.moves, partial(move_text, store.namer))

@@ -3,6 +3,7 @@
 import asyncio
 import html
 import re
+import sqlite3
 from collections import Counter
 from contextlib import closing
 from urllib.parse import parse_qs, quote, unquote, urljoin, urlsplit
@@ -787,3 +788,50 @@ def test_marks_keep_their_colours_in_a_game_whose_positions_do_not_say_who_moves
         marks = dict(re.findall(r"cell (\d): ([XO])", " ".join(page.labels)))
         for number, cell in list(enumerate(played))[-6:]:
             assert marks[cell] == "XO"[number % 2]
+
+
+class Row(PlainGame):
+    """A row of four cells, which is the same from both ends; two neighbours win."""
+
+    def start(self):
+        return "../.."
+
+    def moves(self, row):
+        return [cell for cell, mark in enumerate(row) if mark == "."]
+
+    def play(self, row, cell):
+        return row[:cell] + "x" + row[cell + 1 :]
+
+    def outcome(self, row):
+        return None if "." in row else 0
+
+    def symmetries(self, row):
+        return [row[::-1]]
+
+
+class Undrawn(Row):
+    """Its picture cannot be drawn."""
+
+    def picture(self, row):
+        raise ZeroDivisionError
+
+
+def test_without_rules_and_with_rules_that_fail_to_draw_every_link_leads_to_a_page(tmp_path):
+    build(Row(), tmp_path / "row.db")
+    build(Undrawn(), tmp_path / "undrawn.db")
+    train(tmp_path / "row.db", "menace", games=1)
+    with closing(sqlite3.connect(tmp_path / "row.db")) as connection, connection:
+        connection.execute("UPDATE agent SET name = '<b>'")
+    stores = [Store.open(tmp_path / "row.db")]
+    stores += [Store.open(tmp_path / "undrawn.db", rules=Undrawn())]
+    with closing(application(stores)) as explorer:
+        seen, left = set(), ["/", "/-/explore/row", "/-/explore/undrawn"]
+        while left and len(seen) < 60:
+            path = left.pop(0)
+            if path not in seen:
+                seen.add(path)
+                response = asyncio.run(explorer.client.get(path))
+                assert response.status_code in (200, 302), path
+                hrefs = re.findall(r'href="(/-/explore/[^"]*)"', response.text)
+                left += [html.unescape(each) for each in hrefs if "view=svg" not in each]
+    assert any("to=" in path for path in seen)

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from graphstore.play import agents
-from graphstore.play.opponents import spoken
+from graphstore.play.opponents import is_agent_name, spoken
 from graphstore.play.players import Player
 from graphstore.rules import board, notebook
 from graphstore.rules.board import WORDS, Choice
@@ -224,7 +224,7 @@ def _tile(
 
 def _opponents(store: Store, known: Sequence[str]) -> list[dict[str, Any]]:
     """Return the opponents; `left` is the only player left for the user, or 0 for both."""
-    sides = {name: agents.load(store, name).settings.side for name in known}
+    sides = {name: agents.load(store, name).settings.side for name in known if is_agent_name(name)}
     return [
         {"name": name, "spoken": spoken(name), "left": 3 - side if side else 0}
         for name, side in ({"perfect": 0, MISTAKES: 0, "random": 0} | sides).items()
@@ -285,7 +285,7 @@ def _moves(
                 "beads": "" if box is None else f"{box[0]:,}",
                 "chance": "" if box is None else f"{box[1]:.1%}",
                 "bar": "" if box is None else review.bar(box[1]),
-                "chosen": query.source is not None
+                "chosen": (query.source, query.target) != (None, None)
                 and choice.source == query.source
                 and query.target in (None, choice.cell),
                 "cell": choice.cell if choice.source == query.source else choice.source,

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from graphstore.errors import SettingError
+from graphstore.errors import RulesError, SettingError
 from graphstore.rules import board as boards
 from graphstore.rules.board import TURNS, WORDS, Choice, board_of, picture_of
 from graphstore.rules.game import Game
@@ -83,13 +83,21 @@ def large(
     `last` is the cell that was played last, `title` is for screen readers, and `mover` is the
     player to move, if known.
     """
-    picture = picture_of(text, game)
+    picture = picture_if_any(text, game)
     if picture is None:
         drawn = text if game is None else game.board(game.read(text))
         return text_svg(drawn, style=False)
     if picture.image:
         return _image(picture, title)
     return linked(seen_by(picture, mover), links, last=last, title=title)
+
+
+def picture_if_any(text: str, game: Game | None) -> Picture | None:
+    """Return the picture of a position; None if it has none, or the rules fail to draw it."""
+    try:
+        return picture_of(text, game)
+    except RulesError:
+        return None
 
 
 def linked(
@@ -104,7 +112,7 @@ def linked(
 
 def little(game: Game | None, text: str, *, last: int | None = None, mover: int = 0) -> str | None:
     """Return a small picture of a position; None if it has no cells; see `with_definitions`."""
-    picture = picture_of(text, game)
+    picture = picture_if_any(text, game)
     if picture is None:
         return None
     if picture.image:
@@ -211,7 +219,8 @@ def turned(game: Game, text: str) -> dict[str, str]:
 def check(query: Query, choices: Sequence[Choice]) -> None:
     """Raise SettingError for a chosen piece that cannot move, or a target it cannot go to."""
     if query.source is None:
-        if query.target is not None:
+        placed = {choice.cell for choice in choices if choice.source is None}
+        if query.target is not None and query.target not in placed:
             raise SettingError(f"to={query.target} needs from=, the cell of the piece that moves")
         return
     targets = {choice.cell for choice in choices if choice.source == query.source}

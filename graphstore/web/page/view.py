@@ -60,7 +60,7 @@ async def respond(datasette: Any, request: Any, make: Callable[..., Page | Respo
     if not isinstance(answer, Page):
         return answer
     context = answer.context | {"base": base}
-    if "state" in context:
+    if "state" in context and context["game"] in datasette.files_served:
         context["row"] = datasette.urls.row(context["game"], "state", context["state"])
     body = await datasette.render_template(answer.template, context, request=request)
     headers = _headers(chance=answer.chance)
