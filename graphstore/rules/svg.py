@@ -15,6 +15,7 @@ CELL: Final = 60  # units of the picture
 MARGIN: Final = 3  # units around the board
 BELOW: Final = 28  # units for the names of columns
 IMAGE: Final = 300  # units of a picture that the rules draw
+TEXT: Final = 18  # pixels of a letter of text
 WIDEST: Final = 48  # characters of a line of text
 COLOURS: Final = {WIN: "#009e73", DRAW: "#e69f00", LOSS: "#d55e00"}
 """Colours of values, for the player to move; Okabe and Ito's, safe for the colour-blind."""
@@ -129,9 +130,8 @@ def framed(
     `role` is ``img``, ``group`` where the cells have labels for a screen reader, or empty where
     what is around the picture has one.
     """
-    small = pixels < CELL / 2
     width, height = picture.columns * CELL, picture.rows * CELL
-    names = picture.names if not small else ()
+    names = picture.names if pixels >= CELL / 2 else ()
     if picture.image:
         width = height = IMAGE
     high = height + MARGIN + (BELOW if names else MARGIN)
@@ -270,17 +270,15 @@ def mark_svg(cell: Cell) -> str:
     return drawn + (_text("note", 30, 54, cell.note, 13) if cell.note else "")
 
 
-def text_svg(
-    text: str, *, shown: Sequence[Choice] = (), pixels: int = 18, style: bool = True
-) -> str:
+def text_svg(text: str, *, shown: Sequence[Choice] = (), style: bool = True) -> str:
     """Return a position without cells as text in SVG, with a line below it for each move."""
     lines = [part for line in text.split("\n") for part in _wrapped(line)]
     widest = max(map(len, [*lines, *(f"{each.label:3}  {each.name}" for each in shown)]))
-    letter, step = pixels * 0.62, pixels * 1.3
+    letter, step = TEXT * 0.62, TEXT * 1.3
     width, height = widest * letter + 12, (len(lines) + len(shown)) * step + 12
     rectangles, spans = [], []
     for number, line in enumerate(lines, 1):
-        y = 6 + number * step - 0.35 * pixels
+        y = 6 + number * step - 0.35 * TEXT
         spans.append(f'<tspan x="6" y="{y:.1f}">{marked_up(line)}</tspan>')
     for number, choice in enumerate(shown, len(lines)):
         worth, y = f"{choice.label:3}", 6 + number * step
@@ -289,7 +287,7 @@ def text_svg(
             f'width="{len(worth) * letter + 6:.1f}" height="{step - 2:.1f}"/>'
         )
         spans.append(
-            f'<tspan x="6" y="{y + step - 0.35 * pixels:.1f}" class="gs-worth">{worth}</tspan>'
+            f'<tspan x="6" y="{y + step - 0.35 * TEXT:.1f}" class="gs-worth">{worth}</tspan>'
             f'<tspan x="{6 + 5 * letter:.1f}">{marked_up(choice.name)}</tspan>'
         )
     parts = [
@@ -299,7 +297,7 @@ def text_svg(
         f"<style>{STYLE}</style>" if style else "",
         '<rect class="gs-paper" width="100%" height="100%"/>',
         *rectangles,
-        f'<text class="gs-text" xml:space="preserve" font-size="{pixels}">',
+        f'<text class="gs-text" xml:space="preserve" font-size="{TEXT}">',
         *spans,
     ]
     return "".join([*parts, "</text></svg>"])

@@ -41,7 +41,7 @@ class Story(NamedTuple):
     def told(self, plies: int = 0) -> int:
         """Return the player to move some plies on, where only the game tells it; else 0."""
         told = not self.probe.to_move and (bool(self.moves) or self.turn != 1)
-        return (self.mover() if plies % 2 == 0 else 3 - self.mover()) if told else 0
+        return self._mover_after(plies) if told else 0
 
     def best(self, at: int) -> str:
         """Return the name of the best move in a position."""
@@ -56,18 +56,17 @@ class Story(NamedTuple):
         """Return the query after moves in the shown position; they may be those of the game."""
         at = self.at + len(names)
         if at > MOST:
-            return query.onwards._replace(turn=self._after(len(names)))
+            return self.alone(query, len(names))
         if self.names[self.at : at] == names:
             return self._written(query, self.names, at)
         return self._written(query, (*self.names[: self.at], *names), at)
 
     def alone(self, query: Query, plies: int = 0) -> Query:
         """Return the query of a position without the game, some plies from the shown one."""
-        return query.onwards._replace(turn=self._after(plies))
+        turn = 1 if self.probe.to_move else self._mover_after(plies)
+        return query.onwards._replace(turn=turn)
 
-    def _after(self, plies: int) -> int:
-        if self.probe.to_move:
-            return 1
+    def _mover_after(self, plies: int) -> int:
         return self.mover() if plies % 2 == 0 else 3 - self.mover()
 
     def _written(self, query: Query, names: Sequence[str], at: int) -> Query:

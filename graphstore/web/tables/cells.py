@@ -4,7 +4,7 @@ JSON and CSV have the plain values.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from markupsafe import Markup
@@ -60,14 +60,10 @@ def four_digits(value: float) -> str:
     return f"{value:z.4f}" if usual else f"{value:.4g}"
 
 
-def numeric(columns: Sequence[str], rows: Iterable[Any]) -> set[str]:
+def numeric(columns: Sequence[str], rows: Sequence[Any]) -> set[str]:
     """Return the names of the columns that have numbers, and nothing else but NULL."""
-    kinds: dict[str, set[type]] = {}
-    for row in rows:
-        for column in columns:
-            kinds.setdefault(column, set()).add(type(row[column]))
-    numbers = {int, float, type(None)}
-    return {name for name, found in kinds.items() if found <= numbers and found != {type(None)}}
+    kinds = {name: {type(row[name]) for row in rows} - {type(None)} for name in columns}
+    return {name for name, found in kinds.items() if found and found <= {int, float}}
 
 
 def _moves(namer: Namer, column: str, value: Any) -> Markup | None:
