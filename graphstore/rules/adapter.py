@@ -341,11 +341,18 @@ class ArrayRules:
     @guarded
     def images(self, position: int) -> list[int]:
         """Return the ids of a position and of its images, the state of the position first."""
-        images = self._images(self._position(position))
+        value = self._position(position)
+        images = self._images(value)
         ids = [*map(self._id, images)]
         if not self._folds:
             return ids
-        first = self._id(self._least(self._position(position), images))
+        least = self._least(value, images)
+        if least not in images:
+            raise RulesError(
+                f"{self.name}: canonical() of {self._text(value)} is {self._text(least)}, which "
+                "is not one of its images"
+            )
+        first = self._id(least)
         return [first, *sorted(each for each in ids if each != first)]
 
     @guarded
@@ -433,13 +440,13 @@ class ArrayRules:
         Raises:
             RulesError: `parse` fails, or returns another position.
         """
-        texts = []
+        texts, is_own = [], self.writes("parse") or self.writes("text")
         for position in self._positions(positions):
             text = self._text(position)
             try:
                 same = self.game.parse(text)
             except BaseException as error:
-                if self.writes("parse"):
+                if is_own:
                     self._blame(f"parse() of {shown(text)}", error)
                 same = error
             if not is_same(same, position):
@@ -447,7 +454,7 @@ class ArrayRules:
                     f"parse() of {shown(text)} is {_brief(repr(same))}, but the text is that of "
                     f"{_brief(repr(position))}; write text(self, position) and parse(self, text) "
                     "that agree"
-                    if self.writes("parse")
+                    if is_own
                     else f"the position {_brief(repr(position))} cannot be read from a text by "
                     "itself; write text(self, position) and parse(self, text)"
                 )

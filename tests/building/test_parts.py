@@ -283,7 +283,7 @@ OF_A = 2340832890917691671  # the id of "a"
 @pytest.mark.parametrize(
     ("game", "said"),
     [
-        (Forgets(CHAIN, "a"), r"^Forgets: parse\(\) of 'a' is 'a', .*text\(\) of 'd'"),
+        (Forgets(CHAIN, "a"), r"^Forgets: parse\(\) of 'a' is 'a', .*text is that of 'd'"),
         (Unread(CHAIN, "a"), r"^Unread: parse\(\) of 'a' failed: ValueError: cannot$"),
         (Misread(CHAIN, "a"), r"^Misread: parse\(\) of 'c' is 'b', "),
         (

@@ -61,7 +61,7 @@ MISBEHAVING = {
     "def board(self, n): return [n]": "r.py:G: board() of 3 is [3]; it must be a str",
     "def board(self, n): exit()": "r.py:G: board() failed at 3: SystemExit: None",
     "def canonical(self, n): return n": "r.py:G: canonical(position) needs symmetries(position)",
-    "symmetries = lambda self, n: [n]\ncanonical = lambda self, n: 9": "canonical() of 3 and",
+    "symmetries = lambda self, n: [n]\ncanonical = lambda self, n: 9": "canonical() of 3",
     "symmetries = lambda self, n: [n]\ncanonical = lambda self, n: 1 / 0": "canonical() failed",
 }
 COMMANDS = (

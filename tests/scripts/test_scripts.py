@@ -40,7 +40,7 @@ TICTACTOE = {
 }
 
 
-HELPERS = {"common.py", "shared.py", "plain.py", "random_games.py"}
+HELPERS = {"common.py", "shared.py", "plain.py", "plain_games.py", "random_games.py"}
 ALL = sorted(
     str(path.relative_to(SCRIPTS)) for path in SCRIPTS.glob("*/*.py") if path.name not in HELPERS
 )

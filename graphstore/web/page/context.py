@@ -22,7 +22,7 @@ from graphstore.web.page.setup import can_set_up
 from graphstore.web.page.story import Story
 
 MOST_MOVES = 200
-MOST_IN_LINE = 10
+MOST_IN_LINE = 7
 MOST_PARENTS = 12
 MISTAKES = "mistakes=0.2"
 
