@@ -8,6 +8,7 @@ from test_boards import parsed, played, walk
 from graphstore import PlainGame, Store, build, draw, find_game
 from graphstore.errors import DrawingError, RulesError
 from graphstore.games import FAMILIES as FAMILIES_LISTED
+from graphstore.rules.adapter import accept
 from graphstore.rules.board import choices, picture_of
 from graphstore.rules.game import move_text
 from graphstore.rules.picture import LARGEST, Cell, lines, marks
@@ -173,7 +174,7 @@ class Lamps(PlainGame):
 def lamps(shown):
     game = Lamps()
     game.shown = shown
-    return game
+    return accept(game)
 
 
 IMAGE = '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
@@ -206,7 +207,7 @@ def test_a_users_svg_is_an_image_in_which_no_script_runs(tmp_path):
         picture = draw(store)
         assert "<script" not in picture.svg()
         assert len(list(parsed(picture.svg()).iter("{http://www.w3.org/2000/svg}image"))) == 1
-        with pytest.raises(DrawingError, match="write SVG instead of PNG"):
+        with pytest.raises(DrawingError, match="a PNG cannot hold; write SVG"):
             picture.png()
     cell = lamps([[{"image": IMAGE}]])
     assert "<script" not in large(cell, "OO/.O", {}, last=None, title="t")
