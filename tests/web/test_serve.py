@@ -819,6 +819,8 @@ def test_a_game_in_postgresql_has_the_pages_of_positions_of_a_file(server, files
                 pages.append((answer.status_code, answer.text.replace(f"/{name}", "/GAME")))
             assert pages[0][0] == pages[1][0], pages[1][1]
             lines = [page.replace("tictactoe", "same") for _, page in pages]
+            # The tables are only here in the file.
+            lines[0] = re.sub(r'<a href="/GAME/state/\d+">(tables</a>|(\d+)</a>)', r"\2", lines[0])
             assert lines[0] == lines[1], path
         first = site.get("/-/explore/tictactoe").headers["etag"]
         assert site.get("/-/explore/tictactoe").headers["etag"] != first
