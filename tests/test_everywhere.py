@@ -266,7 +266,16 @@ def test_the_table_of_platforms_has_every_library():
     extras = project["optional-dependencies"]
     wanted = {
         re.split(r"[\[<>=]", each)[0]
-        for name in ("openspiel", "draw", "parquet", "dask", "duckdb", "postgres", "web")
+        for name in (
+            "algorithms",
+            "openspiel",
+            "draw",
+            "parquet",
+            "dask",
+            "duckdb",
+            "postgres",
+            "web",
+        )
         for each in [*project["dependencies"], *extras[name]]
     }
     table = (ROOT / "docs" / "reference" / "platforms.md").read_text(encoding="utf-8")

@@ -5,18 +5,22 @@ and a million states take megabytes.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, Final
 
 import networkx as nx
 import numpy as np
+from networkx.utils import backends
 from numpy.typing import NDArray
 
 from graphstore.errors import ArgumentError, shown
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Ints
 from graphstore.rules.notebook import facts, or_none
+from graphstore.solver import views
+from graphstore.solver.adjacency import Arrays, Children, distinct_parents
 from graphstore.solver.columns import NONE, Backward, Edges, Solution, States
+from graphstore.util.arrays import numbered
 
 STATE: Final = (
     *("id", "position", "ply", "to_move", "ended", "value", "remoteness", "score", "win_depth"),
@@ -38,6 +42,9 @@ class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
         solution: the result of `graphstore.solve`, or None.
     """
 
+    # Functions of networkx run on the arrays, if networkx has found the entry point of the package.
+    __networkx_backend__ = "graphstore" if "graphstore" in backends.backends else "networkx"
+
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """Return a plain DiGraph if there are no arguments: so networkx begins views and copies."""
         return super().__new__(cls) if args or kwargs else nx.DiGraph()
@@ -49,10 +56,12 @@ class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
         self.states = states
         self.edges_by_move = edges
         self.texts = texts
-        self.solution: Solution | None = None
-        self._node = _Nodes(self)
-        self._adj = _Successors(self)  # a DiGraph's _succ is its _adj
-        self._pred = _Predecessors(self)
+        self._solution: Solution | None = None
+        self._node = views.Nodes(self)
+        # A DiGraph's _succ is its _adj.
+        self._adj = views.Neighbours(self, lambda: (self._arrays.children, self._edge_data[1]))
+        self._pred = views.Neighbours(self, lambda: (self._arrays.parents, self._edge_data_above))
+        self.__networkx_cache__ = None  # nothing is ever converted
         nx.freeze(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -62,6 +71,52 @@ class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self.solution = state["solution"]
+
+    @property
+    def solution(self) -> Solution | None:
+        """See `graphstore.solve`."""
+        return self._solution
+
+    @solution.setter
+    def solution(self, solution: Solution | None) -> None:
+        """See `graphstore.solve`; the data of nodes change."""
+        self._solution = solution
+        self._node.forget()
+
+    @cached_property
+    def nodes(self) -> Any:
+        """See `networkx.DiGraph.nodes`."""
+        return views.NodeView(self)
+
+    @cached_property
+    def edges(self) -> Any:
+        """See `networkx.DiGraph.edges`."""
+        return views.OutEdgeView(self)
+
+    @cached_property
+    def out_edges(self) -> Any:
+        """See `networkx.DiGraph.out_edges`."""
+        return views.OutEdgeView(self)
+
+    @cached_property
+    def in_edges(self) -> Any:
+        """See `networkx.DiGraph.in_edges`."""
+        return views.InEdgeView(self)
+
+    @cached_property
+    def degree(self) -> Any:
+        """See `networkx.DiGraph.degree`."""
+        return views.DegreeView(self)
+
+    @cached_property
+    def in_degree(self) -> Any:
+        """See `networkx.DiGraph.in_degree`."""
+        return views.InDegreeView(self)
+
+    @cached_property
+    def out_degree(self) -> Any:
+        """See `networkx.DiGraph.out_degree`."""
+        return views.OutDegreeView(self)
 
     def size(self, weight: str | None = None) -> Any:
         """Return the number of distinct edges, as networkx counts them."""
@@ -120,6 +175,8 @@ class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
             KeyError: the graph does not have the state.
             TypeError: the key is not hashable.
         """
+        if self._rows:
+            return self._rows[state]
         ids = self._id_view
         row = bisect_left(ids, state if isinstance(state, int) else _whole(state))
         if row < len(ids) and ids[row] == state:
@@ -149,12 +206,62 @@ class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
         return Backward.of(self.edges_by_move)
 
     @cached_property
+    def _arrays(self) -> Arrays:
+        parents = distinct_parents(self.backward)
+        return Arrays(self.states.id, self.row, self._children.links, parents)
+
+    @cached_property
+    def _children(self) -> Children:
+        return Children.of(self.edges_by_move, self.backward)
+
+    @cached_property
+    def _edge_data(self) -> tuple[list[views.Data], NDArray[np.int32]]:
+        """The different data of edges, and the number of those of each distinct edge, int32[e]."""
+        move, children = self.edges_by_move.move, self._children
+        single, number = numbered(move[children.first].astype(np.int64))
+        moves = [(one,) for one in single.tolist()]
+        several: dict[int, tuple[int, ...]] = dict.fromkeys(children.edge.tolist(), ())
+        for edge, one in zip(children.edge.tolist(), move[children.more].tolist(), strict=True):
+            several[edge] = (*(several[edge] or moves[number[edge]]), one)
+        numbers: dict[tuple[int, ...], int] = dict(zip(moves, range(len(moves)), strict=True))
+        for edge, those in several.items():
+            number[edge] = numbers.setdefault(those, len(numbers))
+        return [views.Data(moves=those) for those in numbers], number
+
+    @cached_property
+    def _edge_data_above(self) -> NDArray[np.int32]:
+        """The number of the data of each distinct edge, ordered by child, then parent."""
+        return self._edge_data[1][np.argsort(self._arrays.children.to, kind="stable")]
+
+    @cached_property
+    def _rows(self) -> dict[int, int]:
+        """The row of every state of a small graph; empty for a larger one."""
+        ids = self.states.id if len(self.states.id) <= views.KEEPING else self.states.id[:0]
+        return dict(zip(ids.tolist(), range(len(ids)), strict=True))
+
+    @cached_property
     def _id_view(self) -> memoryview:
         return self.states.id.data  # indexing it gives int, three times as fast as numpy
 
     @cached_property
     def _positions(self) -> list[str]:
         return self.texts(self.states.id)
+
+
+def _accept_plain_graphs() -> None:
+    """Let functions of several graphs take a GameGraph together with other graphs of networkx.
+
+    networkx refuses to mix graphs of two backends unless a setting names the backend to use.
+    """
+    priority = nx.config.backend_priority
+    for name, function in backends._registered_algorithms.items():
+        if (len(function.graphs) > 1 or function.list_graphs) and name not in priority:
+            usual = priority.generators if function._returns_graph else priority.algos
+            priority[name] = [*usual, "graphstore"]
+
+
+if GameGraph.__networkx_backend__ == "graphstore":
+    _accept_plain_graphs()
 
 
 def _or_nan(column: NDArray[Any], none: int) -> NDArray[np.float64]:
@@ -169,103 +276,3 @@ def _whole(key: Any) -> int:
         return int(key)
     except (TypeError, ValueError, OverflowError):
         raise KeyError(key) from None
-
-
-class _Data(dict[str, Any]):
-    """The data of a node or an edge: a read-only dict; its copies are plain dicts."""
-
-    __slots__ = ()
-    __setitem__ = __delitem__ = __ior__ = nx.classes.function.frozen
-    clear = pop = popitem = setdefault = update = nx.classes.function.frozen
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return dict, (self.copy(),)
-
-
-class _ByState(Mapping[int, Mapping[Any, Any]]):
-    """A mapping with all states of a graph as keys."""
-
-    def __init__(self, graph: GameGraph) -> None:
-        self.graph = graph
-
-    def __len__(self) -> int:
-        return len(self.graph.states.id)
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self.graph.states.id.tolist())
-
-    def __contains__(self, state: object) -> bool:
-        try:
-            self.graph.row(state)  # type: ignore[arg-type]
-        except KeyError:
-            return False
-        return True
-
-
-class _Nodes(_ByState):
-    def __getitem__(self, state: int) -> Mapping[str, Any]:
-        row = self.graph.row(state)
-        states, solution = self.graph.states, self.graph.solution
-        data = {
-            "position": self.graph._positions[row],
-            "ply": int(states.ply[row]),
-            "to_move": int(states.to_move[row]) or None,
-            "ended": bool(states.outcome[row] != IN_PLAY),
-            "orbit": int(states.orbit[row]),
-        }
-        if solution is not None:
-            data |= solution.at(row)
-        return _Data(data)
-
-
-class _Successors(_ByState):
-    def __init__(self, graph: GameGraph) -> None:
-        super().__init__(graph)
-        self.data: dict[tuple[int, ...], Mapping[str, Any]] = {}
-
-    def edge(self, moves: tuple[int, ...]) -> Mapping[str, Any]:
-        """Return the data of an edge; edges with the same moves share one read-only object."""
-        data = self.data.get(moves)
-        if data is None:
-            data = self.data[moves] = _Data(moves=moves)
-        return data
-
-    def __getitem__(self, state: int) -> Mapping[int, Mapping[str, Any]]:
-        edges, row = self.graph.edges_by_move, self.graph.row(state)
-        span = slice(edges.offset[row], edges.offset[row + 1])
-        moves: dict[int, tuple[int, ...]] = {}
-        children = self.graph.states.id[edges.child[span]].tolist()
-        for child, move in zip(children, edges.move[span].tolist(), strict=True):
-            moves[child] = (*moves.get(child, ()), move)
-        return {child: self.edge(of) for child, of in moves.items()}
-
-
-class _Predecessors(_ByState):
-    def __getitem__(self, state: int) -> Mapping[int, Mapping[str, Any]]:
-        backward, row = self.graph.backward, self.graph.row(state)
-        parents = backward.parent[backward.offset[row] : backward.offset[row + 1]]
-        ids = dict.fromkeys(self.graph.states.id[parents].tolist())
-        return _Parents(self.graph, state, ids)
-
-
-class _Parents(Mapping[int, Mapping[str, Any]]):
-    """The parents of a state; the data of an edge is looked up on demand."""
-
-    def __init__(self, graph: GameGraph, state: int, ids: Mapping[int, None]) -> None:
-        self.graph = graph
-        self.state = state
-        self.ids = ids
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self.ids)
-
-    def __contains__(self, parent: object) -> bool:
-        return parent in self.ids
-
-    def __getitem__(self, parent: int) -> Mapping[str, Any]:
-        if parent in self.ids:
-            return self.graph._adj[parent][self.state]
-        raise KeyError(parent)

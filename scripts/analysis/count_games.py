@@ -10,10 +10,13 @@ tree_nodes  different sequences of moves from a start, the empty and unfinished 
 """
 
 import networkx as nx
+import numpy as np
 from common import DATABASE_OR_NAME, Row, is_database, options, run_main
 
 from graphstore import GameGraph, GraphstoreError, Store, explore, find_game, solve
 from graphstore.cli.console import print_json
+from graphstore.rules.game import IN_PLAY
+from graphstore.util.arrays import ragged
 
 
 def main() -> None:
@@ -46,36 +49,36 @@ def count_games(graph: GameGraph) -> Row:
     >>> [*count_games(solved_graph("tictactoe")).values()]
     ['tictactoe', 255168, 131184, 77904, 46080, 549946]
     """
-    try:
-        order = list(nx.topological_sort(graph))
-    except nx.NetworkXUnfeasible:
+    if not nx.is_directed_acyclic_graph(graph):
         raise GraphstoreError(
             f"play in {graph.name} can come back to a position: its games cannot be counted"
-        ) from None
+        )
+    states, edges = graph.states, graph.edges_by_move
+    assert graph.solution is not None
     # The number of ways to a state, by the player to move there: if the rules do not say whose turn
-    # it is, both players can meet the same state. Numbers are dropped once its children have them.
-    ways: dict[int, dict[int, int]] = {}
-    results = {1: 0, 2: 0, 0: 0}
-    nodes = 0
-    for state in order:
-        data, here = graph.nodes[state], ways.pop(state, {1: 0, 2: 0})
-        if data["ply"] == 0:
-            here[data["to_move"] or 1] += 1
-        nodes += here[1] + here[2]
-        if data["ended"]:
-            for player, winner in ((1, (0, 1, 2)), (2, (0, 2, 1))):
-                results[winner[data["value"]]] += here[player]
-        for child, edge in graph[state].items():
-            there = ways.setdefault(child, {1: 0, 2: 0})
-            there[2] += here[1] * len(edge["moves"])
-            there[1] += here[2] * len(edge["moves"])
+    # it is, both players can meet the same state. Counts may be greater than 2**63.
+    ways = {player: np.zeros(len(graph), dtype=object) for player in (1, 2)}
+    begins = np.where(states.to_move == 0, 1, states.to_move)
+    for player, there in ways.items():
+        there[(states.ply == 0) & (begins == player)] = 1
+    for generation in nx.topological_generations(graph):
+        rows = np.searchsorted(states.id, generation)
+        moves = ragged(edges.offset, rows)
+        parent = np.repeat(rows, edges.counts[rows])
+        for player, there in ways.items():
+            np.add.at(ways[3 - player], edges.child[moves], there[parent])
+    ended, value = states.outcome != IN_PLAY, graph.solution.value
+    results = dict.fromkeys((1, 2, 0), 0)
+    for player, there in ways.items():
+        for one, winner in ((1, player), (0, 0), (-1, 3 - player)):
+            results[winner] += int(there[ended & (value == one)].sum())
     return {
         "game": graph.name,
         "games": sum(results.values()),
         "won_by_1": results[1],
         "won_by_2": results[2],
         "tied": results[0],
-        "tree_nodes": nodes,
+        "tree_nodes": sum(int(there.sum()) for there in ways.values()),
     }
 
 

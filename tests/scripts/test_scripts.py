@@ -290,6 +290,16 @@ def test_a_peer_that_takes_too_long_is_named(run):
     assert {("tictactoe", "over 0.001 s"), ("connect(4,4)", "over 0.001 s")} <= notes
 
 
+@SLOW
+def test_calls_of_networkx_are_timed_on_both_graphs(run):
+    done = run("checks/algorithms.py", "mnk(2,2,2)", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert set(found) == {"machine", "game", "calls"}
+    for row in found["calls"]:
+        assert {"call", "DiGraph", "first", "GameGraph", "times faster"} <= row.keys(), row
+
+
 def test_menace_is_trained_for_every_seed(run, output_of):
     words = ("--seeds", "3", "--games", "600", "--last", "100")
     learned = output_of("checks/menace_seeds.py", *words)
