@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from graphstore.solver.columns import Solution as Solution
     from graphstore.solver.exploration import explore as explore
     from graphstore.solver.graph import GameGraph as GameGraph
+    from graphstore.solver.nimbers import nimbers as nimbers
+    from graphstore.solver.nimbers import outcome_class as outcome_class
     from graphstore.solver.search import search as search
     from graphstore.solver.solution import solve as solve
     from graphstore.store.folder.folder import Folder as Folder
@@ -65,6 +67,8 @@ _MODULES = {
     "export": "exports.exporting",
     "find_game": "games",
     "load": "building.from_folder",
+    "nimbers": "solver.nimbers",
+    "outcome_class": "solver.nimbers",
     "prove": "building.strategy",
     "search": "solver.search",
     "solve": "solver.solution",

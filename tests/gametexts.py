@@ -179,6 +179,22 @@ READ = {
         ("0017", "17"),
         ("17 |||||||||||||||||", "17"),
     ],
+    "kayles(12)": [
+        ("3,1,2", "1,2,3"),  # the order of heaps is not kept
+        ("(0, 3, 0, 1)", "1,3"),
+        ("0", "0"),
+        ("12", "12"),
+        ("1 | 2 || 3 |||", "1,2,3"),
+    ],
+    "wythoff(5,8)": [("5 8", "5,8"), ("[0, 7]", "0,7"), ("5 |||||\n0", "5,0")],
+    "chomp(4,3)": [("4 2 0", "4,2,0"), ("(1, 0, 0)", "1,0,0"), ("4 ||||/2 ||/0", "4,2,0")],
+    "domineering(3,2)": [
+        ("xx./... v", "XX./... V"),
+        ("X X .\n. . .\n\nHorizontal to move", "XX./... H"),
+        ("XX....,h", "XX./... H"),
+        ("X X 2/3 4 5 H", "XX./... H"),
+        ("[['X', 'X', None], [None, None, None]]; vertical moves", "XX./... V"),
+    ],
     **dict.fromkeys(ULTIMATE, ULTIMATE_READ),
 }
 
@@ -280,6 +296,27 @@ ULTIMATE_REFUSED = [
     ("0" * 50, PositionError, "the record '0000…"),
 ]
 REFUSED = {
+    "kayles(12)": [
+        ("", WrongSizeError, "'' is not a position of kayles(12); write heaps of 0 to 12 tokens…"),
+        ("1,,2", WrongSizeError, "'1,,2' is not a position of kayles(12); write heaps…"),
+        ("7,6", WrongSizeError, "'7,6' is not a position of kayles(12); write heaps of 0 to 12…"),
+        ("9" * 5_000, WrongSizeError, "'999…"),
+        ("1,x", UnknownCharacterError, "'x' is not allowed in a position of kayles(12); write…"),
+    ],
+    "wythoff(5,8)": [("6,8", HeapTooHighError, "heap 1 has 6, but wythoff(5,8) starts it with 5")],
+    "chomp(4,3)": [
+        ("4,2", WrongSizeError, "'4,2' has 2 heaps and chomp(4,3) has 3;…"),
+        ("5,2,0", HeapTooHighError, "heap 1 has 5, but chomp(4,3) starts it with 4"),
+        ("2,3,0", UnreachableError, "2,3,0 is not a position of chomp(4,3): the top row has 1…"),
+        ("0,0,0", UnreachableError, "0,0,0 is not a position of chomp(4,3): the top row has 1…"),
+    ],
+    "domineering(3,2)": [
+        ("", TurnMissingError, "'' does not show whose turn it is; write V or H after the board…"),
+        (".../...", TurnMissingError, "…whose turn it is; write V or H after the board, as in…"),
+        ("X../... V", ImpossibleCountsError, "1 covered cells are impossible: a domino covers…"),
+        ("XX./.. V", WrongSizeError, "'XX./..' has 2 cells in row 2; domineering(3,2) has 6…"),
+        ("XO./... V", UnknownCharacterError, "'O' is not a cell of domineering(3,2); write X and…"),
+    ],
     "tictactoe": [
         *(
             (typed, WrongSizeError, f"{typed!r} {fault}; {NINE_CELLS}")

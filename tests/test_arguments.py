@@ -25,6 +25,8 @@ from graphstore import (
     export,
     find_game,
     load,
+    nimbers,
+    outcome_class,
     prove,
     search,
     solve,
@@ -98,6 +100,7 @@ POSITIONS = {
     "Match.play": (lambda s, v: Match(s).play(v), "move"),
     "search": (lambda _, v: search(GAME, v), "position"),
     "explore": (lambda _, v: explore(GAME, starts=[0, v]), "starts"),
+    "outcome_class": (lambda _, v: outcome_class("domineering(2,2)", starts=[0, v]), "starts"),
     "estimate": (lambda _, v: estimate(GAME, starts=[v]), "starts"),
 }
 OPTIONAL = {"Store.line", "Store.q_table", "Store.graph", "draw", "export", "Match"}
@@ -121,6 +124,7 @@ COUNTS = {
     "compare": (lambda s, v: compare(s, s, most=v), "most", 0),
     "train": (lambda s, v: train(s.address, games=v), "games", 0),
     "explore": (lambda _, v: explore(GAME, max_states=v), "max_states", 0),
+    "outcome_class": (lambda _, v: outcome_class("nim(2)", max_states=v), "max_states", 0),
     "estimate": (lambda _, v: estimate(GAME, look=v), "look", 1),
     "search": (lambda _, v: search(GAME, max_states=v), "max_states", 0),
     "search, entries": (lambda _, v: search(GAME, max_entries=v), "max_entries", 0),
@@ -366,7 +370,8 @@ def test_every_public_function_with_such_arguments_is_tried():
 
 
 def test_objects_of_another_kind_are_refused(file_store, folder):
-    refused(solve, ("tictactoe", 5, None), "graph")
+    for function in (solve, nimbers):
+        refused(function, ("tictactoe", 5, None), "graph")
     for source in (file_store, folder):
         refused(source.sql, (5, None, b"SELECT 1"), "statement")
         refused(

@@ -1,4 +1,4 @@
-"""The commands games, build, load, prove, estimate, check and solve."""
+"""The commands games, build, load, prove, estimate, check, solve and outcome."""
 
 from typing import Any
 
@@ -31,12 +31,7 @@ def games(as_json: bool) -> None:
 @options.BELOW
 @options.FORCE
 @options.DROP_AGENTS
-@options.number(
-    "--max-states",
-    "Stop with an error at more than N states.",
-    least=1,
-    show_default="100 million",
-)
+@options.MAX_STATES
 @click.option(
     "--out-of-core",
     is_flag=True,
@@ -310,3 +305,36 @@ def solve(game: str, position: str | None, timeout: float | None, as_json: bool)
         console.print_json(found)
     else:
         console.print_searched(rules, found)
+
+
+@click.command()
+@options.GAME
+@options.BELOW
+@options.MAX_STATES
+@options.JSON
+def outcome(game: str, below: tuple[str, ...], max_states: int | None, as_json: bool) -> None:
+    """Print who wins GAME if either player begins: its outcome class N, P, L or R.
+
+    GAME is as in `graphstore build`. Left is player 1, Right is player 2. N: the player who begins
+    wins; P: the other one; L: Left wins, whichever player begins; R: Right. The game has no draws,
+    and two starts, the same position with each player to move; or one start that does not say whose
+    turn it is. Another position is given in this way by --from.
+    """
+    from graphstore.cli import console
+    from graphstore.games import find_game
+    from graphstore.rules.positions import read_positions
+    from graphstore.solver.nimbers import CLASSES, outcome_class
+
+    rules = find_game(game)
+    with options.working() as progress:
+        starts = read_positions(rules, below) if below else None
+        found = outcome_class(rules, starts=starts, max_states=max_states, progress=progress)
+    if as_json:
+        console.print_json(found)
+        return
+    report = {"game": found.game, "outcome": f"{found.outcome}: {CLASSES[found.outcome]}"}
+    for side, position, winner in zip(
+        ("Left", "Right"), found.positions, found.winners, strict=True
+    ):
+        report[f"{side} begins"] = f"{position}: {rules.players[winner - 1]} wins"
+    console.print_report(report)

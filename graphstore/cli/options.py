@@ -295,6 +295,12 @@ RULES = click.option(
     help=ABOUT_RULES,
 )
 POSITION = click.argument("position", required=False)
+MAX_STATES = number(
+    "--max-states",
+    "Stop with an error at more than N states.",
+    least=1,
+    show_default="100 million",
+)
 DB = click.option(
     "--db",
     metavar="FILE",

@@ -13,10 +13,23 @@ import re
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import NamedTuple
 
 from graphstore.errors import GameNameError, RulesDifferWarning, RulesMissingError, shown
-from graphstore.games import connect, grid, hexapawn, morris, nim, subtraction, vanishing
+from graphstore.games import (
+    chomp,
+    connect,
+    domineering,
+    grid,
+    hexapawn,
+    morris,
+    nim,
+    octal,
+    subtraction,
+    vanishing,
+    wythoff,
+)
 from graphstore.games.ultimate import rules as ultimate
 from graphstore.rules import loading, openspiel
 from graphstore.rules.adapter import accept
@@ -34,6 +47,8 @@ class Family(NamedTuple):
     large: tuple[str, ...] = ()  # names of games that build only from a late position
     aliases: tuple[str, ...] = ()  # other names; case, spaces, hyphens and apostrophes do not count
     default: str = ""  # the parameters if none are given
+    words: str = "[a-z_]{1,32}"  # the pattern of parameters that are not whole numbers
+    spell: Callable[[str], str] = str  # returns the parameters, as typed, in standard form
 
     @property
     def name(self) -> str:
@@ -94,6 +109,50 @@ FAMILIES = (
         "misere: wins",
         ("subtraction(21,1,2,3)", "subtraction(30,2,5,6,misere)"),
         subtraction.subtraction,
+    ),
+    Family(
+        "octal(code,n)",
+        "take from a heap of n, at most 63, and perhaps split it, as an octal code such as 0.77 "
+        "says; a player who cannot move loses",
+        ("octal(0.07,12)", "octal(4.3,9)"),
+        octal.octal,
+        words=r"[0-9]?\.[0-9]{1,99}",
+        spell=octal.with_point,
+    ),
+    Family(
+        "kayles(n)",
+        "knock down one pin or two neighbours of a row of n, at most 63; octal(0.77,n)",
+        ("kayles(12)",),
+        partial(octal.row, "kayles", "0.77"),
+    ),
+    Family(
+        "dawson(n)",
+        "take one of a row of n, at most 63, and its neighbours go, too; octal(0.137,n), the same "
+        "as Dawson's Kayles, octal(0.07,n+1)",
+        ("dawson(14)",),
+        partial(octal.row, "dawson", "0.137"),
+        aliases=("dawson's chess",),
+    ),
+    Family(
+        "wythoff(a,b)",
+        "take any number from one of two heaps, or the same number from both; taking the last wins",
+        ("wythoff(5,8)",),
+        wythoff.wythoff,
+        aliases=("wythoff's game", "wythoff's nim"),
+    ),
+    Family(
+        "chomp(w,h)",
+        "eat a square of w columns by h rows with all that are below or to the right of it; the "
+        "square at the top left is not eaten",
+        ("chomp(4,3)",),
+        chomp.chomp,
+    ),
+    Family(
+        "domineering(w,h)",
+        "cover two free cells of w columns by h rows, at most 31 cells: one player vertically, the "
+        "other horizontally; either may begin, and a player who cannot move loses",
+        ("domineering(3,3)", "domineering(4,4)"),
+        domineering.domineering,
     ),
     Family(
         "hexapawn(w,h)",
@@ -188,7 +247,7 @@ def spelled(name: str) -> Game | None:
                 family, given = _SPELLED.get(_letters("-".join(first))), ",".join(words[count:])
     if family is None:
         return None
-    given = given or family.default
+    given = family.spell(given or family.default)
     parameters = [_parameter(text, family) for text in given.split(",")] if given else []
     try:
         return family.make(*parameters)
@@ -294,6 +353,6 @@ def _parameter(text: str, family: Family) -> int | str:
         return int(text)
     if re.fullmatch(r"[0-9]+", text):
         raise GameNameError(f"{shown(text)} is too large a number for {family.usage}")
-    if re.fullmatch(r"[a-z_]{1,32}", text):
+    if re.fullmatch(family.words, text):
         return text
     raise GameNameError(f"{shown(text)} is not a parameter of {family.usage}")

@@ -17,6 +17,27 @@ def read_heaps(text: str, *, starts: Sequence[int], game: str) -> list[int]:
     [1, 0, 5]
     """
     example = ",".join(map(str, starts))
+    fields = heap_texts(text, example=example, game=game)
+    if len(fields) != len(starts) or not all(fields):
+        n = len([field for field in fields if field])
+        raise WrongSizeError(
+            f"{shown(text)} has {n or 'no'} heap{'s' * (n != 1)} and {game} has {len(starts)}; "
+            f"write each, 0 if it is empty, like {example}"
+        )
+    heaps = [*map(heap_size, fields)]
+    for number, (heap, start) in enumerate(zip(heaps, starts, strict=True), 1):
+        if heap > start:
+            fits = all(a <= b for a, b in zip(sorted(heaps), sorted(starts), strict=True))
+            instead = f"; write {','.join(map(str, sorted(heaps)))}" if fits else ""
+            raise HeapTooHighError(
+                f"heap {number} has {shown(fields[number - 1].lstrip('0'))[1:-1]}, "
+                f"but {game} starts it with {start}{instead}"
+            )
+    return heaps
+
+
+def heap_texts(text: str, *, example: str, game: str) -> list[str]:
+    """Return the digits of each heap; an empty text where a comma has no number before it."""
     inside = text.replace("/", " ").strip()
     if len(inside) > 1 and inside[0] + inside[-1] in ("()", "[]"):
         inside = inside[1:-1].strip()
@@ -31,21 +52,10 @@ def read_heaps(text: str, *, starts: Sequence[int], game: str) -> list[int]:
         raise UnknownCharacterError(
             f"{strange[0]!r} is not allowed in a position of {game}; write numbers, like {example}"
         )
-    fields = re.split(r"\s*,\s*|\s+", inside.removesuffix(",").rstrip())
-    if len(fields) != len(starts) or not all(fields):
-        n = len([field for field in fields if field])
-        raise WrongSizeError(
-            f"{shown(text)} has {n or 'no'} heap{'s' * (n != 1)} and {game} has {len(starts)}; "
-            f"write each, 0 if it is empty, like {example}"
-        )
-    digits = [field.lstrip("0") or "0" for field in fields]
-    heaps = [int(field) if len(field) < 10 else 10**10 for field in digits]  # any too high number
-    for number, (heap, start) in enumerate(zip(heaps, starts, strict=True), 1):
-        if heap > start:
-            fits = all(a <= b for a, b in zip(sorted(heaps), sorted(starts), strict=True))
-            instead = f"; write {','.join(map(str, sorted(heaps)))}" if fits else ""
-            raise HeapTooHighError(
-                f"heap {number} has {shown(digits[number - 1])[1:-1]}, "
-                f"but {game} starts it with {start}{instead}"
-            )
-    return heaps
+    return re.split(r"\s*,\s*|\s+", inside.removesuffix(",").rstrip())
+
+
+def heap_size(digits: str) -> int:
+    """Return the number of digits, or 10**10 for any too high number."""
+    digits = digits.lstrip("0") or "0"
+    return int(digits) if len(digits) < 10 else 10**10

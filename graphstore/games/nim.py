@@ -22,7 +22,7 @@ MAX_HEAP = 999_999  # so that a move fits into 32 bits
 class Nim(ArrayGame):
     """A game of nim. Create one with `nim`. Move 203 takes 3 from heap 2 in nim(3,4,15)."""
 
-    def __init__(self, name: str, *, heaps: Sequence[int], misere: bool) -> None:
+    def __init__(self, name: str, *, heaps: Sequence[int], misere: bool = False) -> None:
         self.name = name
         self.misere = misere
         self.heaps: Ints = np.sort(np.array(heaps, dtype=np.int64))
@@ -127,19 +127,24 @@ def nim(heap: int | str, *more: int | str) -> Nim:
     'nim(3,4,5,misere)'
     """
     misere = more[-1:] == ("misere",)
+    heaps = checked_heaps("nim", heap, *more[: len(more) - misere])
+    name = f"nim({','.join(map(str, heaps))}{',misere' * misere})"
+    return Nim(name, heaps=heaps, misere=misere)
+
+
+def checked_heaps(family: str, *values: int | str) -> list[int]:
+    """Return the heaps of a game, ascending, or refuse those that a position does not pack."""
     heaps: list[int] = []
-    for value in (heap, *more[: len(more) - misere]):
+    for value in values:
         if not isinstance(value, int) or not 1 <= value <= MAX_HEAP:
             raise GameNameError(
-                f"nim: a heap is {value!r}; it must be a whole number from 1 to {MAX_HEAP}"
+                f"{family}: a heap is {value!r}; it must be a whole number from 1 to {MAX_HEAP}"
             )
         heaps.append(value)
     bits = sum(value.bit_length() for value in heaps)
     if bits > MAX_BITS:
         raise GameNameError(
-            f"nim: {len(heaps)} heaps need {bits} bits, too many; a position packs at most "
+            f"{family}: {len(heaps)} heaps need {bits} bits, too many; a position packs at most "
             f"{MAX_BITS}: a heap of 15 needs 4, a heap of 7 needs 3, a heap of 3 needs 2"
         )
-    heaps.sort()
-    name = f"nim({','.join(map(str, heaps))}{',misere' * misere})"
-    return Nim(name, heaps=heaps, misere=misere)
+    return sorted(heaps)

@@ -102,7 +102,7 @@ def _by_induction(graph: GameGraph, progress: Progress) -> Worth | None:
     edges = graph.edges_by_move
     worth = Worth.of_ended(graph.states.outcome)
     done = int(np.count_nonzero(graph.states.outcome != IN_PLAY))
-    for wave in _levels(graph):
+    for wave in levels(graph):
         counts = edges.offset[wave + 1] - edges.offset[wave]
         children = edges.child[ragged(edges.offset, wave)]
         worth.put(wave, backed_up(counts, worth.at(children)))
@@ -111,7 +111,7 @@ def _by_induction(graph: GameGraph, progress: Progress) -> Worth | None:
     return worth if done == len(worth.value) else None
 
 
-def _levels(graph: GameGraph) -> Iterator[NDArray[np.int64]]:
+def levels(graph: GameGraph) -> Iterator[NDArray[np.int64]]:
     """Yield waves of states in play, each state after all its children; leave out cycles."""
     outcome, ply, edges = graph.states.outcome, graph.states.ply, graph.edges_by_move
     if np.array_equal(np.repeat(ply + np.int32(1), edges.counts), ply[edges.child]):

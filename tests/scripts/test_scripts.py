@@ -688,3 +688,42 @@ def test_a_run_that_cannot_be_read_again_is_refused_in_one_line(run, line, tmp_p
     for file in (tmp_path / "other.json", tmp_path / "missing.json"):
         assert "is not JSON of an earlier run" in line("checks/scaling.py", "--again", file)
     assert "at least 1" in run("checks/scaling.py", "--rounds", "0").stderr
+
+
+PERIODS = {  # R. K. Guy, C. A. B. Smith, The G-values of various games (1956), with corrections
+    "0.77": (12, 71),  # Kayles; Winning Ways, chapter 4
+    "0.07": (34, 53),  # Dawson's Kayles
+    "0.137": (34, 52),  # Dawson's Chess
+}
+
+
+@pytest.mark.parametrize("code", PERIODS)
+def test_nimbers_of_an_octal_game_have_the_published_period(output_of, code):
+    found = output_of("analysis/nimbers.py", code, "--heaps", 200)
+    assert (found["period"], found["first"]) == PERIODS[code]
+    few = output_of("analysis/nimbers.py", code, "--heaps", 120)
+    assert few["nimbers"] == found["nimbers"][:121]
+    assert few["period"] is None  # too few heaps prove it
+
+
+@pytest.mark.parametrize("code", ["0.77", "0.137", "4.3", "4.0714", "0.165"])
+def test_nimbers_of_an_octal_game_are_those_of_a_plain_recursion(output_of, code):
+    known = [0]
+    for heap in range(1, 81):
+        below = set()
+        for taken, digit in enumerate(map(int, code.replace(".", ""))):
+            rest = heap - taken
+            below |= {0} if rest == 0 and digit & 1 else set()
+            below |= {known[rest]} if rest > 0 and digit & 2 else set()
+            below |= {known[a] ^ known[rest - a] for a in range(1, rest) if digit & 4}
+        known.append(min({*range(len(below) + 1)} - below))
+    assert output_of("analysis/nimbers.py", code, "--heaps", 80)["nimbers"] == known
+
+
+def test_nimbers_of_an_octal_game_are_printed_with_the_heaps(run, line):
+    done = run("analysis/nimbers.py", "0.77", "--heaps", "170")
+    assert done.stdout.startswith("     0: 0 1 2 3 1 4 3 2 1 4 2 6 4 1 2 7 1 4 3 2\n    20: 1 4 6 ")
+    assert done.stdout.endswith("0.77: period 12 from heap 71\n")
+    done = run("analysis/nimbers.py", ".6", "--heaps", "5")  # no period of 0.6 is known
+    assert done.stdout == "     0: 0 0 1 2 0 1\n0.6: the heaps up to 5 show no period\n"
+    assert "the code is '0.9'" in line("analysis/nimbers.py", "0.9")

@@ -1,0 +1,113 @@
+"""Domineering: one player covers two free cells one above the other, the other two in a row.
+
+A player who cannot move has lost. Either player may begin: there are two starts. The player of
+vertical dominoes is player 1 and Left, the other one player 2 and Right, as in E. R. Berlekamp,
+J. H. Conway, R. K. Guy, Winning Ways, chapter 5. A position packs the side to move above the mask
+of covered cells.
+"""
+
+import re
+
+import numpy as np
+
+from graphstore.errors import GameNameError, ImpossibleCountsError, shown
+from graphstore.games.base import ArrayGame, check_whole
+from graphstore.games.boardtext import read_cells, write_cells
+from graphstore.games.sided import MAX_CELLS, TurnMissingError
+from graphstore.rules.game import IN_PLAY, LOSS, Codes, Ints, Moves
+from graphstore.rules.symmetry import BoardSymmetry
+
+_SIDE = re.compile(
+    r"[\s,;:]+(v|h|vertical|horizontal)(\s+to\s+(move|play)|\s+moves)?\s*\Z", re.IGNORECASE
+)
+
+
+class Domineering(ArrayGame):
+    """Domineering. Create one with `domineering`. Move m covers cell m and that below or after."""
+
+    players = ("vertical", "horizontal")
+
+    def __init__(self, name: str, *, columns: int, rows: int) -> None:
+        self.name = name
+        self.cells = rows * columns
+        self.max_plies = self.cells // 2
+        board = np.arange(self.cells).reshape(rows, columns)
+        views = [board[::down, ::across] for down in (1, -1) for across in (1, -1)]
+        mirrored = [*dict.fromkeys(tuple(view.ravel().tolist()) for view in views)]
+        self.symmetry = BoardSymmetry(rows=rows, columns=columns, permutations=mirrored)
+        self._bits: Ints = 1 << np.arange(self.cells - 1, -1, -1, dtype=np.int64)
+        self._full = 2**self.cells - 1
+        self._last = int(self._bits[board[:, -1]].sum())  # the last column
+        self._steps = (columns, 1)  # of the second cell of a domino
+        self._size = {"rows": rows, "columns": columns}
+
+    def start_states(self) -> Ints:
+        return np.array([0, 1 << self.cells], dtype=np.int64)
+
+    def turns(self, positions: Ints) -> Codes:
+        return ((positions >> self.cells) + 1).astype(np.int8)
+
+    def _places(self, positions: Ints) -> tuple[Ints, Ints]:
+        """Return the masks of the first cells of the dominoes of each player."""
+        free = ~positions & self._full
+        return free & free << self._steps[0], free & free << 1 & ~self._last
+
+    def expand(self, positions: Ints) -> Moves:
+        side = positions >> self.cells
+        places = np.where(side == 0, *self._places(positions))
+        parent, cell = np.nonzero(places[:, np.newaxis] & self._bits)
+        first = self._bits[cell]
+        domino = first | first >> np.array(self._steps)[side[parent]]
+        return Moves(parent, cell.astype(np.int32), (positions[parent] | domino) ^ 1 << self.cells)
+
+    def outcomes(self, positions: Ints) -> Codes:
+        places = np.where(positions >> self.cells == 0, *self._places(positions))
+        return np.where(places == 0, LOSS, IN_PLAY).astype(np.int8)
+
+    def images(self, positions: Ints) -> Ints:
+        """Return int64[k, n]: every position under every symmetry, the identity first."""
+        return self.symmetry.images(positions & self._full) | positions & 1 << self.cells
+
+    def canonical(self, positions: Ints) -> Ints:
+        return np.asarray(self.images(positions).min(axis=0))
+
+    def orbits(self, positions: Ints) -> Ints:
+        images = self.images(positions)
+        return np.asarray(len(images) // (images == positions).sum(axis=0))
+
+    def texts(self, positions: Ints) -> list[str]:
+        """Return the rows from the top, X for a covered cell, and whose turn it is."""
+        cells = ((positions[:, np.newaxis] & self._bits) != 0).view(np.int8)
+        which = (positions >> self.cells).astype(np.int8)
+        return write_cells(cells, **self._size, marks=".X", tails=(" V", " H"), which=which)
+
+    def read(self, text: str) -> int:
+        """Return the position of a text; boards that play does not reach are read, too."""
+        side = _SIDE.search(text)
+        if side is None:
+            raise TurnMissingError(
+                f"{shown(text)} does not show whose turn it is; write V or H after the board, as "
+                f"in {self.texts(self.start_states())[0]}"
+            )
+        cells = read_cells(text[: side.start()], **self._size, marks="X", game=self.name)
+        if cells.count("X") % 2:
+            raise ImpossibleCountsError(
+                f"{cells.count('X')} covered cells are impossible: a domino covers two"
+            )
+        mask = sum(bit for cell, bit in zip(cells, self._bits.tolist(), strict=True) if cell == "X")
+        return int(mask) | (side[1][0] in "hH") << self.cells
+
+
+def domineering(w: int, h: int) -> Domineering:
+    """Return domineering on w columns by h rows.
+
+    >>> domineering(3, 2).name
+    'domineering(3,2)'
+    """
+    check_whole("domineering", w=w, h=h)
+    if w * h > MAX_CELLS:
+        raise GameNameError(
+            f"domineering: {w} columns by {h} rows are {w * h} cells, too many; the limit is "
+            f"{MAX_CELLS}"
+        )
+    return Domineering(f"domineering({w},{h})", columns=w, rows=h)
