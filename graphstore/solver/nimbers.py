@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from graphstore.errors import RulesError
 from graphstore.games import rules_of
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Game, Ints, Progress, quiet
+from graphstore.rules.plain import PlainGame
 from graphstore.solver.exploration import explore
 from graphstore.solver.graph import GameGraph
 from graphstore.solver.solution import levels, solve
@@ -95,7 +96,7 @@ class OutcomeClass(NamedTuple):
 
 
 def outcome_class(
-    game: Game | str,
+    game: Game | PlainGame | str,
     *,
     starts: Ints | None = None,
     max_states: int | None = None,
