@@ -90,10 +90,11 @@ def commands_page() -> str:
         "after success, 1 after an error, 2 after wrong usage, 130 after Ctrl-C. "
         "`graphstore COMMAND -h` prints the help of a command, `graphstore --version` the version.",
     ]
+    whole = click.Context(cli, **cli.context_settings)  # click keeps the names of -h from it
     for name, command in cli.commands.items():
         if not command.help:
             raise ValueError(f"no description: command {name}")
-        context, options = click.Context(command, info_name=name), []
+        context, options = click.Context(command, parent=whole, info_name=name), []
         for option in (each for each in command.params if isinstance(each, click.Option)):
             words, text = option.get_help_record(context) or ("", "")
             if not option.help:
