@@ -2,6 +2,7 @@
 
 import os
 import sys
+from typing import Any
 
 import click
 
@@ -33,6 +34,19 @@ ENDINGS = {".svg": "svg", ".png": "png", ".txt": "text", ".dot": "dot", ".gv": "
     most=2000,
     show_default="300",
 )
+@click.option(
+    "--layout",
+    type=click.Choice(["down", "right", "radial"]),
+    show_default="down if that fits --width, else right",
+    help="With --plies, draw later plies further down, further right, or in wider circles.",
+)
+@options.number(
+    "--width",
+    "Scale a wider graph or line down to N pixels.",
+    least=100,
+    most=100_000,
+    show_default="1200",
+)
 @options.RULES
 @options.json("Print the states and moves of the picture as JSON.")
 def draw(
@@ -44,6 +58,8 @@ def draw(
     kind: str | None,
     output: str | None,
     max_states: int | None,
+    layout: Any,
+    width: int | None,
     rules: str | None,
     as_json: bool,
 ) -> None:
@@ -51,14 +67,18 @@ def draw(
 
     POSITION is as in `graphstore show`; the default is the start. Labels on cells and edges give
     the result for the player who makes the move: W2 is a win that needs 2 more moves, D a draw, L1
-    a loss in 1 move. The best edges are bold.
+    a loss in 1 move. The best edges are bold. The tint of a board in a graph is its value for the
+    player to move: green a win, yellow a draw, red a loss.
 
-    Graphs, lines and PNGs need pygraphviz: pip install matplotlib pygraphviz.
+    Graphs and lines need pygraphviz, PNGs of positions matplotlib:
+    pip install matplotlib pygraphviz.
     """
     if line and plies is not None:
         raise click.UsageError("give --line or --plies, not both")
-    if plies is None and (best or max_states):
-        raise click.UsageError("--best and --max-states need --plies N")
+    if plies is None and (best or max_states or layout):
+        raise click.UsageError("--best, --layout and --max-states need --plies N")
+    if width and plies is None and not line:
+        raise click.UsageError("--width needs --plies N or --line")
     if as_json and kind is not None:
         raise click.UsageError("give --json or --format, not both")
     kind = "json" if as_json else kind or _by_ending(output)
@@ -67,7 +87,8 @@ def draw(
     if kind == "png" and output is None and sys.stdout.isatty():
         raise click.UsageError("a PNG is binary; add --output FILE.png")
     from graphstore.cli import console
-    from graphstore.exports.drawing import STATES
+    from graphstore.exports.dot import WIDTH
+    from graphstore.exports.drawing import MANY, STATES
     from graphstore.exports.drawing import draw as draw_position
 
     if output is not None:
@@ -75,8 +96,17 @@ def draw(
     with options.opened(file, rules) as store:
         options.say_if_without_rules(store)
         drawing = draw_position(
-            store, position, plies=plies, line=line, best=best, max_states=max_states or STATES
+            store,
+            position,
+            plies=plies,
+            line=line,
+            best=best,
+            max_states=max_states or STATES,
+            layout=layout,
+            width=width or WIDTH,
         )
+    if plies and not best and kind != "json" and len(drawing.nodes) > MANY:
+        options.say(f"{len(drawing.nodes):,} states; --best draws only best play")
     if kind == "png":
         picture = drawing.png()
     else:

@@ -306,8 +306,10 @@ def check_picture(path: str) -> None:
 
 def draw_curve(store: Any, agent: str, path: str) -> None:
     """Draw the learning curve of an agent."""
-    from graphstore.exports.learning_curve import draw
+    from graphstore.exports.learning_curve import about, draw
     from graphstore.play import agents as stored
     from graphstore.play import standings
 
-    draw(standings.curve(store, stored.load(store, agent)), agent, store.info["name"], path)
+    known = stored.load(store, agent)
+    learned, name = standings.curve(store, known), store.info["name"]
+    draw(learned, agent, name, path, about=about(store, known))

@@ -1,7 +1,10 @@
 """The command `serve`: the browser explorer."""
 
+import os
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -62,7 +65,9 @@ def serve(
 ) -> None:
     """Serve a read-only web explorer of FILEs.
 
-    It has boards, moves, tables and SQL. The command prints its address; Ctrl-C ends it.
+    It has boards, moves, tables and SQL. The command prints its address; Ctrl-C ends it. FILE may
+    also be a postgresql:// address, whose tables are not shown, or a folder that `graphstore build
+    --folder` wrote, which is loaded into a temporary file first.
     """
     with extra('the explorer needs Datasette: pip install "datasette<1"', megabytes=600):
         from graphstore.web import server
@@ -74,7 +79,7 @@ def serve(
     except AddressError as error:
         raise click.UsageError(f"--allow-host {error}") from error
     with ExitStack() as held:
-        stores = all_opened(held, files, rules)
+        stores = all_opened(held, [loaded(held, file) for file in files], rules)
         explorer = held.enter_context(closing(application(stores, hosts)))
         listening = held.enter_context(server.listen(host, port))
         if not is_loopback(host):
@@ -84,6 +89,21 @@ def serve(
         if show:
             server.show(url)
         server.serve(explorer, listening, behind_proxy=behind_proxy)
+
+
+def loaded(held: ExitStack, file: str) -> str:
+    """Return a file or address, of a folder of parts a temporary file with its game."""
+    if not os.path.isdir(file):
+        return file
+    from graphstore.building.from_folder import load
+    from graphstore.store.folder.folder import Folder
+
+    folder = Folder.open(file)
+    target = Path(held.enter_context(TemporaryDirectory()), f"{folder.path.resolve().stem}.db")
+    options.say(f"{file} is loaded into a temporary file; to keep one: graphstore load {file}")
+    with options.working() as progress:
+        load(folder, target, progress=progress)
+    return str(target)
 
 
 def all_opened(held: ExitStack, files: Sequence[str], rules: Sequence[str]) -> list[Any]:

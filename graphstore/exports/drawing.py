@@ -1,20 +1,22 @@
 """Pictures of a solved game: a position, the graph below it, or a line of best play."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 from graphstore.errors import ArgumentError, TooLargeError
 from graphstore.exports import dot
+from graphstore.rules import board as boards
 from graphstore.rules import svg as boardsvg
-from graphstore.rules.board import Choice, board_of, choices, plain, text_plain
 from graphstore.rules.game import Game, Namer, move_text
 from graphstore.rules.notebook import facts, or_none
 from graphstore.store.probe import Move, Probe
 from graphstore.store.store import Address, Store, opened
 from graphstore.util import arguments
+from graphstore.util.extras import extra
 
 STATES = 300  # default limit of a picture
+MANY = 50  # states of a picture that is hard to read
 
 
 class Drawing(NamedTuple):
@@ -28,41 +30,61 @@ class Drawing(NamedTuple):
     nodes: tuple[dot.Node, ...]
     arrows: tuple[dot.Arrow, ...]
     probes: tuple[Probe, ...]
-    across: bool = False  # True if play runs from left to right instead of downwards
+    line: bool = False  # True for a line of best play, which is drawn in rows
+    layout: dot.Layout | None = None  # of a graph; None to choose one that fits
+    width: int = dot.WIDTH  # most pixels
+    board: boards.Board | None = None  # of the first position as text; None if it has no cells
 
     @property
     def alone(self) -> bool:
         """True for a single position; its SVG does not need Graphviz."""
         return len(self.nodes) == 1 and not self.arrows
 
-    def svg(self) -> str:
-        """Return the picture as SVG.
+    def svg(self, links: Mapping[int, str] | None = None, *, style: bool = True) -> str:
+        """Return the picture as SVG; ``style=False`` leaves out the colours of dark mode.
+
+        `links` are the addresses of states in a graph.
 
         Raises:
             MissingExtraError: the picture is a graph, and pygraphviz is not installed.
             DrawingError: Graphviz failed or did not finish in time.
         """
         if not self.alone:
-            return dot.svg(self.nodes, self.arrows, across=self.across, title=self.title)
+            text = self.dot(links)
+            return dot.svg(text, self.nodes, self.arrows, title=self.title, style=style)
         node = self.nodes[0]
-        if node.board is None:
-            return boardsvg.text_svg(node.position, shown=node.shown)
-        return boardsvg.svg(node.board, shown=node.shown, title=self.title)
+        if node.picture is None:
+            return boardsvg.text_svg(node.position, shown=node.shown, style=style)
+        return boardsvg.svg(node.picture, shown=node.shown, title=self.title, style=style)
 
     def png(self) -> bytes:
-        """Return the picture as PNG, which always needs pygraphviz; raises the errors of `svg`."""
-        return dot.render(self.dot(), "png")
+        """Return the picture as PNG; a position needs matplotlib, and is drawn from its SVG.
 
-    def dot(self) -> str:
+        Raises the errors of `svg`.
+        """
+        if not self.alone:
+            return dot.render(self.dot(), "png")
+        with extra(f"PNGs of positions need matplotlib: {dot.INSTALL}"):
+            from graphstore.exports.painting import painted
+        return painted(self.svg())
+
+    def dot(self, links: Mapping[int, str] | None = None) -> str:
         """Return the picture in DOT, the language of Graphviz."""
-        return dot.dot(self.nodes, self.arrows, across=self.across)
+        return dot.dot(
+            self.nodes,
+            self.arrows,
+            layout=self.layout,
+            line=self.line,
+            width=self.width,
+            links=links,
+        )
 
     def text(self) -> str:
         """Return the first position as lines of text, with values on the cells of its moves."""
         node = self.nodes[0]
-        if node.board is None:
-            return text_plain(node.position, shown=node.shown)
-        return plain(node.board, shown=node.shown)
+        if self.board is None:
+            return boards.text_plain(node.position, shown=node.shown)
+        return boards.plain(self.board, shown=node.shown)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the states and moves as data, with the names of the columns.
@@ -101,6 +123,8 @@ def draw(
     line: bool = False,
     best: bool = False,
     max_states: int = STATES,
+    layout: dot.Layout | None = None,
+    width: int = dot.WIDTH,
 ) -> Drawing:
     """Return a picture of a position with its moves, or of the states below it.
 
@@ -111,6 +135,9 @@ def draw(
         line: draw a line of best play instead.
         best: with `plies`, follow only the best moves.
         max_states: the largest graph to draw.
+        layout: with `plies`, ``down``, ``right`` or ``radial``: where the plies run; by default
+            down if that fits the width, else right.
+        width: the most pixels of a graph or line; a wider one is scaled down.
 
     Raises:
         PositionError, NotInStoreError: see `graphstore.store.store.Store.probe`.
@@ -133,8 +160,12 @@ def draw(
     max_states = arguments.count("max_states", max_states)
     if line and plies is not None:
         raise ArgumentError("give plies or line, not both")
+    width = arguments.count("width", width)
+    if layout not in (None, *dot.LAYOUTS):
+        raise ArgumentError(f"layout must be one of {', '.join(dot.LAYOUTS)}, not {layout!r}")
     with opened(store) as store:
-        return _drawn(store, position, plies, line=line, best=best, most=max_states)
+        drawing = _drawn(store, position, plies, line=line, best=best, most=max_states)
+    return drawing._replace(layout=layout, width=width)
 
 
 def _drawn(
@@ -152,9 +183,15 @@ def _drawn(
     if line:
         return _line(store, game, root, f"A line of best play of {name} from {root.position}")
     if plies is None:
-        shown = choices(game, root.position, root.moves, partial(move_text, store.namer))
+        shown = boards.choices(game, root.position, root.moves, partial(move_text, store.namer))
         node = _node(game, root, 0)._replace(shown=shown)
-        return Drawing(f"{name}: {root.position}", (node,), (), (root,))
+        return Drawing(
+            f"{name}: {root.position}",
+            (node,),
+            (),
+            (root,),
+            board=boards.board_of(root.position, game),
+        )
     found, namer = _below(store, root, plies, best=best, most=most), store.namer
     arrows = [
         arrow
@@ -213,12 +250,12 @@ def _line(store: Store, game: Game | None, root: Probe, title: str) -> Drawing:
             game, namer, probe, [each for each in probe.moves if each.move == move]
         )
     ]
-    return Drawing(title, nodes, tuple(arrows), probes, across=True)
+    return Drawing(title, nodes, tuple(arrows), probes, line=True)
 
 
 def _node(game: Game | None, probe: Probe, distance: int) -> dot.Node:
-    board = board_of(probe.position, game)
-    return dot.Node(probe.state, probe.position, board, distance, probe.ended)
+    seen = (probe.state, probe.position, boards.picture_of(probe.position, game), distance)
+    return dot.Node(*seen, probe.ended, probe.value, boards.depth_of(probe))
 
 
 def _arrows(
@@ -226,8 +263,8 @@ def _arrows(
 ) -> list[dot.Arrow]:
     """Return moves of a state, merged by child."""
     best = {move.state for move in probe.best}
-    by_child: dict[int, list[Choice]] = {}
-    named = choices(game, probe.position, moves, partial(move_text, namer))
+    by_child: dict[int, list[boards.Choice]] = {}
+    named = boards.choices(game, probe.position, moves, partial(move_text, namer))
     for move, choice in zip(moves, named, strict=True):
         by_child.setdefault(move.state, []).append(choice)
     return [

@@ -15,7 +15,8 @@ from graphstore.errors import (
     PositionError,
     shown,
 )
-from graphstore.rules.game import Codes, Game, Ints
+from graphstore.rules.game import IN_PLAY, Codes, Game, Ints
+from graphstore.rules.picture import Cell, marks
 from graphstore.rules.symmetry import BoardSymmetry
 
 
@@ -62,6 +63,16 @@ class ArrayGame(Game):
 
     def board(self, position: int) -> str:
         return self.texts(np.array([position]))[0].replace("/", "\n")
+
+    def _mover(self, position: int) -> int:
+        """Return the player to move, 1 or 2; 0 if the game is over or the rules do not say."""
+        here = np.array([position], dtype=np.int64)
+        return int(self.turns(here)[0]) if self.outcomes(here)[0] == IN_PLAY else 0
+
+    def _marks(self, position: int, sides: str, shapes: Sequence[str] = ()) -> tuple[Cell, ...]:
+        """Return the cells of the text of a position; see `graphstore.rules.picture.marks`."""
+        text = self.texts(np.array([position], dtype=np.int64))[0]
+        return marks(text.partition(" ")[0].replace("/", ""), sides, shapes)
 
 
 class SymmetricGame(ArrayGame):

@@ -24,6 +24,7 @@ from graphstore.errors import (
 from graphstore.games.base import ArrayGame, check_counts, check_whole, line_fault, o_began
 from graphstore.games.boardtext import TwoMasks
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, Codes, Ints, Moves
+from graphstore.rules.picture import Picture, lines
 
 MAX_BITS = 63  # of a position, a non-negative int64
 BLOCK = 1 << 14  # positions whose temporary arrays stay in a processor's second-level cache
@@ -138,6 +139,19 @@ class Connect(ArrayGame):
         """Return a drawing of the board; the last line numbers the columns."""
         numbers = "".join(str(column % 10) for column in range(1, self.columns + 1))
         return f"{super().board(position)}\n{numbers}"
+
+    def picture(self, position: int) -> Picture:
+        """Return discs in holes; a column is one target, and has its number from 1."""
+        cells = self._marks(position, "XO", ("disc", "disc"))
+        return Picture(
+            cells,
+            self.columns,
+            (self.rows, self.columns),
+            "holes",
+            turn=self._mover(position),
+            names=tuple(map(self.write_move, range(self.columns))),
+            won=lines(cells, self.columns, self.in_a_row),
+        )
 
     def write_move(self, move: int) -> str:
         """Return the number of the column, from 1, as other programs write it."""

@@ -15,6 +15,7 @@ from graphstore.errors import GameNameError, PlayAfterWinError, PositionError
 from graphstore.games.base import SymmetricGame, check_counts, check_whole, line_fault, o_began
 from graphstore.games.boardtext import TwoMasks
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Codes, Ints, Moves
+from graphstore.rules.picture import Picture, lines
 from graphstore.rules.symmetry import BoardSymmetry
 
 MAX_CELLS = 31  # two masks must fit into a signed 64-bit integer
@@ -75,6 +76,13 @@ class Grid(SymmetricGame):
 
     def texts(self, positions: Ints) -> list[str]:
         return self._text.write(*self.symmetry.split(positions))
+
+    def picture(self, position: int) -> Picture:
+        """Return X and O in their colours, with the winning lines."""
+        cells = self._marks(position, "XO")
+        won = lines(cells, self.columns, self.in_a_row)
+        turn = self._mover(position)
+        return Picture(cells, self.columns, self.shape or (1, 1), turn=turn, won=won)
 
     def _plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]]:
         x, o, _, right = self._text.plain(texts)

@@ -22,6 +22,7 @@ from graphstore.games.sided import (
     UnreachableError,
 )
 from graphstore.rules.game import IN_PLAY, LOSS, Codes, Ints, Moves
+from graphstore.rules.picture import Picture
 
 _COUNTS, _BOTH, _AFTER, _MOVES = 1, 2, 3, 4  # faults of a position
 
@@ -107,6 +108,18 @@ class Hexapawn(SidedGame):
                 f"{mover} cannot be to move: no sequence of moves leads to these pawns"
             )
         return int(position[0])
+
+    def picture(self, position: int) -> Picture:
+        """Return pawns on a board of chess; a pawn on the far side is marked."""
+        cells = self._marks(position, "WB", ("pawn", "pawn"))
+        last = len(cells) - self.columns
+        won = tuple(
+            (at, at)
+            for at, cell in enumerate(cells)
+            if (cell.side == 1 and at < self.columns) or (cell.side == 2 and at >= last)
+        )
+        block, turn = (self.rows, self.columns), self._mover(position)
+        return Picture(cells, self.columns, block, "chess", turn=turn, won=won)
 
     def write_move(self, move: int) -> str:
         """Return ``6-3`` for the move of the pawn on cell 6 to cell 3."""

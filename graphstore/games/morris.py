@@ -11,6 +11,7 @@ from graphstore.errors import GameNameError, ImpossibleCountsError, PositionErro
 from graphstore.games.base import line_fault, o_began, read_pair
 from graphstore.games.sided import SidedBoard, SidedGame, TurnMissingError, UnreachableError
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, Codes, Ints, Moves
+from graphstore.rules.picture import Picture, lines
 
 CELLS, MEN = 9, 3
 PASS = CELLS + CELLS * CELLS
@@ -34,6 +35,9 @@ class Morris(SidedGame):
         self.symmetry = SidedBoard(rows=3, columns=3, players=self.players)
         bits = self.symmetry.bits
         steps = [(a, b) for a in range(CELLS) for b in range(CELLS) if _near(a, b, variant)]
+        free = variant == "flying"  # then the points are holes without lines
+        self._roads = tuple((a, b) for a, b in steps if a < b and not free)
+        self.straight = straight
         begins, ends = np.array(steps, dtype=np.int64).T
         self._move = np.concatenate((np.arange(CELLS), CELLS + CELLS * begins + ends, [PASS]))
         self._from = np.concatenate(([0] * CELLS, bits[begins], [0]))
@@ -99,6 +103,19 @@ class Morris(SidedGame):
                 f"{last} cannot have moved last: no man of {last} has a free cell to come from"
             )
         return int(position[0])
+
+    def picture(self, position: int) -> Picture:
+        """Return men on points; lines join those between which a man may step."""
+        cells = self._marks(position, "XO", ("disc", "disc"))
+        return Picture(
+            cells,
+            3,
+            (3, 3),
+            "points",
+            turn=self._mover(position),
+            roads=self._roads,
+            won=lines(cells, 3, MEN, diagonals=not self.straight),
+        )
 
     def write_move(self, move: int) -> str:
         """Return ``4`` for placing a man, ``1-5`` for moving one, or ``pass``."""

@@ -13,6 +13,7 @@ from graphstore.errors import GameNameError, MoveError
 from graphstore.games.base import ArrayGame, read_pair
 from graphstore.games.heaps import read_heaps
 from graphstore.rules.game import IN_PLAY, LOSS, WIN, Codes, Ints, Moves
+from graphstore.rules.picture import UNITS, Picture, heaps
 
 MAX_BITS = 63  # of a position
 MAX_HEAP = 999_999  # so that a move fits into 32 bits
@@ -88,6 +89,16 @@ class Nim(ArrayGame):
         """Return a drawing: a line for each heap, with a stroke for each unit."""
         sizes = self._unpack(np.array([position]))[0].tolist()
         return "\n".join(f"{size:>{self._digits}} {'|' * min(size, 60)}".rstrip() for size in sizes)
+
+    def picture(self, position: int) -> Picture:
+        """Return the heaps; a move is on the lowest unit that it takes."""
+        sizes = self._unpack(np.array([position]))[0].tolist()
+        takes = (
+            ((heap + 1) * 10**self._digits + take, heap, take)
+            for heap, size in enumerate(sizes)
+            for take in range(1, min(size, UNITS) + 1)
+        )
+        return heaps(sizes, self.heaps.tolist(), takes)
 
     def write_move(self, move: int) -> str:
         """Return ``2-3`` for taking 3 from heap 2."""

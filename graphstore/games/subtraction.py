@@ -11,6 +11,7 @@ from graphstore.errors import GameNameError
 from graphstore.games.base import ArrayGame, check_whole
 from graphstore.games.heaps import read_heaps
 from graphstore.rules.game import IN_PLAY, LOSS, WIN, Codes, Ints, Moves
+from graphstore.rules.picture import Picture, heaps
 
 MOST = 999_999_999  # so that a move fits into 32 bits
 
@@ -46,6 +47,11 @@ class Subtraction(ArrayGame):
 
     def board(self, position: int) -> str:
         return f"{position} {'|' * min(position, 60)}".rstrip()
+
+    def picture(self, position: int) -> Picture:
+        """Return the heap; a move is on the lowest unit that it takes."""
+        takes = ((take, 0, take) for take in self.takes.tolist() if take <= position)
+        return heaps([position], [self.start], takes)
 
 
 def subtraction(n: int, take: int, *more: int | str) -> Subtraction:

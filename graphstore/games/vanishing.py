@@ -16,6 +16,7 @@ from graphstore.games.base import ArrayGame
 from graphstore.games.boardtext import plain_cells, read_cells, write_cells
 from graphstore.games.grid import tictactoe
 from graphstore.rules.game import IN_PLAY, LOSS, Codes, Ints, Moves
+from graphstore.rules.picture import Cell, Picture, lines
 from graphstore.rules.symmetry import board_permutations
 
 ROWS, COLUMNS = 3, 3
@@ -75,6 +76,24 @@ class Vanishing(ArrayGame):
         cells = np.zeros((len(positions), 16), dtype=np.int8)  # 0 is for no move
         np.put_along_axis(cells, moves, ages.astype(np.int8), axis=1)
         return write_cells(cells[:, 1 : CELLS + 1], rows=ROWS, columns=COLUMNS, marks="." + MARKS)
+
+    def picture(self, position: int) -> Picture:
+        """Return X and O with their ages in own moves; the mark that vanishes next is pale.
+
+        X began, or is to move where all six marks are on the board and it is not known who began.
+        """
+        moves = _moves(np.array([position]))[0].tolist()  # the newest first
+        count = sum(map(bool, moves))
+        mover = 1 if count in (0, KEPT) else 1 + count % 2
+        cells = [Cell()] * CELLS
+        for age, cell in enumerate(moves[:count]):
+            side = mover if age % 2 else 3 - mover
+            mark, pale = "XO"[side - 1], age == KEPT - 1
+            note = str(age // 2 + 1)
+            cells[cell - 1] = Cell(label=mark, shape=mark, side=side, note=note, pale=pale)
+        won = lines(cells, COLUMNS, ROWS)
+        turn = 0 if won else mover
+        return Picture(tuple(cells), COLUMNS, (ROWS, COLUMNS), turn=turn, won=won)
 
     def read(self, text: str) -> int:
         """Return the position of a text; it must be reachable."""

@@ -39,11 +39,32 @@ def read_opponent(text: str) -> Opponent:
     return Opponent("agent", agent=text)
 
 
+def spoken(text: str) -> str:
+    """Return the name that people say for an opponent.
+
+    >>> spoken("mistakes=0.2"), spoken("menace")
+    ('the player with 20% mistakes', 'menace')
+    """
+    read = read_opponent(text)
+    if read.kind == "mistakes":
+        return f"the player with {100 * read.mistakes:.3g}% mistakes"
+    return text if read.kind == "agent" else f"the {read.kind} player"
+
+
+def is_agent_name(text: str) -> bool:
+    """Return True if the text names an agent, as only damaged databases do not.
+
+    >>> is_agent_name("menace"), is_agent_name("<b>"), is_agent_name("perfect")
+    (True, False, False)
+    """
+    return _NAME.fullmatch(text) is not None and read_opponent(text.lower()).kind == "agent"
+
+
 def agent_name(text: str) -> str:
     """Return the text if it is a valid name of an agent; else raise an OpponentError."""
     if not isinstance(text, str):
         raise OpponentError(f"an agent cannot be called {text!r}; give a text")
-    if not _NAME.fullmatch(text) or read_opponent(text.lower()).kind != "agent":
+    if not is_agent_name(text):
         raise OpponentError(
             f"an agent cannot be called {shown(text)}; use up to 64 letters, digits, _, - and ., "
             "beginning with a letter; the names of opponents are not allowed"

@@ -57,7 +57,7 @@ CLOSED: Final = 100
 _HOOKS: Final = {
     **dict.fromkeys(("start", "starts"), ()),
     **dict.fromkeys(("moves", "outcome", "to_move", "symmetries", "canonical"), ("position",)),
-    **dict.fromkeys(("text", "board"), ("position",)),
+    **dict.fromkeys(("text", "board", "picture"), ("position",)),
     "play": ("position", "move"),
     "parse": ("text",),
     "write_move": ("move",),
@@ -394,6 +394,12 @@ class ArrayRules:
         except BaseException as error:
             self._blame("board()", error, value)
         return checked_text(self, "board()", drawn, value)
+
+    @guarded
+    def picture(self, position: int) -> object:
+        """Return the user's picture of a position, or None."""
+        own = getattr(self.game, "picture", None)
+        return None if own is None else own(self._position(position))
 
     @guarded
     def search_from(self, position: int) -> tuple[Hashable, Look]:

@@ -3,18 +3,24 @@
 The cells are read from the text of a position, without rules.
 """
 
+import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from graphstore.errors import GraphstoreError
-from graphstore.rules.game import DRAW, LOSS, WIN, Game, Ints
+from graphstore.errors import GraphstoreError, RulesError
+from graphstore.rules.game import DRAW, LOSS, WIN, Game, Ints, blame
+from graphstore.rules.picture import EMPTY as EMPTY
+from graphstore.rules.picture import LARGEST, PIECES, Cell, Picture, marks, read_picture
 
-EMPTY: Final = frozenset("._- ")
-LARGEST = 1024  # cells; a larger text is not a board
 LETTERS: Final = {WIN: "W", DRAW: "D", LOSS: "L"}
+NOTHING: Final = EMPTY | {""}
 WORDS: Final = {WIN: "win", DRAW: "draw", LOSS: "loss"}
+
+_FEN = re.compile(r"(?:(?P<mover>[12]): )?(?P<rows>[1-8pnbrqkPNBRQK/]{3,}) (?P<beside>[wb]\b.*)")
+_OPENSPIEL = re.compile(r"(?P<mover>[12])(?: passes)?: (?P<board>.*)", re.DOTALL)
 
 
 class Board(NamedTuple):
@@ -22,9 +28,7 @@ class Board(NamedTuple):
 
     rows: tuple[str, ...]  # from the top, of equal length, one character per cell
     beside: str  # the text after the cells, such as the side to move
-    block: tuple[
-        int, int
-    ]  # (rows, columns) of a field of the board; of the whole board without fields
+    block: tuple[int, int]  # (rows, columns) of a field, or of the whole board without fields
 
     @property
     def columns(self) -> int:
@@ -59,6 +63,14 @@ def label_of(value: int, depth: int | None) -> str:
     return LETTERS[value] + ("" if depth is None else str(depth))
 
 
+def depth_of(outcome: Any) -> int | None:
+    """Return the moves that the winner needs, of a `Probe` or a `Move`; None for a draw."""
+    depth: int | None = {LOSS: outcome.win_depth, DRAW: None, WIN: outcome.lose_depth}[
+        outcome.value
+    ]
+    return depth
+
+
 def board_of(text: str, game: Game | None = None) -> Board | None:
     """Return the board of a position's text; None if the text does not show cells.
 
@@ -67,6 +79,9 @@ def board_of(text: str, game: Game | None = None) -> Board | None:
     >>> board_of("3,4,5") is None
     True
     """
+    special = _of_fen(text) or _of_openspiel(text)
+    if special is not None:
+        return special
     *above, last = text.split("/")
     last, _, beside = last.partition(" ")
     rows = (*above, last)
@@ -81,18 +96,64 @@ def board_of(text: str, game: Game | None = None) -> Board | None:
         return None
 
 
+def picture_of(text: str, game: Game | None = None) -> Picture | None:
+    """Return the picture of a position's text: that of the rules, or else its board.
+
+    None if it has neither.
+
+    Raises:
+        RulesError: a user's `picture` fails.
+    """
+    draw = getattr(game, "picture", None)
+    if game is not None and draw is not None:
+        try:
+            position = game.read(text)
+        except GraphstoreError:  # it is not a position of these rules
+            draw = None
+    if game is not None and draw is not None:
+        try:
+            found = read_picture(draw(position))
+        except Exception as error:
+            blame(f"{game.name}: picture() of {text} failed", error)
+        if found is not None:
+            return found
+    board = board_of(text, game)
+    if board is None:
+        return None
+    return board_picture(board, text)
+
+
+def board_picture(board: Board, text: str = "") -> Picture:
+    """Return the picture of a board of marks; of pieces of chess where its text is FEN."""
+    sides = "xo" if {*board.cells}.isdisjoint("XO") else "XO"
+    cells, ground = marks(board.cells, sides, "XO"), "grid"
+    if _FEN.fullmatch(text):
+        cells, ground = tuple(map(_piece, board.cells)), "chess"
+    said = _OPENSPIEL.match(text)
+    if said and EMPTY.issuperset({*board.cells} - {*"bw"}):
+        cells = marks(board.cells, "bw", ("disc", "disc"))
+    turn = int(said["mover"]) if said else 0
+    return Picture(cells, board.columns, board.block, ground, turn=turn)
+
+
 def choices(
     game: Game | None, text: str, moves: Sequence[Any], name: Callable[[int], str] = str
 ) -> list[Choice]:
     """Return the `Choice` of each `graphstore.store.probe.Move` of a position."""
     before = board_of(text, game)
+    picture = None
+    with suppress(RulesError):  # moves have no cells without it; what draws it raises the error
+        picture = None if game is None else picture_of(text, game)
+    own = picture is not None and (before is None or len(before.cells) != len(picture.cells))
     found = []
     for move in moves:
-        cell, source = _cells_of(game, before, move)
-        depth = {LOSS: move.win_depth, DRAW: None, WIN: move.lose_depth}[move.value]
-        found.append(
-            Choice(move.move, name(move.move), cell, source, -move.value, depth, move.position)
-        )
+        if own:  # the cells of the picture are not those of the text
+            assert picture is not None
+            cell, source = _cells_in(picture, move, game)
+        else:
+            cell, source = _cells_of(game, before, move)
+        made = (move.move, name(move.move), cell, source, -move.value, depth_of(move))
+        found.append(Choice(*made, move.position))
     return found
 
 
@@ -101,17 +162,19 @@ def images(game: Game, text: str) -> dict[str, str]:
 
     The first is the position itself, under ``same``. Several may be the same text.
     """
-    found = {"same": text}
+    state, turned = _state(game, text), turned_rows(game, text)
+    same = {name: image for name, image in turned.items() if _state(game, image) == state}
+    return {"same": text} | same
+
+
+def turned_rows(game: Game, text: str) -> dict[str, str]:
+    """Return a text with its rows in each of `TURNS`; empty if it does not begin with rows."""
     board = board_of(text, game)
-    if board is None or not text.startswith("/".join(board.rows)):
-        return found
-    tail = text.removeprefix("/".join(board.rows))
-    state = _state(game, text)
-    for name, turn in TURNS.items():
-        image = "/".join(turn(board.rows)) + tail
-        if _state(game, image) == state:
-            found[name] = image
-    return found
+    rows = "" if board is None else "/".join(board.rows)
+    if board is None or not text.startswith(rows):
+        return {}
+    tail = text.removeprefix(rows)
+    return {name: "/".join(turn(board.rows)) + tail for name, turn in TURNS.items()}
 
 
 def text_plain(text: str, *, shown: Sequence[Choice] = ()) -> str:
@@ -197,16 +260,80 @@ def _cells_of(game: Game | None, before: Board | None, move: Any) -> tuple[int |
     after = None if before is None else board_of(move.position, game)
     if before is None or after is None or len(before.cells) != len(after.cells):
         return None, None
-    pairs = list(enumerate(zip(before.cells, after.cells, strict=True)))
-    filled = [cell for cell, (was, now) in pairs if was in EMPTY and now not in EMPTY]
-    changed = [cell for cell, (was, now) in pairs if was != now and now not in EMPTY]
-    emptied = [cell for cell, (was, now) in pairs if was not in EMPTY and now in EMPTY]
-    landed = filled if len(filled) == 1 else changed
+    landed, emptied = _changes(before.cells, after.cells)
     if len(landed) > 1:  # such as a whole field that a player wins
         landed = [cell for cell in landed if cell == _cell_by_fields(before, move.move)]
-    if len(landed) != 1:
+    return _one(landed, emptied)
+
+
+def _cells_in(picture: Picture, move: Any, game: Game | None) -> tuple[int | None, int | None]:
+    """Return `_cells_of` a move from pictures."""
+    if picture.targets or (game is not None and game.shape is not None):
+        return picture.targets.get(move.move), None
+    after = picture_of(move.position, game)
+    if after is None or len(after.cells) != len(picture.cells):
         return None, None
+    landed, emptied = _changes(*([cell.mark for cell in each.cells] for each in (picture, after)))
+    return _one(landed, emptied)
+
+
+def _one(landed: Sequence[int], emptied: Sequence[int]) -> tuple[int | None, int | None]:
+    """Return a move's cell and source: the cell that is filled, else the one that is emptied."""
+    if len(landed) != 1:
+        return (None if landed or len(emptied) != 1 else emptied[0]), None
     return landed[0], emptied[0] if len(emptied) == 1 else None
+
+
+def _changes(before: Sequence[str], after: Sequence[str]) -> tuple[list[int], list[int]]:
+    """Return the cells where marks land, one empty cell if one is filled, and those emptied."""
+    pairs = [
+        (cell, was in NOTHING, now in NOTHING, was != now)
+        for cell, (was, now) in enumerate(zip(before, after, strict=True))
+    ]
+    filled = [cell for cell, free, freed, _ in pairs if free and not freed]
+    changed = [cell for cell, _, freed, other in pairs if other and not freed]
+    emptied = [cell for cell, free, freed, _ in pairs if freed and not free]
+    return (filled if len(filled) == 1 else changed), emptied
+
+
+def _of_fen(text: str) -> Board | None:
+    """Return the board of a position of chess in FEN; its rows have a digit for empty squares."""
+    fen = _FEN.fullmatch(text)
+    if fen is None:
+        return None
+    rows = tuple(re.sub("[1-8]", lambda n: "." * int(n[0]), fen["rows"]).split("/"))
+    fits = len(rows) > 1 and _are_rows(rows)
+    return Board(rows, fen["beside"], (len(rows), len(rows[0]))) if fits else None
+
+
+def _of_openspiel(text: str) -> Board | None:
+    """Return the board in a text of OpenSpiel: its lines of equal length, without coordinates."""
+    said = _OPENSPIEL.fullmatch(text)
+    if said is None:
+        return None
+    groups: list[list[str]] = [[]]
+    beside = []
+    for line in said["board"].split("/"):
+        cells = re.sub(r"^\s*\d+(?=\D)|(?<=\D)\d+\s*$|\s", "", line)
+        letters = "abcdefghijklmnopqrstuvwxyz"[: len(cells)]
+        if ":" in line or not cells or cells.lower() == letters:
+            beside += [line.strip()] if ":" in line else []
+        elif groups[-1] and len(groups[-1][0]) != len(cells):
+            groups.append([cells])
+        else:
+            groups[-1].append(cells)
+    longest: list[str] = max(groups, key=len)
+    rows = tuple(longest)
+    if min(len(rows), len(rows[0]) if rows else 0) < 2 or not _are_rows(rows):
+        return None
+    return Board(rows, " ".join(beside), (len(rows), len(rows[0])))
+
+
+def _piece(mark: str) -> Cell:
+    """Return the cell of a letter in FEN."""
+    if mark in EMPTY:
+        return Cell()
+    return Cell(label=mark, shape=PIECES[mark.upper()], side=1 if mark.isupper() else 2)
 
 
 def _cell_by_fields(board: Board, move: int) -> int:

@@ -242,7 +242,7 @@ class Nimble(Protocol):
 
 VERBS: Final = (
     *("start_states", "expand", "outcomes", "turns", "canonical", "orbits", "texts", "read"),
-    *("read_many", "board", "search_from", "_look", "write_move", "read_move"),
+    *("read_many", "board", "picture", "search_from", "_look", "write_move", "read_move"),
 )
 _ATTRIBUTES: Final[dict[str, tuple[str, Callable[[Any], bool]]]] = {
     "name": ("a text of one line", lambda value: _is_label(value)),

@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any, TypeVar
 
-from graphstore.rules.board import Choice, board_of
+from graphstore.rules.board import Choice, picture_of
 from graphstore.rules.game import Game
+from graphstore.rules.picture import seen_by
 from graphstore.rules.svg import marked_up, svg, text_svg
 
 T = TypeVar("T")
@@ -31,22 +32,30 @@ def picture(
     shown: Sequence[Choice] = (),
     last: int | None = None,
     pixels: int = 48,
+    mover: int = 0,
 ) -> str:
-    """Return a position as SVG: its board if the text shows one, else the text."""
-    board = board_of(text, game)
-    if board is None:
+    """Return a position as SVG: its picture if it has one, else the text; see `seen_by`."""
+    drawn = picture_of(text, game)
+    if drawn is None:
         return text_svg(text, shown=shown)
-    return svg(board, shown=shown, last=last, title=text, pixels=pixels)
+    seen = seen_by(drawn, mover)
+    return svg(seen, shown=shown, last=last, title=text, pixels=pixels)
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Return rows as an HTML table."""
+def table(
+    columns: Sequence[str], rows: Sequence[Sequence[Any]], *, boards: bool = False, note: str = ""
+) -> str:
+    """Return rows as an HTML table; with `boards`, texts of boards are pictures.
+
+    `note` stands below it.
+    """
+    show = _board_or_cell if boards else _marked_up_cell
     head = "".join(f"<th>{marked_up(name)}</th>" for name in columns)
     body = "".join(
-        "<tr>" + "".join(f"<td>{marked_up(_cell(cell))}</td>" for cell in row) + "</tr>"
-        for row in rows
+        "<tr>" + "".join(f"<td>{show(cell)}</td>" for cell in row) + "</tr>" for row in rows
     )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    note = note and f"<p>{marked_up(note)}</p>"
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
 
 
 def facts(title: str, report: Mapping[str, Any]) -> str:
@@ -68,6 +77,19 @@ def row(figures: Sequence[tuple[str, str]]) -> str:
     )
     style = "display:flex;flex-wrap:wrap;gap:1em;align-items:end"
     return f'<div style="{style}">{drawn}</div>'
+
+
+def _marked_up_cell(cell: Any) -> str:
+    return marked_up(_cell(cell))
+
+
+def _board_or_cell(cell: Any) -> str:
+    """Return a text of a board as a picture with the text below it, and other cells as text."""
+    if isinstance(cell, str) and "\n" in cell:
+        return f"<pre>{marked_up(cell)}</pre>"
+    drawn = picture_of(cell) if isinstance(cell, str) else None
+    text = _marked_up_cell(cell)
+    return text if drawn is None else f"{svg(drawn, title=cell, pixels=16)}<br/>{text}"
 
 
 def _cell(cell: Any) -> str:

@@ -135,6 +135,20 @@ def read_bare(game: Game, text: str) -> int | None:
         return None
 
 
+def read_moves(game: Game | None, text: str) -> list[str]:
+    """Return the words of a text of moves, such as ``4 0``, ``4,0`` or, with the rules, ``40``.
+
+    Raises:
+        IllegalMovesError: the text is too long.
+    """
+    if len(text) > LONGEST:
+        raise IllegalMovesError(f"{shown(text)} has {len(text):,} characters, too many for moves")
+    words = _words(text)
+    if game is not None and len(words) == 1 and re.search(r"[\s,;]", text.strip()) is None:
+        return _run(game, words[0])
+    return words
+
+
 def play(game: Game, moves: Iterable[Any]) -> int:
     """Return the packed position after moves, by name or number, from the (first) start.
 
@@ -232,11 +246,7 @@ def _may_be_moves(text: str, error: PositionError) -> bool:
 
 def _play_text(game: Game, text: str, *, bare: bool = False) -> int:
     """Return the position after moves in a text; moves without the prefix are logged."""
-    if len(text) > LONGEST:
-        raise IllegalMovesError(f"{shown(text)} has {len(text):,} characters, too many for moves")
-    words = _words(text)
-    if len(words) == 1 and re.search(r"[\s,;]", text.strip()) is None:
-        words = _run(game, words[0])
+    words = read_moves(game, text)
     if bare:
         for word in words:
             read_move(game, word)  # else it is not a list of moves

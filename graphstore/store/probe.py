@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
@@ -10,7 +11,7 @@ from sqlalchemy import Connection, bindparam, select
 from graphstore.errors import NotAStoreError, NotInStoreError, shown
 from graphstore.rules import positions
 from graphstore.rules.board import WORDS, Choice, choices
-from graphstore.rules.game import IN_PLAY, Game, best_first
+from graphstore.rules.game import IN_PLAY, Game, best_first, move_text
 from graphstore.rules.notebook import or_none, picture, row, table
 from graphstore.rules.positions import Position
 from graphstore.store.by_key import Keyed
@@ -50,11 +51,8 @@ class Move(NamedTuple):
     lose_depth: int | None
 
 
-class Probe(NamedTuple):
-    """The row of a position's state in the table `state`, and all moves, best first.
-
-    `state` is the column `id`. `position` and the moves keep the orientation of the request.
-    """
+class _Columns(NamedTuple):
+    """The columns of a `Probe`."""
 
     state: int
     position: str
@@ -72,6 +70,18 @@ class Probe(NamedTuple):
     best_response: float | None
     moves: tuple[Move, ...] = ()
 
+
+class Probe(_Columns):
+    """The row of a position's state in the table `state`, and all moves, best first.
+
+    `state` is the column `id`. `position` and the moves keep the orientation of the request.
+    """
+
+    _game: Game | None = None  # whose picture a notebook shows
+
+    def __getstate__(self) -> None:
+        """Leave out the rules: a pickle has the columns."""
+
     @property
     def best(self) -> tuple[Move, ...]:
         """All equally best moves."""
@@ -82,20 +92,37 @@ class Probe(NamedTuple):
         return {**self._asdict(), "moves": [move._asdict() for move in self.moves]}
 
     def choices(self) -> list[Choice]:
-        """Return the moves as a board shows them, best first, from the texts without the rules."""
-        return choices(None, self.position, self.moves)
+        """Return the moves as a board shows them, best first.
+
+        Without rules, a move of a piece is named by its cells, ``6-3``.
+        """
+        name = partial(move_text, self._game)
+        found = choices(self._game, self.position, self.moves, name)
+        return (
+            found
+            if self._game is not None
+            else [
+                each
+                if each.source is None or each.move == each.cell
+                else each._replace(name=f"{each.source}-{each.cell}")
+                for each in found
+            ]
+        )
 
     @or_none
     def _repr_svg_(self) -> str:
-        return picture(self.position, shown=self.choices())
+        return picture(self.position, game=self._game, shown=self.choices())
 
     @or_none
     def _repr_html_(self) -> str:
         cells = [
-            (each.move, each.position, WORDS[each.value], each.depth) for each in self.choices()
+            (each.name, each.position, WORDS[each.value], each.depth) for each in self.choices()
         ]
         moves = table(("move", "position", "result", "depth"), cells) if cells else ""
-        return row([(picture(self.position, shown=self.choices()), _caption(self))]) + moves
+        return (
+            row([(picture(self.position, game=self._game, shown=self.choices()), _caption(self))])
+            + moves
+        )
 
 
 class Line(NamedTuple):
@@ -123,8 +150,8 @@ class Line(NamedTuple):
         ]
         return row(
             [
-                (picture(position, last=cell, pixels=28), caption)
-                for position, (cell, caption) in zip(self.positions, played, strict=True)
+                (picture(probe.position, game=probe._game, last=cell, pixels=28), caption)
+                for probe, (cell, caption) in zip(self.probes, played, strict=True)
             ]
         )
 
@@ -182,7 +209,9 @@ def probe(connection: Connection, game: Game, position: int, *, extent: str = WH
     legal = [each for each in zip(played.tolist(), ids[1:], texts, strict=True) if each[1] in kept]
     if not kept <= rows.keys() or bool(legal) != bool(texts):
         raise NotAStoreError(f"the database is damaged: a move of {text} leads to no state")
-    return _answer(stored, text, [Move(*each, *rows[each[1]][_VALUES]) for each in legal])
+    found = _answer(stored, text, [Move(*each, *rows[each[1]][_VALUES]) for each in legal])
+    found._game = game
+    return found
 
 
 def probe_as_stored(connection: Connection, position: Position) -> Probe:

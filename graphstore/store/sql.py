@@ -50,6 +50,7 @@ _ABOUT_THE_MACHINE = {
 _STEPS = 1_000  # of SQLite's virtual machine between two checks of time and signals
 _FEW = 4  # rows fetched from SQLite at a time: each may be as long as LIMITS allows
 _PAGE = 4_096  # most rows fetched from other databases at a time
+_SHOWN = 20  # rows shown in a notebook
 _FIRST = 1_000  # rows fetched before the first one is returned
 _BYTES = 1_000_000  # approximate size of a page, or of the first rows
 
@@ -138,6 +139,15 @@ class Answer:
     def close(self) -> None:
         """Close the connection."""
         self._pages.close()
+
+    def _repr_html_(self) -> str:
+        """Return the first rows as a table, for a notebook; they can still be iterated."""
+        from graphstore.rules.notebook import table  # imports numpy, which few statements need
+
+        shown = self._first[: self._most][:_SHOWN]
+        more = len(self._first) > len(shown)
+        note = "iterate for all rows" * more if self._first else "no rows, or they have been read"
+        return table(self.columns, shown, boards=True, note=note)
 
     def __del__(self) -> None:
         if hasattr(self, "_pages"):  # else Ctrl-C interrupted __init__

@@ -3,7 +3,8 @@
 Input: addresses of databases, and requests. Output: pages. `server` and `application` start it;
 `hooks` has the functions that Datasette calls. `page/` is the page of a position, `tables/` has the
 read-only pages of tables and SQL. `index` lists the games, `failures` has the error pages,
-`addresses` reads and writes links, `caching` sets ETags, `hosts` are the hosts it answers for.
+`addresses` reads and writes links, `assets` are the static files, `caching` sets ETags,
+`compression` makes answers smaller, `hosts` are the hosts it answers for, `naming` names games.
 """
 
 import sqlite3

@@ -13,13 +13,17 @@ from urllib.parse import parse_qsl
 from datasette.app import Datasette
 from datasette.database import Database, QueryInterrupted
 from datasette.plugins import pm
+from datasette.url_builder import Urls
+from datasette.utils import tilde_encode
 from datasette.utils.asgi import asgi_send
 from datasette.views.base import DatasetteError
 
 from graphstore.errors import GraphstoreError, StoreError, shown
 from graphstore.store.store import Store
-from graphstore.web import addresses, caching, hooks
+from graphstore.web import addresses, assets, caching, hooks
+from graphstore.web.compression import compressing
 from graphstore.web.hosts import Hosts, host_of
+from graphstore.web.naming import is_file, name_of
 from graphstore.web.tables.databases import AS_CSV, LARGE, GameFile
 from graphstore.web.tables.descriptions import tables
 from graphstore.web.tables.statements import HAS_SQL, Threads, has_sql
@@ -29,25 +33,15 @@ sqlite3.enable_callback_tracebacks(False)
 
 HERE = Path(__file__).parent
 TAKEN: Final = ("_internal", "_memory", "-", ".", "..")
-ROUTES: Final = re.compile(r"\^?/(\$|\(|favicon|-/(boards|explore|graphstore/|static/))")
+ROUTES: Final = re.compile(r"\^?/(\$|\(|favicon|-/(boards|explore|graph/|graphstore/|static/))")
 """The beginnings of the routes that pages need; Datasette's others tell about the machine."""
 
-NO_HOST: Final = "the Host header is missing, repeated or malformed\n"
-NOT_A_PATH: Final = "the address of a page begins with /\n"
-NO_BODY: Final = "this server reads no request bodies: send none\n"
-CROSS_SITE: Final = "pages of other sites may link to this server, but not load from it\n"
-READ_ONLY: Final = "this server is read-only: use GET or HEAD\n"
+NO_BODY: Final = "this server reads no request bodies: send none"
 READING: Final = {"view-instance", "view-database", "view-table", "view-query", "execute-sql"}
 MOST_DESCRIPTIONS: Final = 1000  # in the cache; requests for missing tables add some, too
 MOST_PARAMETERS: Final = 100  # Datasette's time grows with the square of their number
-PARAMETERS: Final = f"too many parameters: an address may have up to {MOST_PARAMETERS}\n"
-NOT_ASCII: Final = "the address is not ASCII: percent-encode other characters, as in %C3%A9\n"
-NO_ROWS: Final = "a game has no rows: name a table, as in /GAME/state.csv, or add ?sql=\n"
 MOST_FACETS: Final = 12  # each may take up to its time limit
-FACET_KINDS: Final = ("_facet", "_facet_array", "_facet_date", "_facet_size")
-FACETS: Final = (
-    f"wrong facets: up to {MOST_FACETS} of _facet=, _facet_array= and _facet_date= are allowed\n"
-)
+FACET_KINDS: Final = {"_facet", "_facet_array", "_facet_date", "_facet_size"}
 SETTINGS: Final = {
     "allow_download": False,  # a copy made while an agent is trained could be inconsistent
     "default_cache_ttl": 0,
@@ -79,6 +73,13 @@ class _Internal(Database):  # type: ignore[misc]  # Datasette ships no types
         return connection
 
 
+class _Urls(Urls):  # type: ignore[misc]  # Datasette ships no types
+    """Addresses, also of games without tables: those pages say where the tables are."""
+
+    def database(self, database: str, format: str | None = None) -> Any:  # noqa: A002
+        return self.path(tilde_encode(database), format=format)
+
+
 class Explorer(Datasette):  # type: ignore[misc]  # Datasette ships no types
     """A Datasette that serves games; `close` closes their stores, too."""
 
@@ -102,14 +103,22 @@ class Explorer(Datasette):  # type: ignore[misc]  # Datasette ships no types
         self.remove_database("_memory")
         self.remove_database("_internal")
         self.add_database(_Internal(self, memory_name=token_hex()), name="_internal")
-        self.files_served = {name: GameFile(self, store) for name, store in named.items()}
+        self._named = named
+        self.files_served = {
+            name: GameFile(self, store) for name, store in named.items() if is_file(store)
+        }
         for name, file in self.files_served.items():
             self.add_database(file, name=name)
 
     @property
     def stores(self) -> dict[str, Store]:
-        """The stores by the name that Datasette has for each: the file name without its ending."""
-        return {name: file.store for name, file in self.files_served.items()}
+        """The stores by name; those of `files_served` have tables, too."""
+        return self._named | {name: file.store for name, file in self.files_served.items()}
+
+    @property
+    def urls(self) -> _Urls:
+        """The addresses of pages."""
+        return _Urls(self)
 
     def app(self) -> Any:
         """Return the ASGI application."""
@@ -126,15 +135,21 @@ class Explorer(Datasette):  # type: ignore[misc]  # Datasette ships no types
                     headers = [*message.get("headers", []), *more]
                     if current and message["status"] == 200:
                         headers = caching.tagged(headers, current)
+                    if assets.unchanging(scope["path"], scope["query_string"].decode("latin-1")):
+                        headers = [each for each in headers if each[0].lower() != b"cache-control"]
+                        headers.append(assets.UNCHANGING)
                     message = {**message, "headers": headers}
                 await send(message)
 
             if scope["type"] != "http":
                 await send({"type": "websocket.close"})
                 return
+            send = compressing(scope, send)
             refused = refusal(scope, self.hosts, self.files_served)
             if refused is not None:  # its body may still come, so the connection is closed
-                await asgi_send(send_with_policy, *refused, headers={"connection": "close"})
+                why, status = refused
+                closed = {"connection": "close"}
+                await asgi_send(send_with_policy, f"{why}\n", status, headers=closed)
                 return
             for file in self.files_served.values():
                 file.refresh()
@@ -142,6 +157,8 @@ class Explorer(Datasette):  # type: ignore[misc]  # Datasette ships no types
             HAS_SQL.set(has_sql(scope["query_string"]))
             if caching.lasting(scope["path"]) and not HAS_SQL.get():
                 stamps = [file.stamp for file in self.files_served.values()]
+                if len(stamps) < len(self._named):
+                    stamps.append(token_hex())  # a game in PostgreSQL may have changed
                 current = caching.tag(self._started, stamps)
                 if caching.known(scope["headers"], current):
                     same = [(caching.NAME, current), (b"cache-control", b"no-cache")]
@@ -185,8 +202,8 @@ class Explorer(Datasette):  # type: ignore[misc]  # Datasette ships no types
         with suppress(*failures):  # pages show the error
             await self.refresh_schemas()
         pages = [self.urls.path("/")]
+        pages += [self.urls.path(addresses.write(name)) for name in self._named]
         for name, file in self.files_served.items():
-            pages.append(self.urls.path(addresses.write(name)))
             pages.append(f"{self.urls.table(name, 'state')}?_size=1")
             if file.store.info["states"] <= LARGE:
                 pages.append(self.urls.table(name, "census"))
@@ -220,59 +237,56 @@ def refusal(scope: Any, hosts: Hosts, games: Container[str]) -> tuple[str, int] 
     named = [value for name, value in scope["headers"] if name == b"host"]
     host = host_of(named[0].decode("latin-1")) if len(named) == 1 else None
     if host is None:
-        return NO_HOST, 400
+        return "the Host header is missing, repeated or malformed", 400
     if not hosts.include(host):
-        return (
-            f"this server does not answer for {shown(host)}; --allow-host NAME adds a name\n",
-            421,
-        )
+        return f"this server does not answer for {shown(host)}; --allow-host NAME adds a name", 421
     if not scope["path"].startswith("/"):
-        return NOT_A_PATH, 400
+        return "the address of a page begins with /", 400
     if b"transfer-encoding" in given:
         return NO_BODY, 400
     if scope["method"] not in ("GET", "HEAD"):
-        return READ_ONLY, 405
+        return "this server is read-only: use GET or HEAD", 405
     if given.get(b"content-length", b"0") != b"0":
         return NO_BODY, 400
-    if (
-        given.get(b"sec-fetch-site") == b"cross-site"
-        and given.get(b"sec-fetch-dest") != b"document"
-    ):
-        return CROSS_SITE, 403
+    site, kind = (given.get(name) for name in (b"sec-fetch-site", b"sec-fetch-dest"))
+    if site == b"cross-site" and kind != b"document":
+        return "pages of other sites may link to this server, but not load from it", 403
     if not scope.get("raw_path", b"").isascii():
-        return NOT_ASCII, 400
+        return "the address is not ASCII: percent-encode other characters, as in %C3%A9", 400
     query = scope["query_string"].decode("latin-1")
     if query.count("&") >= MOST_PARAMETERS:
-        return PARAMETERS, 400
-    names = [name for name, _ in parse_qsl(query, keep_blank_values=True)]
-    facets = [name for name in names if name.startswith("_facet")]
-    path = scope["path"]
-    if path.endswith(".csv") and path[1:-4] in games and not dict(parse_qsl(query)).get("sql"):
-        return NO_ROWS, 400
-    if len(facets) > MOST_FACETS or not {*facets} <= {*FACET_KINDS}:
-        return FACETS, 400
+        return f"too many parameters: an address may have up to {MOST_PARAMETERS}", 400
+    pairs, path = parse_qsl(query, keep_blank_values=True), scope["path"]
+    if (
+        path.endswith(".csv")
+        and path[1:-4] in games
+        and not any(each[0] == "sql" and each[1] for each in pairs)
+    ):
+        return "a game has no rows: name a table, as in /GAME/state.csv, or add ?sql=", 400
+    facets = [name for name, _ in pairs if name.startswith("_facet")]
+    if len(facets) > MOST_FACETS or not {*facets} <= FACET_KINDS:
+        kinds = "_facet=, _facet_array= and _facet_date="
+        return f"wrong facets: up to {MOST_FACETS} of {kinds} are allowed", 400
     return None
 
 
 def by_name(stores: Iterable[Store]) -> dict[str, Store]:
-    """Return the stores by file name without its ending.
+    """Return the stores by their names.
 
     Raises:
         StoreError: two names are the same, or one is reserved or cannot be part of an address.
     """
     found: dict[str, Store] = {}
     for store in stores:
-        name = store.path.stem
+        name = name_of(store)
+        at = store.address
         if name in found:
-            raise StoreError(
-                f"{found[name].path} and {store.path} would both be called {name}; rename one"
-            )
+            both = f"{found[name].address} and {at}"
+            raise StoreError(f"{both} would both be called {name}; rename one")
         if name in TAKEN:
-            raise StoreError(
-                f"{store.path} would be called {name}, a reserved name; rename the file"
-            )
+            raise StoreError(f"{at} would be called {name}, a reserved name; rename the file")
         if not name.isprintable():
-            raise StoreError(f"{str(store.path)!r} has an unprintable name; rename the file")
+            raise StoreError(f"{at!r} has an unprintable name; rename the file")
         found[name] = store
     return found
 

@@ -2,20 +2,29 @@
 
 import errno
 import os
+import re
 import sqlite3
 import traceback
-from typing import Any
+from typing import Any, Final
 
 from datasette.database import QueryInterrupted
+from datasette.utils import tilde_decode
 from datasette.utils.asgi import Base400, Response
 from datasette.views.base import DatasetteError
 
 from graphstore.errors import GraphstoreError, NotInStoreError, PositionError, QueryError
+from graphstore.web.naming import public
+from graphstore.web.tables.command import command
 from graphstore.web.tables.statements import BusyError
 
 TOO_LONG = (
     "the statement took longer than {limit:g} s, the limit here; narrow it, for example by LIMIT "
     "or by ply, or use graphstore sql FILE STATEMENT, where --seconds sets the limit"
+)
+
+NO_TABLES = (
+    "{name} is in PostgreSQL, so its tables are not here, only its positions; "
+    "graphstore sql ADDRESS STATEMENT and psql read the tables"
 )
 
 NOT_FOUND = {
@@ -25,27 +34,57 @@ NOT_FOUND = {
     "Record not found": "there is no such row",
 }
 
+KINDS: Final = (
+    (QueryError, 400, "Bad request"),
+    (NotInStoreError, 404, "Not found"),
+    (PositionError, 400, "No such position"),
+    (GraphstoreError | sqlite3.Error, 503, "The file cannot be read"),
+    (ValueError, 400, "Bad request"),  # a number in the address is wrong
+)
+"""Errors with their HTTP status and the title of the page; the first that fits is taken."""
+
 
 async def page(datasette: Any, request: Any, error: Exception) -> Any:
     """Return the response to a request that raised an error."""
     limit = datasette.setting("sql_time_limit_ms") / 1000
     status, title, message = _explained(error, limit, request.query_string)
+    path = request.path.split("?")[0]
+    name = tilde_decode(path.split("/")[1].split(".")[0])
+    if status == 404 and name in {*datasette.stores} - {*datasette.files_served}:
+        message = NO_TABLES.format(name=name)
     for store in datasette.stores.values():
-        for file in (store.path, store.path.absolute(), store.path.resolve()):
-            message = message.replace(str(file), file.name)
+        message = public(message, store)
     if status == 500 and os.environ.get("GRAPHSTORE_DEBUG"):
         traceback.print_exception(error)
     headers = {"retry-after": str(error.seconds)} if isinstance(error, BusyError) else {}
-    path = request.path.split("?")[0]
     if path.endswith(".csv"):
         return Response.text(f"{message}\n", status=status, headers=headers)
     if path.endswith(".json"):
         content = {"ok": False, "error": message, "status": status, "title": title}
         return Response.json(content, status=status, headers=headers)
-    html = await datasette.render_template(
-        "error.html", {"title": title, "status": status, "error": message}, request=request
-    )
+    context = {"title": title, "status": status, "error": message}
+    context |= _statement(datasette, request, error)
+    html = await datasette.render_template("error.html", context, request=request)
     return Response.html(html, status=status, headers=headers)
+
+
+def _statement(datasette: Any, request: Any, error: Exception) -> dict[str, Any]:
+    """Return what the editor shows of a statement that failed: a user's, or a page's own."""
+    name = tilde_decode(request.path.split("?")[0].split("/")[1])
+    slow = next((e for e in (error, error.__context__) if isinstance(e, QueryInterrupted)), None)
+    sql = request.args.get("sql") or (slow and slow.sql)
+    if name not in datasette.files_served or not sql:
+        return {}
+    given = dict(slow.params or {}) if slow else {key: request.args[key] for key in request.args}
+    parameters = {
+        key: value for key, value in given.items() if re.search(rf":{re.escape(key)}\b", sql)
+    }
+    return {
+        "command": command(datasette.stores[name].path.name, sql, parameters),
+        "database": name,
+        "parameters": parameters,
+        "statement": sql,
+    }
 
 
 def _explained(error: Exception, limit: float, query: str) -> tuple[int, str, str]:
@@ -60,18 +99,11 @@ def _explained(error: Exception, limit: float, query: str) -> tuple[int, str, st
         return status, error.title or "Bad request", error.message
     if isinstance(error, KeyError | TypeError) and "_through=" in query:
         return 400, "Bad request", "_through= must be JSON with table, column and value"
-    if isinstance(error, QueryError):
-        return 400, "Bad request", str(error)
-    if isinstance(error, NotInStoreError):
-        return 404, "Not found", str(error)
-    if isinstance(error, PositionError):
-        return 400, "No such position", str(error)
-    if isinstance(error, GraphstoreError | sqlite3.Error):
-        return 503, "The file cannot be read", str(error)
+    for kind, status, title in KINDS:
+        if isinstance(error, kind):
+            return status, title, str(error)
     if isinstance(error, OSError) and error.errno in (errno.ENAMETOOLONG, errno.ENOTDIR):
         return 404, "Not found", NOT_FOUND["404"]
     if isinstance(error, OSError):  # without its path
         return 503, "The file cannot be read", error.strerror or type(error).__name__
-    if isinstance(error, ValueError):  # a number in the address is wrong
-        return 400, "Bad request", str(error)
     return 500, "A bug", f"{type(error).__name__}: {error}; GRAPHSTORE_DEBUG=1 shows where"

@@ -1,16 +1,20 @@
 """The plugin hooks that Datasette calls."""
 
+import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from datasette import hookimpl
 from datasette.utils.asgi import Response
 
-from graphstore.rules.svg import STYLE
+from graphstore.store.meanings import TABLES
+from graphstore.store.schema import COLUMNS
 from graphstore.store.store import Store
-from graphstore.web import addresses, failures, index
-from graphstore.web.page import pictures, view
-from graphstore.web.tables import cells, queries
+from graphstore.web import addresses, assets, failures, index
+from graphstore.web.page import graph, view
+from graphstore.web.tables import cells, charts, descriptions, queries
+from graphstore.web.tables.command import command
 
 
 @hookimpl  # type: ignore[untyped-decorator]
@@ -20,9 +24,10 @@ def register_routes(datasette: Any) -> list[tuple[str, Any]]:
         (r"^/$", index.page),
         (r"^/-/explore/(?P<game>[^/]+)(/(?P<position>.*))?$", view.page),
         (r"^/-/explore/?$", view.without_game),
+        (r"^/-/graph/(?P<game>[^/]+)(/(?P<position>.*))?$", graph.page),
         (
             r"^/-/boards\.css$",
-            lambda: Response(STYLE + pictures.STYLE, content_type="text/css; charset=utf-8"),
+            lambda: Response(assets.BOARDS, content_type="text/css; charset=utf-8"),
         ),
     ]
 
@@ -30,13 +35,30 @@ def register_routes(datasette: Any) -> list[tuple[str, Any]]:
 @hookimpl  # type: ignore[untyped-decorator]
 def extra_css_urls(datasette: Any) -> list[str]:
     """Add the style sheets of all pages."""
-    return ["/-/boards.css", "/-/graphstore/colours.css", "/-/graphstore/graphstore.css"]
+    return [assets.address("/", name) for name in ("boards.css", "colours.css", "graphstore.css")]
 
 
 @hookimpl  # type: ignore[untyped-decorator]
-def extra_template_vars() -> dict[str, Any]:
-    """Add the function that returns the address of a position."""
-    return {"explore": addresses.write}
+def extra_template_vars(template: str, database: str, datasette: Any) -> Any:
+    """Add the functions and values that templates use."""
+    base: dict[str, Any] = {
+        "about": TABLES,
+        "asset": partial(assets.address, datasette.setting("base_url")),
+        "chart": charts.chart,
+        "countable": descriptions.COUNTABLE,
+        "explore": addresses.write,
+        "numeric": cells.numeric,
+        "schema": COLUMNS,
+    }
+    store = stores(datasette).get(database)
+    if store is None or template != "query.html":
+        return base
+    base["command_line"] = partial(command, store.path.name)
+
+    async def with_choices() -> dict[str, Any]:
+        return base | {"choices": await asyncio.to_thread(queries.choices, store)}
+
+    return with_choices
 
 
 @hookimpl  # type: ignore[untyped-decorator]

@@ -25,7 +25,7 @@ from common import (
 
 from graphstore import GraphstoreError, Store, build, train
 from graphstore.cli.console import print_json
-from graphstore.exports.learning_curve import draw, figure_class
+from graphstore.exports.learning_curve import about, draw, figure_class
 from graphstore.play.agents import load
 from graphstore.play.standings import Curve, curve
 
@@ -47,9 +47,11 @@ def main() -> None:
         parser.error(f"{arguments.game} is not a database, so it has no agents; add --games")
     if arguments.plot:
         figure_class()  # raises if matplotlib is missing, before the games are played
-    game, learned = learning_curve(arguments.game, arguments.agent, arguments.games, **settings)
+    game, learned, played = learning_curve(
+        arguments.game, arguments.agent, arguments.games, **settings
+    )
     if arguments.plot:
-        draw(learned, arguments.agent, game, arguments.plot)
+        draw(learned, arguments.agent, game, arguments.plot, about=played)
     rows = learned.points()
     if arguments.json:
         print_json(rows)
@@ -79,12 +81,12 @@ def _parser() -> argparse.ArgumentParser:
 
 def learning_curve(
     game: str, agent: str, games: int = 0, **settings: int | str
-) -> tuple[str, Curve]:
-    """Return the name of the game, and an agent's learning curve after `games` more games.
+) -> tuple[str, Curve, str]:
+    """Return the game, an agent's curve after `games` more games, and whom it played.
 
-    >>> name, learned = learning_curve("tictactoe", "x", 100, side=1, seed=1)
-    >>> name, learned.games.tolist()[-3:], learned.alone
-    ('tictactoe', [90, 95, 100], True)
+    >>> name, learned, played = learning_curve("tictactoe", "x", 100, side=1, seed=1)
+    >>> name, learned.games.tolist()[-3:], learned.alone, played
+    ('tictactoe', [90, 95, 100], True, 'X against perfect, seed 1')
     """
     with tempfile.TemporaryDirectory() as folder:
         file = Path(game)
@@ -101,7 +103,8 @@ def learning_curve(
             except GraphstoreError as error:  # must not name the temporary file
                 raise GraphstoreError(str(error).replace(str(file), game)) from error
         with Store.open(file) as store:
-            return store.info["name"], curve(store, load(store, agent))
+            known = load(store, agent)
+            return store.info["name"], curve(store, known), about(store, known)
 
 
 def copy(source: Path, target: Path) -> None:

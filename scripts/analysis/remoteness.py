@@ -14,9 +14,9 @@ from common import DATABASE, Row, add_plot, check_plot, options, print_rows, run
 from graphstore import GameGraph, Store
 from graphstore.cli.console import print_json
 from graphstore.exports.learning_curve import figure_class
+from graphstore.rules.svg import COLOURS
 
 WORDS = {"wins": 1, "draws": 0, "losses": -1}
-COLOURS = {"wins": "#2a9d55", "draws": "#c9a227", "losses": "#c0392b"}
 
 
 def main() -> None:
@@ -30,7 +30,7 @@ def main() -> None:
         rows = by_remoteness(store.graph(), positions=arguments.positions)
         if arguments.plot:
             counted = "positions" if arguments.positions else "states"
-            plot(rows, f"{store.info['name']}: {counted} by remoteness", arguments.plot)
+            plot(rows, store.info["name"], counted, arguments.plot)
     if arguments.json:
         print_json(rows)
     else:
@@ -61,8 +61,8 @@ def by_remoteness(graph: GameGraph, *, positions: bool = False) -> list[Row]:
     return rows
 
 
-def plot(rows: list[Row], title: str, target: str) -> None:
-    """Draw the rows as stacked bars, a PNG.
+def plot(rows: list[Row], game: str, counted: str, target: str) -> None:
+    """Draw the rows as stacked bars, a PNG; `counted` is what they count, states or positions.
 
     Raises:
         MissingExtraError: matplotlib is not installed.
@@ -72,12 +72,15 @@ def plot(rows: list[Row], title: str, target: str) -> None:
     axes = figure.add_subplot()
     names = ["none" if row["remoteness"] is None else str(row["remoteness"]) for row in rows]
     below = np.zeros(len(rows))
-    for word, colour in COLOURS.items():
+    for word, value in WORDS.items():
         counts = np.array([row[word] for row in rows])
-        axes.bar(names, counts, bottom=below, color=colour, label=word)
+        axes.bar(names, counts, bottom=below, color=COLOURS[value], label=word)
         below += counts
     axes.set_xlabel("remoteness, plies")
-    axes.set_title(title)
+    axes.set_ylabel(counted)
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+    axes.set_ylim(0, 1.08 * max(below.max(), 1))  # so that no bar touches the frame
+    axes.set_title(f"{game}: {counted} by remoteness, for the player to move")
     axes.legend(frameon=False)
     with Path(target).open("wb") as file:
         figure.savefig(file, format="png", dpi=150)

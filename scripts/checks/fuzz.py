@@ -146,7 +146,7 @@ URLS = """\
 /tictactoe
 /-/explore/tictactoe
 /-/explore/tictactoe/XO./.X./...
-/-/explore/tictactoe/X../.O./...?against=perfect&as=2&turn=1&hide=1&from=0&to=1&cell=2
+/-/explore/tictactoe/X../.O./...?against=perfect&as=2&turn=1&hide=1&from=0&to=1&moves=0,4&at=2&start=.../.../...&flip=turned&view=setup
 /-/explore/tictactoe/8706.json?agent=menace
 /tictactoe/state?ply__lte=3&_sort=score
 /tictactoe/state.json?_shape=array&_size=5&_next=7

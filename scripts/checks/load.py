@@ -80,7 +80,7 @@ def main() -> None:
             build("tictactoe", files[0])
         known = [read(file, seed=arguments.seed) for file in files]
         quick = [page for some in known for each in some for page in pages_of(each)]
-        index = Request("index", "/", holds(*(f">{some[0].game}</a>" for some in known)))
+        index = Request("index", "/", holds(*(f'/-/explore/{some[0].game}"' for some in known)))
         quick += [index] * (len(quick) // 9)
         slow = [
             slow_sql(some[0].game, endless=endless)
@@ -159,7 +159,7 @@ def pages_of(known: Known) -> Iterator[Request]:
     game, row, edges, board = known
     state, position = row["id"], row["position"]
     worth = {1: "win", 0: "draw", -1: "loss"}[row["value"]]
-    on_page = holds(f'/state/{state}">{state}</a>', f'gs-has-{worth}"')
+    on_page = holds(f'/state/{state}">{state}</a>', f'gs-announcement gs-{worth}"')
     yield Request(
         "position",
         f"/-/explore/{game}/{'/'.join(map(quote, position.split('/')))}",
@@ -169,7 +169,7 @@ def pages_of(known: Known) -> Iterator[Request]:
     )
     in_row = holds(html.escape(position), "<h1", str(row["orbit"]))
     yield Request("row", f"/{game}/state/{state}", in_row)
-    found = f"{len(edges)} row{'s' * (len(edges) != 1)}" if edges else "0 records"
+    found = f"{len(edges)} row{'s' * (len(edges) != 1)}"
     in_table = holds(found, *(f'/state/{each["child"]}"' for each in edges))
     yield Request("table", f"/{game}/edge?parent={state}", in_table)
     yield Request("row json", f"/{game}/state/{state}.json?_shape=array", says([row]))

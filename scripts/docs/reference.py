@@ -86,8 +86,9 @@ def commands_page() -> str:
         "# Commands",
         NOTE,
         "This page answers: which commands are there, and what are their arguments and options?",
-        "Rows go to standard output, messages and progress to standard error. The exit code is 0 "
-        "after success, 1 after an error, 2 after wrong usage, 130 after Ctrl-C. "
+        "Rows go to standard output, folded to the width of a terminal; messages and "
+        "progress to standard error. The exit code is 0 after success, 1 after an error, 2 after "
+        "wrong usage, 130 after Ctrl-C. "
         "`graphstore COMMAND -h` prints the help of a command, `graphstore --version` the version.",
     ]
     whole = click.Context(cli, **cli.context_settings)  # click keeps the names of -h from it
@@ -231,7 +232,9 @@ def _methods(of: type) -> dict[str, Any]:
 
 
 def _fields(of: type) -> list[str]:
-    fields = [ast.unparse(n.target) for n in _node(of).body if isinstance(n, ast.AnnAssign)]
+    bases = [each for each in reversed(of.__mro__) if each is of or each.__name__[0] == "_"]
+    body = [node for each in bases for node in _node(each).body]
+    fields = [ast.unparse(node.target) for node in body if isinstance(node, ast.AnnAssign)]
     return [field for field in fields if not field.startswith("_")]
 
 

@@ -429,7 +429,7 @@ def test_the_picture_of_a_strategy_has_the_first_states_of_the_proof(strategy):
     drawing = draw(strategy, plies=8)
     waves = Counter(node.distance for node in drawing.nodes)
     assert [waves[ply] for ply in range(9)] == FIRST_PHASE[:9]
-    assert all(node.board.block == (3, 3) and node.board.columns == 9 for node in drawing.nodes)
+    assert all(node.picture.block == (3, 3) and node.picture.columns == 9 for node in drawing.nodes)
     replies = Counter(arrow.parent for arrow in drawing.arrows)
     for probe in drawing.probes:
         if probe.to_move == 1 and probe.ply < 8:

@@ -18,6 +18,8 @@ import pytest
 from conftest import GRAPHSTORE, error_line, for_all, graphstore, openpty
 
 from graphstore import Store, build
+from graphstore.cli import console
+from graphstore.cli.console import PlainProgress
 from graphstore.cli.main import cli
 from graphstore.store import schema
 
@@ -661,3 +663,75 @@ def test_a_position_that_the_file_does_not_hold_is_not_called_a_bug(run, copy):
     assert "damaged: a move of" in error_line(run("show", copy, ".O./.X./..."))
     with Store.open(copy) as store:
         assert store.info["states"] == 765
+
+
+# Tables and progress
+
+
+@pytest.mark.parametrize("columns", [60, 80, 200])
+def test_tables_fit_the_terminal(run, tictactoe_db, copy, monkeypatch, columns):
+    run("train", copy, "--games", 5)
+    commands = [
+        ("games",),
+        ("stats", tictactoe_db),
+        ("show", tictactoe_db),
+        ("agents", copy),
+        ("agents", copy, "menace"),
+        *(("sql", tictactoe_db, f"SELECT * FROM {table} LIMIT 3") for table in ("game", "q_table")),
+        ("sql", tictactoe_db, "SELECT board(id), position, id FROM state LIMIT 3"),
+    ]
+    whole = [printed(run(*words)) for words in commands]
+    assert max(len(line) for line in whole[0].split("\n")) > 200
+    monkeypatch.setattr(console, "room", lambda: columns)
+    for words, text in zip(commands, whole, strict=True):
+        fitted = printed(run(*words))
+        assert max(len(line.rstrip()) for line in fitted.split("\n")) <= columns, words
+        letters, kept = ("".join(sorted(filter(str.isalnum, each))) for each in (text, fitted))
+        assert len(kept) >= len(letters), words  # nothing is cut; records repeat the heads
+
+
+def test_only_a_terminal_folds_tables():
+    code, shown = in_terminal("games", COLUMNS="60")
+    assert code == 0
+    assert max(map(len, shown.splitlines())) <= 60
+    assert printed(graphstore("games", COLUMNS="60")) == printed(graphstore("games"))
+
+
+def test_a_table_that_cannot_fit_names_each_cell(run, tictactoe_db, monkeypatch):
+    monkeypatch.setattr(console, "room", lambda: 60)
+    rows = printed(run("sql", tictactoe_db, "SELECT * FROM state LIMIT 2")).split("\n\n")
+    assert [[line.split()[0] for line in row.splitlines()] for row in rows] == [STATE_COLUMNS] * 2
+
+
+def test_progress_without_a_terminal_is_a_line_a_phase_and_at_intervals():
+    now, said = 0, []
+    progress = PlainProgress(said.append, every=30, clock=lambda: now)
+    calls = [
+        (0, "explore", 1_000, None),
+        (29, "explore", 5_000, None),
+        (31, "solve", 10, 100),  # it is the first call after 30 s
+        (41, "solve", 50, 100),
+        (62, "solve", 75, 100),
+        (72, "index", 0, None),
+    ]
+    for when, *call in calls:
+        now = when
+        progress(*call)
+    now = 80
+    progress.finish()
+    assert said == [
+        "explore: 5,000 in 0:00:31",
+        "solve: 10/100 after 0:00:00, 0:00:00 left",
+        "solve: 75/100 after 0:00:31, 0:00:10 left",
+        "solve: 75/100 in 0:00:41",
+        "index: done in 0:00:08",
+    ]
+
+
+def test_short_work_prints_no_progress_without_a_terminal():
+    said = []
+    progress = PlainProgress(said.append, clock=lambda: 0.0)
+    progress("explore", 5, None)
+    progress("solve", 5, 5)
+    progress.finish()
+    assert said == []

@@ -227,3 +227,12 @@ def test_players_of_a_users_game_have_their_names(tmp_path, run):
     words = ("train", path, "--games", 5, "--as", "Bob", "--json")
     assert "need --rules" in error_line(run(*words), 2)
     assert json.loads(printed(run(*words, "--rules", f"{rules}:Heap")))["side"] == 2
+
+
+def test_a_curve_says_who_learned_against_whom_and_with_which_seed(copy, run):
+    for against in ("perfect", "random"):
+        run("train", copy, "--games", 5, "--against", against, "--as", "X", "--seed", 7)
+    with Store.open(copy) as store:
+        about = learning_curve.about(store, agents.load(store, "menace"))
+    assert about.startswith("X against perfect")
+    assert about.endswith("seed 7")

@@ -5,9 +5,11 @@ import json
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections import Counter
+from contextlib import closing
 from xml.etree import ElementTree as ET
 
 import networkx as nx
@@ -15,11 +17,12 @@ import pytest
 from conftest import ROOT, TableGame, error_line, graphstore
 from matplotlib.image import imread
 
-from graphstore import Match, Store, build, draw, explore, find_game
+from graphstore import Match, Store, build, draw, explore, find_game, verify
 from graphstore.errors import DrawingError, MissingExtraError, TooLargeError
 from graphstore.exports import dot
 from graphstore.exports.drawing import STATES
 from graphstore.rules.board import WORDS
+from graphstore.rules.game import move_text
 from graphstore.rules.notebook import or_none, picture
 from graphstore.rules.svg import COLOURS
 
@@ -247,6 +250,32 @@ def test_a_png_is_a_picture_with_ink_and_the_colours_of_values(stores, name, wha
     assert {tuple(bytes.fromhex(COLOURS[value][1:])) for value in values} <= rgb
 
 
+@pytest.mark.parametrize(
+    ("name", "position"),
+    [("tictactoe", TRAP), ("nim(2,3)", None), ("hexapawn(3,3)", "BBB/.W./W.W B")],
+)
+def test_a_png_has_the_shapes_of_the_svg(stores, name, position):
+    drawing = draw(stores(name), position)
+    root = parsed(drawing.svg())
+    left, top, wide, high = map(float, root.get("viewBox").split())
+    image = imread(io.BytesIO(drawing.png()), format="png")
+    assert image.shape[1] / image.shape[0] == pytest.approx(wide / high, rel=0.02)
+    seen = 0
+    for group in root.iter(SVG + "g"):
+        found = re.fullmatch(r"translate\((\d+) (\d+)\)", group.get("transform", ""))
+        for rect in group.findall(SVG + "rect"):
+            kind = rect.get("class").removeprefix("gs-")
+            values = {word: value for value, word in WORDS.items()}
+            if kind in values and rect.get("fill-opacity") is None:
+                x = float(found[1]) + float(rect.get("x")) + float(rect.get("width")) / 2 - left
+                y = float(found[2]) + float(rect.get("y")) + 5 - top
+                at = image[int(y * image.shape[0] / high), int(x * image.shape[1] / wide)]
+                wanted = bytes.fromhex(COLOURS[values[kind]][1:])
+                assert bytes(round(255 * part) for part in at[:3].tolist()) == wanted
+                seen += 1
+    assert seen == len({choice.cell for choice in drawing.nodes[0].shown})
+
+
 def test_letters_are_drawn_where_the_machine_has_no_fonts(stores, monkeypatch):
     board = draw(stores("tictactoe"), TRAP).dot()
     without_system = re.sub("<include.*</include>", "", dot._fonts())
@@ -367,6 +396,8 @@ def test_without_pygraphviz_graphs_say_what_to_install_and_positions_need_nothin
     stores, monkeypatch
 ):
     monkeypatch.setattr(dot, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.delitem(sys.modules, "graphstore.exports.painting", raising=False)
     store = stores("tictactoe")
     position, graph = draw(store), draw(store, plies=1)
     for way in (position.png, graph.svg, graph.png):
@@ -435,6 +466,10 @@ def test_the_graph_as_json_has_the_names_of_the_columns(run, tictactoe_db):
         (("--plies", "1", "--format", "text"), 2, "only a position"),
         (("--output", "x.jpeg"), 2, "unknown format"),
         (("--plies", "0"), 2, "--plies"),
+        (("--layout", "down"), 2, "need --plies"),
+        (("--width", "500"), 2, "needs --plies"),
+        (("--plies", "1", "--layout", "up"), 2, "--layout"),
+        (("--plies", "1", "--width", "5"), 2, "--width"),
         (("--plies", "9"), 1, "more than 300 states"),
         (("XX./.../...",), 1, ""),
         (("--output", "/nowhere/x.svg"), 1, "there is no folder /nowhere"),
@@ -484,3 +519,97 @@ def test_the_pictures_of_the_documents_are_what_their_commands_draw(run, tictact
         assert run("draw", tictactoe_db, *words.split(), "--output", tmp_path / name).stderr == ""
         now, then = ((folder / name).read_text() for folder in (tmp_path, ROOT / "docs" / "images"))
         assert sorted(parsed(now).itertext()) == sorted(parsed(then).itertext())
+
+
+# Layouts
+
+
+def pixels(picture):
+    """Return the width of an SVG in pixels; Graphviz counts points."""
+    return float(parsed(picture).get("width").removesuffix("pt")) * 96 / 72
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("tictactoe", {"plies": 3}),
+        ("tictactoe", {"plies": 3, "layout": "down"}),
+        ("tictactoe", {"plies": 3, "layout": "radial"}),
+        ("tictactoe", {"line": True}),
+        ("nim(3,4,5)", {"plies": 3}),
+        ("hexapawn(3,3)", {"plies": 4}),
+        ("morris(king)", {"position": "XO./O.X/X.O X", "plies": 3}),
+    ],
+)
+@pytest.mark.parametrize("width", [400, 1200])
+def test_a_picture_fits_its_width(stores, name, what, width):
+    drawing = draw(stores(name), **what, width=width)
+    picture = drawing.svg()
+    assert pixels(picture) <= width + 2  # Graphviz rounds up to whole points
+    assert len(drawn(picture, "node")) == len(drawing.nodes)
+    assert len(drawn(picture, "edge")) == len(drawing.arrows)
+
+
+def test_a_board_is_tinted_by_its_value_for_the_player_to_move(stores):
+    for layout in dot.LAYOUTS:
+        drawing = draw(stores("tictactoe"), TRAP, plies=2, layout=layout)
+        papers = {
+            node.find(SVG + "title").text: {each.get("fill") for each in node.iter(SVG + "polygon")}
+            for node in drawn(drawing.svg(), "node")
+        }
+        for node, probe in zip(drawing.nodes, drawing.probes, strict=True):
+            tints = papers[probe.position] & {*dot.TINTS.values()}
+            assert tints == {dot.TINTS[probe.value]}
+            assert (node.value, node.depth) == (
+                probe.value,
+                {1: probe.lose_depth, 0: None, -1: probe.win_depth}[probe.value],
+            )
+
+
+def test_labels_of_moves_between_states_of_one_distance_do_not_touch(stores):
+    picture = draw(stores("nim(3,4,5)"), plies=2).svg()
+    boxes = []
+    for edge in drawn(picture, "edge"):
+        text = edge.find(SVG + "text")
+        x, y, half = float(text.get("x")), float(text.get("y")), 3 * len(text.text)  # 10 pt letters
+        boxes.append((x - half + 3, x + half - 3, y - 8, y))
+    pairs = [(a, b) for n, a in enumerate(boxes) for b in boxes[:n]]
+    touching = [
+        pair
+        for pair in pairs
+        if all(pair[0][at] < pair[1][at + 1] and pair[1][at] < pair[0][at + 1] for at in (0, 2))
+    ]
+    assert touching == []
+
+
+def test_a_large_graph_comes_with_a_hint(run, tictactoe_db):
+    assert "--best" in run("draw", tictactoe_db, "--plies", 3, "--format", "dot").stderr
+    assert run("draw", tictactoe_db, "--plies", 3, "--best", "--format", "dot").stderr == ""
+
+
+def test_answers_and_verdicts_are_tables_in_a_notebook(stores, copy):
+    store = stores("tictactoe")
+    answer = store.sql("SELECT id, position, board(id) AS board FROM state")
+    shown = parsed(f"<div>{answer._repr_html_()}</div>")
+    assert len(shown.findall(".//tbody/tr")) == len(shown.findall(f".//{SVG}svg")) == 20
+    assert "all rows" in shown.find("p").text
+    assert len([*answer]) == store.info["states"]  # showing it has read nothing
+    assert "have been read" in answer._repr_html_()
+    hostile = stores("hostile").sql("SELECT position FROM state")._repr_html_()
+    assert parsed(f"<div>{hostile}</div>") is not None
+    assert "<script" not in hostile
+    verdict = verify(store)
+    checks = [row[0].text for row in parsed(f"<div>{verdict._repr_html_()}</div>").iter("tr")]
+    assert [*checks[1:]] == [*verdict.checked]
+    with closing(sqlite3.connect(copy)) as connection, connection:
+        connection.execute("UPDATE state SET ply = ply + 1 WHERE id = 0")
+    with Store.open(copy) as wrong:
+        assert "<td>ply</td>" in verify(wrong)._repr_html_()
+
+
+def test_moves_of_pieces_have_their_names_without_the_rules(stores):
+    store = stores("hexapawn(3,3)")
+    probe = store.start()
+    names = {choice.name for choice in probe.choices()}
+    assert names == {move_text(store.game, move.move) for move in probe.moves}
+    assert all(f"<td>{name}</td>" in probe._repr_html_() for name in names)

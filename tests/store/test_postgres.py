@@ -811,10 +811,6 @@ def test_ctrl_c_stops_a_long_statement_on_the_server(server, asked):
     assert postgresql.ask(server, running) == [(0,)]
 
 
-def test_the_explorer_refuses_a_schema(run, asked):
-    assert "only SQLite files can be served" in error_line(run("serve", asked.address))
-
-
 def test_without_psycopg_one_line_says_what_to_install(without):
     without("psycopg")
     with pytest.raises(MissingExtraError, match=r'pip install "psycopg\[binary\]"'):

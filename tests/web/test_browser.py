@@ -1,6 +1,7 @@
 """The explorer in a real browser: clicks, keys, history, narrow screens, dark mode."""
 
 import os
+import re
 import sys
 
 import pytest
@@ -69,8 +70,14 @@ class Visitor:
 
     @property
     def path(self):
-        """The address in the address bar, after that of the explorer."""
-        return self.driver.current_url.removeprefix(f"{self.address}/-/explore/")
+        """The address in the address bar, after that of the explorer, without the game."""
+        path = self.driver.current_url.removeprefix(f"{self.address}/-/explore/")
+        return re.sub("[?&](start|moves|at)=[^&]*", "", path)
+
+    @property
+    def moves(self):
+        """The moves of the game, as the page lists them."""
+        return [each.text for each in self.driver.find_elements(By.CSS_SELECTOR, ".gs-story b")]
 
     def text(self, name):
         """Return the text of the element with an id."""
@@ -93,8 +100,13 @@ class Visitor:
 
     @property
     def undo(self):
-        """The undo button."""
+        """The link that takes a move back."""
         return self.driver.find_element(By.ID, "gs-undo")
+
+    @property
+    def can_undo(self):
+        """True if there is a move to take back."""
+        return self.undo.get_attribute("href") is not None
 
     def focused(self):
         """Return the id of the focused element, or its cell, its key or its tag."""
@@ -108,21 +120,19 @@ class Visitor:
         return self.driver.execute_script(source)
 
     def leaves(self, act):
-        """Do something that opens another page, and wait for it."""
-        before = self.script("return performance.timeOrigin")
+        """Do something that shows another page, and wait for it."""
+        self.script("document.querySelector('main').old = true")
         act()
-        WebDriverWait(self.driver, 10, poll_frequency=0.02).until(
-            lambda _: (
-                self.script("return document.readyState === 'complete' && performance.timeOrigin")
-                not in (False, before)
-            )
-        )
+        self._until("!document.querySelector('main')?.old")
 
     def comes(self, path):
-        """Wait until a page is loaded."""
-        WebDriverWait(self.driver, 10, poll_frequency=0.02).until(
-            lambda _: self.path == path and self.script("return document.readyState") == "complete"
-        )
+        """Wait until a page is shown."""
+        WebDriverWait(self.driver, 10, poll_frequency=0.02).until(lambda _: self.path == path)
+        self._until("true")
+
+    def _until(self, condition):
+        done = f"return document.readyState === 'complete' && {condition}"
+        WebDriverWait(self.driver, 10, poll_frequency=0.02).until(lambda _: self.script(done))
 
     def press(self, *keys):
         """Press keys, one after the other."""
@@ -146,6 +156,7 @@ def address(tictactoe_db, tmp_path_factory):
     train(folder / "trained.db", "menace", games=100, seed=1)
     train(folder / "trained.db", "first", games=10, side=1, against="random", seed=1)
     for name, game in (
+        ("connect", "connect(3,3,3)"),
         ("nim", "nim(3,4,5)"),
         ("hexapawn", "hexapawn(3,3)"),
         ("dots", "mnk(2,2,2)"),
@@ -192,30 +203,30 @@ def test_a_whole_game_is_played_by_clicks_and_the_perfect_player_does_not_lose(v
     assert "you have won" not in visitor.said
     assert "Play again" in visitor.script("return document.body.innerText")
     for _ in range(moves):  # a move and its reply are one step of the history
-        assert visitor.undo.is_enabled()
+        assert visitor.can_undo
         visitor.click(visitor.undo)
-    assert not visitor.undo.is_enabled()
+    assert not visitor.can_undo
     assert len(visitor.free) == 9
 
 
 @SLOW
 def test_playing_begins_with_the_form_and_the_opponent_may_begin(visitor):
     visitor.open("tictactoe")
-    visitor.driver.find_element(By.CSS_SELECTOR, ".gs-play summary").click()
     form = visitor.driver.find_element(By.CSS_SELECTOR, ".gs-play form")
     form.find_element(By.CSS_SELECTOR, "[name=as] option:nth-child(2)").click()
     visitor.click(form.find_element(By.TAG_NAME, "button"))
-    assert visitor.said.startswith("perfect played ")
+    assert visitor.said.startswith("The perfect player played ")
     assert visitor.said.endswith("Your turn as O.")
     assert len(visitor.free) == 8
-    visitor.click(visitor.undo)
+    assert not visitor.can_undo
+    visitor.leaves(visitor.driver.back)
     assert visitor.path == "tictactoe"
 
 
 @SLOW
 def test_undo_and_the_back_button_agree_also_after_flips_and_never_leave_the_explorer(visitor):
     visitor.open("tictactoe")
-    assert not visitor.undo.is_enabled()
+    assert not visitor.can_undo
     visitor.click(visitor.cell(0))
     visitor.click(visitor.cell(1))
     visitor.goes("f")
@@ -223,18 +234,23 @@ def test_undo_and_the_back_button_agree_also_after_flips_and_never_leave_the_exp
     visitor.goes("r")
     assert visitor.path == "tictactoe/.../..O/..X"
     assert visitor.focused() == "r"
+    assert visitor.moves == ["8", "5"]
     visitor.click(visitor.undo)
-    assert visitor.path == "tictactoe/X../.../..."
+    assert visitor.path == "tictactoe/.../.../..X"
     visitor.leaves(visitor.driver.back)
-    assert visitor.path == "tictactoe"
-    assert not visitor.undo.is_enabled()
+    assert visitor.path == "tictactoe/.../..O/..X"
+    visitor.leaves(visitor.driver.back)  # a flip is not a step
+    assert visitor.path == "tictactoe/X../.../..."
+    visitor.goes("u")
+    assert visitor.path == "tictactoe/.../.../..."
+    assert not visitor.can_undo
     visitor.press("u")
-    assert visitor.path == "tictactoe"
-    visitor.leaves(visitor.driver.forward)
+    assert visitor.text("gs-typed-move") == "there is nothing to undo"
+    visitor.leaves(visitor.driver.back)
     visitor.leaves(visitor.driver.refresh)
-    assert visitor.undo.is_enabled()
+    assert visitor.can_undo
     visitor.open("nim")  # an address that was typed has nothing before it to undo
-    assert not visitor.undo.is_enabled()
+    assert not visitor.can_undo
     visitor.press("u")
     assert visitor.path == "nim"
 
@@ -248,7 +264,8 @@ def test_an_address_is_shared_with_another_window(visitor):
     visitor.driver.switch_to.new_window("window")
     visitor.driver.get(shared)
     assert (visitor.path, visitor.said) == ("tictactoe/O../.X./..X", said)
-    assert not visitor.undo.is_enabled()
+    assert visitor.moves == ["4", "0", "8"]
+    assert visitor.can_undo
 
 
 @SLOW
@@ -299,7 +316,6 @@ def test_any_arrow_enters_the_board(visitor, arrow):
 @SLOW
 def test_the_form_takes_the_player_that_an_agent_of_one_side_leaves(visitor):
     visitor.open("trained")
-    visitor.driver.find_element(By.CSS_SELECTOR, ".gs-play summary").click()
     form = visitor.driver.find_element(By.CSS_SELECTOR, ".gs-play form")
     form.find_element(By.CSS_SELECTOR, "[value=first]").click()
     visitor.click(form.find_element(By.TAG_NAME, "button"))
@@ -328,7 +344,7 @@ def test_a_game_is_played_by_keys(visitor):
     visitor.comes("tictactoe/.../.X./...?hide=1")
     visitor.goes("h")
     visitor.press("u")
-    visitor.comes("tictactoe")
+    visitor.comes("tictactoe/.../.../...")
     visitor.press("f")
     assert visitor.text("gs-typed-move").startswith("this board does not change")
     visitor.press("?")
@@ -368,17 +384,18 @@ def test_a_piece_is_moved_by_two_clicks(visitor):
     visitor.press("u")  # choosing a piece is not a step
     visitor.comes("hexapawn/BBB/.../WWW%20W")
     assert visitor.free == [6, 7, 8]
-    assert not visitor.undo.is_enabled()
+    assert not visitor.can_undo
 
 
 def test_a_page_works_without_its_script(visitor):
     visitor.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:
         visitor.open("tictactoe?against=perfect&as=1")
-        assert not visitor.undo.is_displayed()
         visitor.cell(4).click()
         WebDriverWait(visitor.driver, 10, 0.02).until(lambda _: len(visitor.free) == 7)
         assert "Your turn as X" in visitor.said
+        visitor.undo.click()
+        WebDriverWait(visitor.driver, 10, 0.02).until(lambda _: len(visitor.free) == 9)
     finally:
         visitor.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
 
@@ -408,3 +425,150 @@ def test_pages_fit_a_phone_and_are_legible_in_both_schemes(visitor, scheme):
         (back,) = visitor.script("return [getComputedStyle(document.body).backgroundColor]")
         assert (sum(map(int, back[4:-1].split(","))) < 3 * 64) == (scheme == "dark")
     visitor.driver.get_log("browser")  # missing pages are logged as errors
+
+
+def test_a_row_of_the_list_and_its_cell_light_up_together(visitor):
+    visitor.open("tictactoe/XO./.X./...")
+    lit = (
+        "const all = [...document.querySelectorAll('.gs-lit')];"
+        "return all.map((each) => each.dataset.at ?? each.dataset.cell)"
+    )
+    row = visitor.driver.find_element(By.CSS_SELECTOR, 'tr[data-at="5"]')
+    for element in (row, visitor.cell(5), visitor.cell(8)):
+        ActionChains(visitor.driver, duration=0).move_to_element(element).perform()
+        at = element.get_attribute("data-at") or element.get_attribute("data-cell")
+        assert visitor.script(lit) == [at, at]
+
+
+@pytest.mark.parametrize(("width", "height"), [(640, 360), (360, 640), (320, 480), (1280, 800)])
+def test_a_board_fits_the_window_and_stays_in_place_from_move_to_move(visitor, width, height):
+    seen_as(visitor.driver, width, height, "light")
+    for paths in (
+        ("tictactoe/XO./.X./...", "tictactoe/XOO/.X./...?hide=1", "tictactoe/XOO/XXO/XOX"),
+        ("connect/.../.../X..", "connect/.../O../X..?hide=1"),
+        ("hexapawn", "hexapawn?from=7"),
+        ("nim/3,4,5", "nim/0,0,1?hide=1"),
+    ):
+        boxes = []
+        for path in paths:
+            visitor.open(path)
+            boxes.append(
+                visitor.script(
+                    "const box = document.querySelector('.gs-large svg').getBoundingClientRect();"
+                    "return [box.left, box.top, box.width, box.height]"
+                )
+            )
+        assert boxes == boxes[:1] * len(boxes)
+        left, _, wide, high = boxes[0]
+        assert left >= 0
+        assert left + wide <= width
+        assert high <= height
+
+
+def test_a_click_anywhere_in_a_column_plays_it(visitor):
+    visitor.open("connect/.../O../X..?hide=1")
+    stone = visitor.driver.find_element(By.CSS_SELECTOR, '.gs-large [aria-label="cell 6: X"]')
+    visitor.leaves(
+        lambda: ActionChains(visitor.driver, duration=0).move_to_element(stone).click().perform()
+    )
+    assert visitor.path == "connect/X../O../X..?hide=1"
+
+
+def test_moves_keep_the_page_its_scroll_and_the_place_of_the_board(visitor):
+    seen_as(visitor.driver, 360, 640, "light")
+    visitor.open("tictactoe")
+    visitor.script("window.kept = 1; scrollTo(0, 40)")
+    place = "return document.querySelector('.gs-large').getBoundingClientRect().top + scrollY"
+    before = visitor.script(place)
+    for cell in (4, 0, 8):
+        visitor.click(visitor.cell(cell))
+        assert visitor.script("return [window.kept, scrollY]") == [1, 40]
+        assert visitor.script(place) == before
+
+
+def test_of_fast_clicks_and_keys_the_first_one_is_played(visitor):
+    clicks = """
+    for (const cell of arguments) {
+      document.querySelector(`[data-cell="${cell}"]`).dispatchEvent(
+        new MouseEvent("click", { bubbles: true, cancelable: true }));
+    }
+    """
+    visitor.open("tictactoe")
+    visitor.leaves(lambda: visitor.driver.execute_script(clicks, 4, 0, 8))
+    assert visitor.moves == ["4"]
+    visitor.leaves(lambda: visitor.press("0", "8"))
+    assert visitor.moves[:2] == ["4", "0"]
+    visitor.open("nim")  # a double click is one move, though its row is then another move's
+    first = visitor.driver.find_element(By.CSS_SELECTOR, "a[data-move]")
+    visitor.leaves(lambda: ActionChains(visitor.driver).double_click(first).perform())
+    assert len(visitor.moves) == 1
+
+
+def test_a_game_is_walked_through_by_keys_and_by_its_list(visitor):
+    visitor.open("tictactoe?moves=4,1,0")
+    visitor.goes(",")
+    visitor.goes(",")
+    assert visitor.path == "tictactoe/.../.X./..."
+    assert visitor.moves == ["4", "1", "0"]
+    visitor.goes(".")
+    assert visitor.path == "tictactoe/.O./.X./..."
+    assert visitor.focused() == "."
+    visitor.click(visitor.driver.find_elements(By.CSS_SELECTOR, ".gs-story a")[2])
+    while visitor.free:
+        visitor.goes(".")  # best play
+    assert visitor.said == "Over: X has won."
+    assert visitor.moves[:3] == ["4", "1", "0"]
+    assert len(visitor.moves) == 7
+
+
+def test_arrow_keys_act_from_anywhere_and_remember_the_cell(visitor):
+    visitor.open("tictactoe")
+    visitor.driver.find_element(By.CSS_SELECTOR, "a[data-move]").send_keys(Keys.ARROW_DOWN)
+    assert visitor.focused() == "0"
+    visitor.press(Keys.ARROW_RIGHT, Keys.ARROW_DOWN)
+    visitor.goes(Keys.ENTER)
+    visitor.press(Keys.ARROW_RIGHT)
+    assert visitor.focused() in ("1", "3", "5", "7")  # beside the cell just played
+    field = visitor.driver.find_element(By.ID, "gs-typed")
+    field.send_keys("xo", Keys.ARROW_LEFT)
+    assert visitor.focused() == "gs-typed"
+
+
+def test_a_position_is_set_up_by_clicks(visitor):
+    visitor.open("hexapawn")
+    visitor.click(visitor.driver.find_element(By.LINK_TEXT, "Set up a position"))
+    visitor.click(visitor.driver.find_element(By.LINK_TEXT, "Clear"))
+    assert visitor.said.startswith("Not a position yet: ")
+    for cell, clicks in ((0, 1), (7, 2), (6, 2)):  # from empty to B, then to W
+        for _ in range(clicks):
+            visitor.click(visitor.cell(cell))
+    visitor.click(visitor.driver.find_elements(By.CSS_SELECTOR, ".gs-tools .gs-button")[1])
+    assert visitor.path == "hexapawn/B../.../WW.%20B?view=setup"
+    visitor.leaves(visitor.driver.back)
+    assert visitor.path == "hexapawn"
+
+
+def test_a_position_its_address_and_its_pictures_are_copied(visitor):
+    grant = {
+        "permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"],
+        "origin": visitor.address,
+    }
+    visitor.driver.execute_cdp_cmd("Browser.grantPermissions", grant)
+    visitor.open("tictactoe?moves=4,0")
+    kinds = []
+    for button in visitor.driver.find_elements(By.CSS_SELECTOR, ".gs-share button"):
+        visitor.script("document.getElementById('gs-typed-move').textContent = ''")
+        button.click()
+        WebDriverWait(visitor.driver, 10, 0.02).until(lambda _: visitor.text("gs-typed-move"))
+        assert visitor.text("gs-typed-move") == "copied"
+        kinds.append(
+            visitor.driver.execute_async_script(
+                "const done = arguments[0]; navigator.clipboard.read().then(async ([item]) => {"
+                "const type = item.types.at(-1); const blob = await item.getType(type);"
+                "done(type === 'image/png' ? type + blob.size : await blob.text()) }, done)"
+            )
+        )
+    position, address, svg, png = kinds
+    assert (position, address) == ("O../.X./...", visitor.driver.current_url)
+    assert svg.startswith("<svg ")
+    assert int(png.removeprefix("image/png")) > 1000

@@ -1,12 +1,14 @@
 """Who can reach the explorer, by which requests, and what it tells about its machine."""
 
+import gzip
 import json
 import re
 import shutil
 import signal
 import socket
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from functools import partial
+from http.client import HTTPConnection
 from urllib.parse import urlencode, urlsplit
 
 import pytest
@@ -171,6 +173,7 @@ def test_the_routes_of_datasette_are_those_that_pages_need_or_closed(site):
     assert [each.split("(")[0] for each in opened if "/-/" in each or "favicon" in each] == [
         "^/-/explore/",
         "^/-/explore/?$",
+        "^/-/graph/",
         r"^/-/boards\.css$",
         "/favicon.ico",
         "/-/static/",
@@ -292,3 +295,66 @@ def test_other_sites_may_link_to_a_page_but_not_load_it(site, site_of_asker, des
     assert "frame-ancestors 'self'" in answer.headers["content-security-policy"]
     assert answer.headers["referrer-policy"] in ("same-origin", "no-referrer")
     assert not {"access-control-allow-origin", "server"} & {*answer.headers}
+
+
+# What browsers keep, and what is compressed.
+
+
+@pytest.fixture(scope="module")
+def behind(tictactoe_db):
+    """The port of a server that takes the address of a client from a proxy on this machine."""
+    with running(tictactoe_db, "--behind-proxy") as (_, address):
+        yield urlsplit(address).port
+
+
+def fetched(port, path, client, accepted="gzip"):
+    """Return the headers and the body of a response."""
+    with closing(HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
+        headers = {"x-forwarded-for": client, "accept-encoding": accepted}
+        connection.request("GET", path, headers=headers)
+        answer = connection.getresponse()
+        return answer.headers, answer.read()
+
+
+@for_all(
+    "path",
+    [
+        "/tictactoe/state?ply=1",
+        "/tictactoe/edge.csv?_stream=1",
+        "/tictactoe/census.json",
+        "/-/graphstore/graphstore.css",
+        "/nothing",
+    ],
+)
+def test_texts_are_compressed_for_other_machines_that_accept_it(behind, path):
+    plain, body = fetched(behind, path, "127.0.0.1")
+    assert plain["content-encoding"] is None
+    for client, accepted in (("192.0.2.1", "gzip;q=0"), ("192.0.2.1", ""), ("::1", "gzip")):
+        assert fetched(behind, path, client, accepted)[0]["content-encoding"] is None
+    for client, accepted in (("192.0.2.1", "br, gzip"), ("2001:db8::1", "*")):
+        headers, packed = fetched(behind, path, client, accepted)
+        assert headers["content-encoding"] == "gzip"
+        assert "accept-encoding" in headers.get_all("vary")
+        assert headers["etag"] == plain["etag"]
+        shown = [
+            re.sub(rb'[0-9.e-]+ ms|"query_ms": [0-9.e-]+', b"", each)
+            for each in (body, gzip.decompress(packed))
+        ]
+        assert shown[0] == shown[1]
+    picture = fetched(behind, "/-/static/favicon.png", "192.0.2.1")
+    assert picture[0]["content-encoding"] is None
+
+
+def test_files_with_a_digest_in_their_address_are_kept_and_others_are_not(site):
+    pages = ("/", "/tictactoe", "/tictactoe/state", "/tictactoe?sql=SELECT", "/nothing")
+    found = set()
+    for page in pages:
+        text = site.runner.run(site.explorer.client.get(page)).text
+        found |= {link for link in links(text) if re.search(r"\.(css|js)\b", link)}
+    assert len(found) > 6
+    for link in found:
+        path, _, digest = link.partition("?")
+        kept = site.get(link).headers["cache-control"]
+        assert kept == "public, max-age=31536000, immutable", link
+        for other in (path, f"{path}?", f"{path}?{digest}0", f"{path}?{digest[::-1]}"):
+            assert "immutable" not in site.get(other).headers.get("cache-control", ""), other

@@ -6,6 +6,7 @@ import html
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -21,16 +22,17 @@ from pathlib import Path
 from time import process_time
 from urllib.parse import quote, urlencode, urlsplit
 
+import postgresql
 import pytest
 from conftest import GRAPHSTORE, SLOW, error_line, for_all, some_of
 from datasette.database import QueryInterrupted
 from sqlwrites import WRITES
 
-from graphstore import Store, build, find_game, train
-from graphstore.store.schema import STRATEGY, VIEWS, metadata
+from graphstore import Store, build, build_folder, find_game, train
+from graphstore.store.schema import COLUMNS, STRATEGY, VIEWS, metadata
 from graphstore.web import server
 from graphstore.web.application import application
-from graphstore.web.tables import databases
+from graphstore.web.tables import databases, statements
 from graphstore.web.tables.descriptions import tables
 from graphstore.web.tables.queries import QUERIES, queries
 
@@ -198,6 +200,128 @@ def test_the_fields_of_tables_and_of_sql_have_names(site):
         assert all(b <= a + 1 for a, b in pairwise(levels)), levels
 
 
+def visible(page):
+    """Return a page without its folded parts, scripts and styles."""
+    return re.sub(r"<(details|script|style)\b.*?</\1>", "", page, flags=re.DOTALL)
+
+
+@for_all("path", ["state", "census", "q_table?_facet=optimal", "openings", "moves", "blunders"])
+def test_the_rows_come_before_all_that_explains_them(site, path):
+    page = site.page(f"/tictactoe/{path}")
+    assert "<dl" not in visible(page)
+    assert "SELECT" not in visible(page)
+    assert page.index("<table") < page.index("JSON, CSV")
+
+
+def test_numbers_have_four_digits_and_stand_at_the_right(site):
+    page = site.page("/tictactoe/state?id=512")
+    score = '<td class="gs-number" data-label="score"><span title="0.8">0.8000</span></td>'
+    assert score in page
+    assert '<td data-label="position"' in page
+    assert '<td class="gs-none" data-label="win_depth">' in page
+    assert site.rows("/tictactoe/state", id=512)[0]["random_value"] == pytest.approx(-12 / 35)
+    page = site.page(f"/tictactoe?{urlencode({'sql': 'SELECT 1e9 AS a, -2.0/3 AS b, NULL AS c'})}")
+    assert ">1e+09<" in page
+    assert ">-0.6667<" in page
+    assert '<th scope="col">c</th>' in page
+
+
+@for_all("path", ["census", "remoteness", "?sql=SELECT+ply,wins,draws,losses+FROM+census"])
+def test_wins_draws_and_losses_are_a_chart_with_a_bar_for_each_row(site, path):
+    address = f"/tictactoe{path}" if path.startswith("?") else f"/tictactoe/{path}"
+    page = site.page(address)
+    rows = len(re.findall("<tr>", page)) - 1
+    assert page.count('<div title="') == rows > 5
+    heights = map(float, re.findall(r"height:([0-9.]+)%", page))
+    assert max(heights) <= 100
+    assert site.page("/tictactoe/state").count("gs-chart") == 0
+
+
+@for_all(
+    "columns",
+    [
+        "'<b>' AS ply, 'x' AS wins, 1 AS draws, 1 AS losses",
+        "ply, -5 AS wins, 1 AS draws, 1 AS losses",
+        "ply, 9e999 AS wins, 1.5 AS draws, x'00' AS losses",
+        "ply, 1 AS wins, 1 AS draws",
+    ],
+)
+def test_a_users_columns_of_these_names_that_are_not_counts_get_no_chart(site, columns):
+    statement = urlencode({"sql": f"SELECT {columns} FROM state LIMIT 9"})
+    assert "gs-chart" not in site.page(f"/tictactoe?{statement}")
+
+
+def test_counted_values_are_bars_in_their_order(site):
+    page = site.page("/tictactoe/state?_facet=ply&_facet=value")
+    assert re.findall(r"width:([0-9.]+)%", page)[:3] == ["0.5", "1.5", "5.9"]  # 1, 3, 12 of 204
+    link = re.findall(r'href="([^"]*_facet=ply)"', site.page("/tictactoe/state?ply__gt=2"))
+    assert "ply__gt=2" in html.unescape(link[0])
+    site.get(html.unescape(link[0]))
+
+
+def test_the_parameters_of_questions_are_chosen_from_what_there_is(site):
+    page = site.page("/tictactoe/only_moves?value=1&ply=6")
+    options = re.findall(r'<option value="([^"]*)"( selected)?>', page)
+    assert [value for value, _ in options] == ["", "1", "0", "-1", "", *map(str, range(10))]
+    assert [value for value, chosen in options if chosen] == ["1", "6"]
+    page = site.page("/tictactoe/blunders?agent=%3Cnobody")
+    assert re.findall(r"<option[^>]*>([^<]*)<", page) == ["all", "both", "x", "&lt;nobody"]
+
+
+WRONG = [
+    "SELECT unheard FROM state",
+    "ATTACH 'x' AS y",
+    "  DELETE FROM state",
+    "-- </textarea><script>\nSELECT canonical('XO')",
+    "SELECT * FROM state WHERE nothing = :ply",
+    f"SELECT {', '.join(f'zeroblob({99_000 + each}) AS c{each}' for each in range(8))} FROM edge",
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT sum(i) FROM n",
+]
+
+
+@for_all("statement", WRONG)
+def test_a_statement_is_kept_after_an_error_with_its_command_line(site, statement):
+    page = site.page(f"/tictactoe?{urlencode({'sql': statement, 'ply': 3, '_timelimit': 30})}", 400)
+    assert shown_error(page)
+    (kept,) = re.findall(r"<textarea[^>]*>\n(.*?)</textarea>", page, re.DOTALL)
+    assert html.unescape(kept).strip() == statement.strip()
+    (line,) = re.findall(r'<pre id="gs-command"[^>]*>(.*?)</pre>', page, re.DOTALL)
+    words = shlex.split(html.unescape(line))
+    assert [word for word in words if word != "--"] == [
+        "graphstore",
+        "sql",
+        "tictactoe.db",
+        statement.strip().replace(":ply", "'3'"),
+    ]
+
+
+def test_a_question_that_takes_too_long_shows_its_statement_and_command_line(site, monkeypatch):
+    monkeypatch.setattr(statements, "STEPS", 10)
+    page = html.unescape(site.page("/tictactoe/only_moves?value=&_timelimit=1", 400))
+    assert "(:value = '' OR s.value = :value)" in page
+    assert "('' = '' OR s.value = '') AND ('' = '' OR s.ply = '')" in page
+    assert re.findall(r'name="(\w+)" value="(.*?)">', page) == [("value", ""), ("ply", "")]
+
+
+@SLOW
+def test_the_command_line_runs_in_a_shell(site, files):
+    for statement in (
+        "-- $HOME `x` \"y\" !\nSELECT ':ply' || :ply AS a",
+        "SELECT :ply || 'b' AS a",
+    ):
+        page = site.page(f"/tictactoe?{urlencode({'sql': statement, 'ply': '2 $x'})}")
+        (line,) = re.findall(r'<pre id="gs-command"[^>]*>(.*?)</pre>', page, re.DOTALL)
+        shell = html.unescape(line).replace("graphstore", shlex.join(GRAPHSTORE), 1) + " --csv"
+        shell = shell.replace(" sql ", " sql --csv ", 1).removesuffix(" --csv")
+        done = subprocess.run(
+            ["sh", "-c", shell], cwd=files[0].parent, capture_output=True, text=True
+        )
+        assert done.stdout.splitlines() == [
+            "a",
+            site.sql("tictactoe", statement, ply="2 $x")["rows"][0][0],
+        ]
+
+
 @pytest.mark.parametrize("game", ["tictactoe", "round"])
 def test_counts_are_those_of_the_rows(site, files, game):
     with closing(sqlite3.connect(files[game == "round"])) as connection:
@@ -217,6 +341,37 @@ def test_a_view_that_would_take_long_to_count_is_shown_without_its_count(site, m
     page = site.get("/tictactoe/best_move.json?_size=7").json()
     assert (len(page["rows"]), page["filtered_table_rows_count"]) == (7, None)
     assert "0 rows" not in site.page("/tictactoe/best_move")
+
+
+@pytest.mark.parametrize("view", ["q_table", "best_move"])
+def test_a_view_of_moves_sorted_by_any_column_has_its_rows_in_order(site, files, view):
+    with closing(sqlite3.connect(files[0])) as connection:
+        rows = sorted(map(repr, connection.execute(f"SELECT * FROM {view}")))
+        for column in COLUMNS[view]:
+            for way in ("", "_desc"):
+                by = f"SELECT {column} FROM {view} ORDER BY {column} {way[1:]}"
+                found, following = [], 0
+                while following is not None:
+                    query = urlencode({f"_sort{way}": column, "_next": following, "_size": 700})
+                    page = site.get(f"/tictactoe/{view}.json?{query}").json()
+                    found, following = found + page["rows"], page["next"]
+                assert sorted(repr(tuple(row)) for row in found) == rows, (column, way)
+                place = COLUMNS[view].index(column)
+                ordered = [row[place] for row in found]
+                assert ordered == [row[0] for row in connection.execute(by)], (column, way)
+
+
+@for_all(
+    "statement",
+    [
+        "select state as random from q_table order by random limit 3",
+        "select move from q_table order by 1 desc limit 3",
+    ],
+)
+def test_a_users_names_and_numbers_of_columns_keep_their_meaning(site, files, statement):
+    with closing(sqlite3.connect(files[0])) as connection:
+        expected = connection.execute(statement).fetchall()
+    assert list(map(tuple, site.sql("tictactoe", statement)["rows"])) == expected
 
 
 def test_warming_up_changes_no_answer(files):
@@ -638,6 +793,59 @@ def test_a_game_whose_rules_are_not_known_shows_texts(tmp_path):
         assert "add --rules" in site.sql("take", "SELECT board(7)", status=400)["error"]
     with served(tmp_path / "take.db", rules=game) as site:
         assert site.sql("take", "SELECT canonical('7') AS c")["rows"]
+
+
+# Games that are not in SQLite files.
+
+
+def test_a_game_in_postgresql_has_the_pages_of_positions_of_a_file(server, files):
+    address = build("tictactoe", postgresql.database(server)).file
+    build("tictactoe", files[0].with_name("same.db"))
+    paths = [
+        "",
+        "/XO./.X./...",
+        "/XXX/OO./...",
+        "/wrong",
+        "/XX./OO./...?against=perfect&as=2",
+        "/X../.../..O",
+    ]
+    with served(files[0].with_name("same.db"), address) as site:
+        for path in paths:
+            pages = []
+            for name in ("same", "tictactoe"):
+                answer = site.runner.run(
+                    site.explorer.client.get(f"/-/explore/{name}{path}", follow_redirects=True)
+                )
+                pages.append((answer.status_code, answer.text.replace(f"/{name}", "/GAME")))
+            assert pages[0][0] == pages[1][0], pages[1][1]
+            lines = [page.replace("tictactoe", "same") for _, page in pages]
+            # The tables are only here in the file.
+            lines[0] = re.sub(r'<a href="/GAME/state/\d+">(tables</a>|(\d+)</a>)', r"\2", lines[0])
+            assert lines[0] == lines[1], path
+        first = site.get("/-/explore/tictactoe").headers["etag"]
+        assert site.get("/-/explore/tictactoe").headers["etag"] != first
+        everything = site.page("/") + site.page("/-/explore/tictactoe")
+        everything += site.page("/-/explore/tictactoe?against=nobody", 400)
+        for path in ("/tictactoe", "/tictactoe/state/0", "/tictactoe?sql=SELECT+1"):
+            error = shown_error(site.page(path, 404))
+            assert error.startswith("tictactoe is in PostgreSQL, so its tables are not here")
+            everything += error
+        assert "no such" in shown_error(site.page("/nothing/state", 404))
+        assert postgresql.name(address) not in everything
+
+
+def test_a_folder_of_parts_is_served_with_its_tables(tmp_path):
+    build_folder("tictactoe", tmp_path / "in.parts")
+    with running(tmp_path / "in.parts") as (process, address):
+        assert json.loads(fetch(address, "in.json?sql=SELECT+count(*)+FROM+edge")[1])["rows"] == [
+            [2270]
+        ]
+        assert fetch(address, "-/explore/in/X../.O./..X")[0] == 200
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+    file = tmp_path / "in.parts"
+    expected = f"{file} is loaded into a temporary file; to keep one: graphstore load {file}\n"
+    assert said == f"graphstore: {expected}"
 
 
 # The command.

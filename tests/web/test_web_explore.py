@@ -1,25 +1,29 @@
 """The page of a position: its address, its texts, play on it, and errors."""
 
 import asyncio
+import html
 import re
+import sqlite3
 from collections import Counter
 from contextlib import closing
 from urllib.parse import parse_qs, quote, unquote, urljoin, urlsplit
 
 import pytest
-from conftest import TableGame
+from conftest import TableGame, for_all
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from pages import Reader
 
-from graphstore import PlainGame, Store, build, prove, train
+from graphstore import PlainGame, Store, build, draw, prove, train
 from graphstore.errors import SettingError
 from graphstore.rules.board import Choice, images
 from graphstore.rules.game import move_text
+from graphstore.rules.svg import Strength
 from graphstore.web import addresses
 from graphstore.web.application import application
 from graphstore.web.page.pictures import Link, links
 from graphstore.web.page.query import Query, read_query
+from graphstore.web.page.review import label
 
 GAMES = {
     "dots": "mnk(2,2,2)",
@@ -132,7 +136,7 @@ def get(site):
 )
 def test_an_address_and_the_form_take_moves_and_other_spellings(get, game, typed, board):
     for path in (at(game, typed), f"{at(game, None)}?position={quote(typed)}"):
-        assert get(path, 302).headers["location"] == at(game, board)
+        assert get(path, 302).headers["location"].partition("?")[0] == at(game, board)
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +170,12 @@ def as_browsers_do(path):
     return "/" + "/".join(kept)
 
 
-NAMES = ["against", "as", "turn", "agent", "hide", "from", "to", "last", "cell"]
+SPOKEN = {
+    "perfect": "The perfect player",
+    "random": "The random player",
+    "mistakes=0.5": "The player with 50% mistakes",
+}
+NAMES = ["against", "as", "turn", "agent", "hide", "from", "to", "start", "moves", "at", "flip"]
 TEXTS = st.text() | st.text(alphabet="./~%2E7e\\?# XO") | st.sampled_from(ODD)
 
 
@@ -189,7 +198,16 @@ def test_what_an_address_asks_is_written_so_that_it_is_read_again(query):
         assume(False)
     again = {name: values[0] for name, values in parse_qs(asked.text()[1:]).items()}
     read = read_query(again.get)
-    assert read == (asked if asked.against else asked._replace(side=0, turn=1))
+    assert read == (asked if asked.against else asked._replace(side=0))
+
+
+@for_all("game", [*GAMES, "tictactoe"])
+def test_equal_parts_of_pictures_are_written_once_and_a_page_is_light(get, game):
+    """The page of mnk(4,4,4) after two moves, which is too large to be built here, has 23.5 kB."""
+    page = get(f"/-/explore/{game}").text
+    parts = re.findall(r'<g id="(g\d+)">', page)
+    assert sorted({*re.findall(r'<use href="#(\w+)"', page)}) == sorted(parts)
+    assert len(page.encode()) < 25_000
 
 
 def test_states_have_their_moves_on_their_cells_and_their_marks_labelled(read, file_store, moments):
@@ -198,7 +216,7 @@ def test_states_have_their_moves_on_their_cells_and_their_marks_labelled(read, f
     for (text,) in rows:
         page, probe = read(at("tictactoe", text)), file_store.probe(text)
         assert {
-            cell: (position_of(href), label.split(", depth")[0])
+            cell: (position_of(href), re.sub(": [WDL][0-9]*, ", ": ", label).split(", depth")[0])
             for cell, (href, label) in page.cells.items()
         } == {
             move.move: (move.position, f"cell {move.move}: {words[move.value]}")
@@ -267,7 +285,19 @@ def test_any_spelling_leads_to_the_one_address_of_the_position(get, file_store, 
         ("/-/explore/nim?against=perfect&turn=5", 400, "turn='5' is not a player"),
         ("/-/explore/tictactoe?from=x", 400, "from='x' is not a cell"),
         ("/-/explore/tictactoe?from=" + "1" * 4000, 400, "is not a cell"),
-        ("/-/explore/tictactoe?cell=-1", 400, "cell='-1' is not a cell"),
+        ("/-/explore/tictactoe?moves=4,4", 400, "move 2, '4', is not legal in .../.X./..."),
+        ("/-/explore/tictactoe?moves=4,x", 400, "move 2, 'x', is not legal"),
+        ("/-/explore/tictactoe?moves=0,3,1,4,2,5", 400, "legal in XXX/OO./...: the game is over"),
+        ("/-/explore/tictactoe?moves=4&at=2", 400, "at=2 is beyond the game, which has 1 moves"),
+        ("/-/explore/tictactoe?moves=4&at=-1", 400, "at='-1' is not a number of moves"),
+        ("/-/explore/vanishing?moves=" + "0," * 201, 400, "201 moves; a game may have up to 200"),
+        ("/-/explore/tictactoe?moves=" + "0" * 3000, 400, "3,000 characters, too many for moves"),
+        ("/-/explore/tictactoe?moves=0&start=nowhere", 400, "is not a cell"),
+        ("/-/explore/tictactoe/X../.../...?moves=4", 400, "lead to .../.X./..., not to X../..."),
+        ("/-/explore/connect?moves=1&flip=turned", 400, "flip='turned' is not an image"),
+        ("/-/explore/foreign?moves=0&flip=turned", 400, "Foreign is not built in"),
+        ("/-/explore/nim?view=setup", 400, "have no cells; type the position"),
+        ("/-/explore/tictactoe/XX/X.?view=setup", 400, "not a board of 3 rows and 3 columns"),
         ("/-/explore/tictactoe?from=1", 400, "from=1: no piece can move from this cell"),
         ("/-/explore/hexapawn?from=4", 400, "from=4: no piece can move"),
         ("/-/explore/hexapawn?from=7&to=0", 400, "to=0: the piece on 7 cannot go there"),
@@ -290,7 +320,7 @@ def test_what_cannot_be_shown_gets_a_page_with_the_reason(get, path, status, sai
 @pytest.mark.parametrize(
     "query",
     [
-        "?from=&to=&cell=&last=&as=&turn=&hide=0",
+        "?from=&to=&at=&moves=&start=&flip=&view=&as=&turn=&hide=0&cell=&last=",
         "?cell=500",
         "?%FF=%FF&&&=&a=b=c;d",
         "?" + "&".join(f"a{n}={n}" for n in range(100)),
@@ -300,6 +330,31 @@ def test_what_cannot_be_shown_gets_a_page_with_the_reason(get, path, status, sai
 def test_empty_and_unknown_fields_of_a_query_are_ignored(get, query):
     for game in ("tictactoe", "hexapawn", "nim"):
         get(f"/-/explore/{game}{query}", 302 if "position" in query else 200)
+
+
+@pytest.mark.parametrize("game", [*GAMES, "odd ~ 100%", "foreign", "below"])
+def test_the_graph_below_a_position_links_each_board_to_its_page(get, site, game):
+    at = addresses.write(game)
+    (link,) = re.findall(r'href="([^"#]*)#node1">Graph<', get(at).text)
+    store = site.stores[game]
+    drawing = draw(store, html.unescape(position_of(link.replace("graph", "explore", 1))), plies=1)
+    page = get(f"{link}?plies=1").text
+    linked = {
+        html.unescape(each)
+        for each in re.findall(r'<a aria-label="[^"]+" xlink:href="([^"]*)"', page)
+    }
+    assert linked == {addresses.write(game, node.position) for node in drawing.nodes}
+    assert "<style" not in page  # the policy of the page forbids it
+    assert page.count('class="edge"') == len(drawing.arrows)
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [("plies=0", "from 1 to 9"), ("plies=x", "from 1 to 9"), ("plies=9", "choose fewer plies")],
+)
+def test_a_graph_that_cannot_be_drawn_gets_a_page_with_the_reason(get, query, why):
+    assert why in get(f"/-/graph/tictactoe?{query}", 400).text
+    assert get("/-/graph/tictactoe?plies=9&best=1").text.count('class="node"') > 9
 
 
 @pytest.mark.parametrize("game", [*GAMES, "odd ~ 100%", "foreign", "below"])
@@ -361,9 +416,9 @@ def test_parents_of_a_game_without_cells_name_a_move_that_leads_here_exactly_or_
             for each, _ in page.links
             if "gs-tile" in each.get("class", "")
         ]
-        parents = [label for label in tiles if label[-1] in ("win", "draw", "loss")]
+        parents = [label for label in tiles if label[1] in ("win", "draw", "loss")]
         assert parents
-        for name, position, _ in parents:
+        for name, _, position in parents:
             move = name.removesuffix(" (by symmetry)")
             (child,) = [
                 each
@@ -387,11 +442,11 @@ def test_a_piece_is_chosen_before_its_target(read):
     assert {cell: href for cell, (href, _) in page.cells.items()} == {
         cell: at("hexapawn", "BBB/.../WWW W", f"?from={cell}") for cell in (6, 7, 8)
     }
-    assert page.cells[7][1] == "cell 7: W, 1 move from here: loss, depth 3"
+    assert page.cells[7][1] == "cell 7: W, 1 move from here: L3, loss, depth 3"
     page = read(page.cells[7][0])
     assert page.by_id["announcement"] == "W at 7 chosen: where to?"
     assert {cell: href for cell, (href, _) in page.cells.items()} == {
-        4: at("hexapawn", "BBB/.W./W.W B"),
+        4: at("hexapawn", "BBB/.W./W.W B", "?moves=7-4"),
         7: at("hexapawn", "BBB/.../WWW W"),
     }
     assert len(page.moves) == 3
@@ -403,15 +458,16 @@ def test_where_several_moves_bring_a_piece_to_one_cell_that_is_chosen_too():
         for move, cell, source, value in [(1, 5, 2, 1), (2, 5, 2, 0), (3, 6, 2, 0), (4, 7, 3, -1)]
     ]
     here = {"to": lambda move: move.name, "here": lambda asked: asked.text() or "here"}
+    best = Strength(best=True)
     assert links(moves, Query(), **here) == {
-        2: Link("?from=2", "3 moves from here: win", "win", "W", chooses=True),
-        3: Link("?from=3", "1 move from here: loss", "loss", "L", chooses=True),
+        2: Link("?from=2", "3 moves from here: W, win", "win", "W", chooses=True, strength=best),
+        3: Link("?from=3", "1 move from here: L, loss", "loss", "L", chooses=True),
     }
     for asked in (Query(source=2), Query(source=2, target=5)):
         assert links(moves, asked, **here) == {
             2: Link("here", "put back", "chosen", chooses=True),
-            5: Link("?from=2&to=5", "2 moves: win", "win", "W", chooses=True),
-            6: Link("m3", "m3: draw", "draw", "D"),
+            5: Link("?from=2&to=5", "2 moves: W, win", "win", "W", chooses=True, strength=best),
+            6: Link("m3", "m3: D, draw", "draw", "D"),
         }
     assert links(moves, Query(source=9), **here) == links(moves, Query(), **here)
 
@@ -431,18 +487,20 @@ def test_flipping_and_turning_come_back_to_where_they_began(read):
             path = read(path).tools()[key]
             assert path == start or position_of(path) != position_of(start)
         assert path == start
-    assert set(read(at("connect", ".../.../X..")).tools()) == {"f", "h"}
+    assert set(read(at("connect", ".../.../X..")).tools()) == {"f", "h", "."}
     for symmetric in ("tictactoe", "connect", "nim"):
-        assert set(read(f"/-/explore/{symmetric}").tools()) == {"h"}
+        assert set(read(f"/-/explore/{symmetric}").tools()) == {"h", "."}
 
 
-def test_the_mark_of_the_last_move_is_turned_with_the_board(read):
-    path = at("tictactoe", "X../..O/...", "?against=perfect&as=1&last=5&cell=5")
+def test_the_game_is_turned_with_the_board(read, get):
+    path = at("tictactoe", "X../..O/...", "?against=perfect&as=1&moves=0,5")
     assert read(path).labels == ["cell 0: X", "cell 5: O, played last"]
-    page = read(read(path).tools()["f"])
+    turned = {key: get(read(path).tools()[key], 302).headers["location"] for key in "fr"}
+    assert turned["f"] == at("tictactoe", "..X/O../...", "?against=perfect&as=1&moves=2,3")
+    page = read(turned["f"])
     assert page.labels == ["cell 2: X", "cell 3: O, played last"]
-    assert page.by_id["announcement"].startswith("perfect played 3. ")
-    assert read(read(path).tools()["r"]).labels == ["cell 2: X", "cell 7: O, played last"]
+    assert page.by_id["announcement"].startswith("The perfect player played 3. ")
+    assert read(turned["r"]).labels == ["cell 2: X", "cell 7: O, played last"]
 
 
 def test_hidden_values_are_nowhere_on_the_page(get, read):
@@ -480,7 +538,7 @@ def test_a_game_is_played_by_following_links_to_its_end(get, site, game, opponen
             response = get(path)
         page = Reader(response.text)
         said = page.by_id["announcement"]
-        assert said.startswith(f"{opponent} played ") == moved
+        assert said.startswith(f"{SPOKEN.get(opponent, opponent)} played ") == moved
         if said.endswith(".") and "over" in said:
             break
         assert moved or (number == 0 and side == 1)
@@ -511,14 +569,123 @@ def test_without_a_side_the_user_gets_one_that_is_left(read):
     assert all("?against=menace&as=1" in href for href in page.moves.values())
 
 
+@pytest.mark.parametrize(
+    ("game", "typed", "path"),
+    [
+        ("tictactoe", "4,0,8", at("tictactoe", "O../.X./..X", "?moves=4,0,8")),
+        ("tictactoe", "4 0 8", at("tictactoe", "O../.X./..X", "?moves=4,0,8")),
+        ("tictactoe", "408", at("tictactoe", "O../.X./..X", "?moves=4,0,8")),
+        ("connect", "1,1", at("connect", ".../O../X..", "?moves=1,1")),
+        ("nim", "2-3", at("nim", "2,0", "?moves=2-3")),
+        ("hexapawn", "6-3;2-5", at("hexapawn", "BB./W.B/.WW W", "?moves=6-3,2-5")),
+        ("foreign", "0,0,0", at("foreign", "0", "?moves=0,0,0")),
+    ],
+)
+def test_a_game_is_shared_by_its_moves(get, read, game, typed, path):
+    assert get(f"/-/explore/{game}?moves={quote(typed)}", 302).headers["location"] == path
+    if game != "foreign":  # its rules are not known
+        form = f"/-/explore/{game}?position={quote('moves:' + typed)}"
+        assert get(form, 302).headers["location"] == path
+    page = read(path)
+    steps = [each["href"] for each, _ in page.links if each.get("aria-current") == "step"]
+    assert steps == [path]
+
+
+def test_a_game_says_what_each_move_was_worth_and_where_it_was_thrown_away(read):
+    page = read("/-/explore/tictactoe/XO./.X./...?moves=4,1,0,8,3&at=3")
+    moves = [text for each, text in page.links if "story" not in each and "?" in text]
+    assert [text.split()[:3] for text in moves] == [["1", "L3?,", "loss,"]]
+    assert "Move 2: O turned a draw into a loss with 1; the best move was 0." in page.text
+    ahead = page.moves
+    assert ahead["8"] == at("tictactoe", "XO./.X./..O", "?moves=4,1,0,8,3&at=4")  # the game goes on
+    assert ahead["2"] == at("tictactoe", "XOO/.X./...", "?moves=4,1,0,2")
+    bars = [each["href"] for each, _ in page.links if each.get("tabindex") == "-1"]
+    assert [position_of(href) for href in bars] == [
+        ".../.../...", ".../.X./...", ".O./.X./...", "XO./.X./...", "XO./.X./..O", "XO./XX./..O"
+    ]  # fmt: skip
+    hidden = read("/-/explore/tictactoe/XO./.X./...?moves=4,1,0&hide=1")
+    assert "turned a" not in hidden.text
+    assert not [each for each, _ in hidden.links if each.get("tabindex") == "-1"]
+
+
+def test_every_position_of_a_long_game_with_repetitions_is_reached(read, site):
+    probe, path = site.stores["vanishing"].start(), "/-/explore/vanishing"
+    for _ in range(204):
+        move = next(move for move in probe.moves if move.value == 0)  # a draw never ends
+        path = read(path).moves[str(move.move)]
+        assert len(path) < 1000
+        probe = site.stores["vanishing"].probe(move.position)
+        assert position_of(path) == probe.position
+    played = parse_qs(urlsplit(path).query)["moves"][0].split(",")
+    assert len(played) == 3  # the 201st move began a new game
+
+
+def test_after_a_game_one_plays_again_or_swaps_sides(read):
+    path = at("tictactoe", "XOO/.X./..X", "?against=perfect&as=2&hide=1&moves=4,1,0,2,8")
+    links = {text: each.get("href") for each, text in read(path).links}
+    assert links["Play again"] == "/-/explore/tictactoe?against=perfect&as=2&hide=1"
+    assert links["Swap sides"] == "/-/explore/tictactoe?against=perfect&as=1&hide=1"
+    path = at("nim", "0,0", "?against=random&as=1&start=0,2&turn=2&moves=2-2")
+    links = {text: each.get("href") for each, text in read(path).links}
+    assert links["Swap sides"] == at("nim", "0,2", "?against=random&as=2&turn=2")
+
+
+@pytest.mark.parametrize("game", [*GAMES, "odd ~ 100%", "foreign", "tictactoe"])
+def test_a_position_is_set_up_cell_by_cell(read, get, game):
+    path = read(f"/-/explore/{game}")
+    links = [each["href"] for each, text in path.links if text == "Set up a position"]
+    assert bool(links) == (game not in ("nim", "heap", "odd ~ 100%", "foreign"))
+    for href in links:
+        page = read(href)
+        assert page.by_id["announcement"].startswith(
+            ("X to move", "White to move", "The player to move")
+        )
+        after = read(page.cells[0][0])
+        assert len(after.cells) == len(page.cells)
+        assert after.text != page.text
+
+
+@pytest.mark.parametrize("game", [*GAMES, "foreign"])
+def test_the_picture_of_a_position_stands_alone(get, game):
+    answer = get(f"/-/explore/{game}?view=svg")
+    assert answer.headers["content-type"] == "image/svg+xml"
+    assert answer.text.startswith("<svg ")
+    assert "<style>" in answer.text
+    assert "<a " not in answer.text
+
+
+def test_the_learning_curve_of_an_agent_is_on_its_page(read):
+    page = read("/-/explore/trained?agent=menace")
+    assert "How menace learned" in page.text
+    assert "After 200 games" in page.text
+    assert [each for tag, each in page.tags if each.get("class") == "gs-curve"]
+    assert "How menace learned" not in read("/-/explore/trained?agent=menace&hide=1").text
+
+
+def test_the_first_page_names_and_filters_games(get, site):
+    page = Reader(get("/").text)
+    titles = [
+        text for each, text in page.links if text in ("Tic-tac-toe", "Nim 2, 3", "Hexapawn, 3 by 3")
+    ]
+    assert sorted(set(titles)) == ["Hexapawn, 3 by 3", "Nim 2, 3", "Tic-tac-toe"]
+    plays = [each["href"] for each, text in page.links if text == "Play"]
+    assert {asyncio.run(site.client.get(href)).status_code for href in plays} == {200, 302}
+    few = Reader(get("/?q=CONNECT").text)
+    assert [text for each, text in few.links if text.startswith("Connect ")] == [
+        "Connect 3, 3 by 3"
+    ]
+    assert "No game has" in Reader(get("/?q=<b>").text).text
+
+
 def test_the_last_move_is_marked(read, get):
     path = get(at("tictactoe", "X../.../...", "?against=perfect&as=1"), 302).headers["location"]
-    assert path == at("tictactoe", "X../.O./...", "?against=perfect&as=1&last=4&cell=4")
+    begun = "start=X../.../...&moves=4"
+    assert path == at("tictactoe", "X../.O./...", f"?against=perfect&as=1&{begun}")
     page = read(path)
     assert page.labels == ["cell 0: X", "cell 4: O, played last"]
     assert (
         page.by_id["announcement"]
-        == "perfect played 4. Your turn as X: drawn, a tie is 7 plies away."
+        == "The perfect player played 4. Your turn as X: drawn, a tie is 7 plies away."
     )
 
 
@@ -546,7 +713,9 @@ def test_beads_are_shown_in_the_orientation_of_the_page(read, site):
         shared = len({move.state for move in probe.moves}) < len(probe.moves)
         assert ("share their beads" in page.text) == shared
         for move in probe.moves:
-            assert page.cells[move.move][1].endswith(f", {beads[move.state]} beads")
+            assert page.cells[move.move][1].startswith(
+                f"cell {move.move}: {label(move)} {beads[move.state]} beads, "
+            )
         chances = [float(row[-1].rstrip("%")) for row in page.rows[1:]]
         assert [int(row[-2]) for row in page.rows[1:]] == [
             beads[move.state] for move in probe.moves
@@ -592,11 +761,11 @@ def test_a_strategy_says_that_its_depths_are_bounds(tmp_path):
         (first,) = page.moves.values()
         after = Reader(asyncio.run(client.get(first)).text)
         second = Reader(asyncio.run(client.get(next(iter(after.moves.values())))).text)
-        turned = Reader(asyncio.run(client.get(second.tools()["r"])).text)
+        turned = Reader(asyncio.run(client.get(second.tools()["r"], follow_redirects=True)).text)
     assert page.by_id["announcement"] == "X to move: X wins within 22 moves (at most 43 plies)."
     assert "depths are bounds" in page.text
     assert "remotenessat most 43 plies" in page.text.replace("\n", "")
-    assert "random play" not in page.text
+    assert "mean result" not in page.text
     assert "best response" not in page.text
     assert turned.by_id["announcement"] == second.by_id["announcement"]
     assert turned.text != second.text
@@ -608,3 +777,61 @@ def test_pages_are_below_the_base_of_the_addresses(tictactoe_db):
         response = asyncio.run(site.client.get("/-/explore/tictactoe"))
     page = Reader(response.text)
     assert all(href.startswith("/games/-/explore/tictactoe/") for href in page.moves.values())
+
+
+def test_marks_keep_their_colours_in_a_game_whose_positions_do_not_say_who_moves(read, get):
+    played = []
+    for move in "40821763":
+        played.append(move)
+        there = get(f"/-/explore/vanishing?moves={','.join(played)}", 302)
+        page = read(there.headers["location"])
+        marks = dict(re.findall(r"cell (\d): ([XO])", " ".join(page.labels)))
+        for number, cell in list(enumerate(played))[-6:]:
+            assert marks[cell] == "XO"[number % 2]
+
+
+class Row(PlainGame):
+    """A row of four cells, which is the same from both ends; two neighbours win."""
+
+    def start(self):
+        return "../.."
+
+    def moves(self, row):
+        return [cell for cell, mark in enumerate(row) if mark == "."]
+
+    def play(self, row, cell):
+        return row[:cell] + "x" + row[cell + 1 :]
+
+    def outcome(self, row):
+        return None if "." in row else 0
+
+    def symmetries(self, row):
+        return [row[::-1]]
+
+
+class Undrawn(Row):
+    """Its picture cannot be drawn."""
+
+    def picture(self, row):
+        raise ZeroDivisionError
+
+
+def test_without_rules_and_with_rules_that_fail_to_draw_every_link_leads_to_a_page(tmp_path):
+    build(Row(), tmp_path / "row.db")
+    build(Undrawn(), tmp_path / "undrawn.db")
+    train(tmp_path / "row.db", "menace", games=1)
+    with closing(sqlite3.connect(tmp_path / "row.db")) as connection, connection:
+        connection.execute("UPDATE agent SET name = '<b>'")
+    stores = [Store.open(tmp_path / "row.db")]
+    stores += [Store.open(tmp_path / "undrawn.db", rules=Undrawn())]
+    with closing(application(stores)) as explorer:
+        seen, left = set(), ["/", "/-/explore/row", "/-/explore/undrawn"]
+        while left and len(seen) < 60:
+            path = left.pop(0)
+            if path not in seen:
+                seen.add(path)
+                response = asyncio.run(explorer.client.get(path))
+                assert response.status_code in (200, 302), path
+                hrefs = re.findall(r'href="(/-/explore/[^"]*)"', response.text)
+                left += [html.unescape(each) for each in hrefs if "view=svg" not in each]
+    assert any("to=" in path for path in seen)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphstore.rules.game import Ints
+from graphstore.rules.notebook import or_none, table
 from graphstore.store.digests import NULL
 
 SHOWN = 20  # problems of a column to list; all are counted
@@ -88,6 +89,19 @@ class Verdict(NamedTuple):
     def ok(self) -> bool:
         """True if nothing is wrong."""
         return not self.problems
+
+    @or_none
+    def _repr_html_(self) -> str:
+        notes = [f"not checked: {each}" for each in self.skipped]
+        notes += [f"and {self.more:,} more problems"] * bool(self.more)
+        notes += [] if self.sample is None else [str(self.sample)]
+        if self.problems:
+            return table(Problem._fields, self.problems, note="; ".join(notes))
+        return table(
+            ("checked", "result"),
+            [(each, "correct") for each in self.checked],
+            note="; ".join(notes),
+        )
 
 
 class Drawn(NamedTuple):

@@ -19,6 +19,7 @@ from graphstore.games.ultimate.ids import STATE, id_keys, image_ids, image_rows
 from graphstore.games.ultimate.interning import Interned, Rows
 from graphstore.games.ultimate.search import UltimateSearch
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Codes, Ints, Look, Moves
+from graphstore.rules.picture import Cell, Picture, lines, marks
 
 RULES = ("open", "closed")
 
@@ -120,6 +121,31 @@ class Ultimate(ArrayGame):
 
     def board(self, position: int) -> str:
         return ultimatetext.draw(self.merged(position))
+
+    def picture(self, position: int) -> Picture:
+        """Return the nine fields, a large mark over a decided one, and those to play in."""
+        board, known = self.merged(position), tables()
+        spots = "".join("".join(ultimatetext.spots(field)) for field in board.fields)
+        order = np.arange(SPOTS * SPOTS).reshape(3, 3, 3, 3).swapaxes(1, 2).ravel()
+        cells = [*marks("".join(spots[at] for at in order.tolist()), "XO")]
+        results = known.result[list(board.fields)].tolist()
+        free = known.free[list(board.fields)]
+        for at, field in enumerate((order // SPOTS).tolist()):
+            if results[field]:  # whose the marks are does not count any more
+                cells[at] = cells[at]._replace(pale=True) if free[field].any() else Cell()
+        names = (("X", "X"), ("O", "O"), ("=", ""))
+        big = {
+            field: Cell(label=names[result - 1][0], shape=names[result - 1][1], side=result % 3)
+            for field, result in enumerate(results)
+            if result
+        }
+        turn = self._mover(position)
+        fields = range(SPOTS) if board.active == ANY else [board.active]
+        active = frozenset(f for f in fields if turn and known.playable[board.fields[f]])
+        sides = [big.get(field, Cell()) for field in range(SPOTS)]
+        middle = [9 * (3 * (f // 3) + 1) + 3 * (f % 3) + 1 for f in range(SPOTS)]
+        won = tuple((middle[begin], middle[end]) for begin, end in lines(sides, 3, 3))
+        return Picture(tuple(cells), SPOTS, (3, 3), turn=turn, big=big, active=active, won=won)
 
     def merged(self, position: int) -> Board:
         """Return the board of a position."""

@@ -64,7 +64,7 @@ def write(rows: Rows) -> list[str]:
 
 def draw(board: Board) -> str:
     """Return a drawing: nine lines of spots with rulers, and a line for active field and side."""
-    fields = [_spots(field) for field in board.fields]
+    fields = [spots(field) for field in board.fields]
     lines = []
     for band, row in product(range(0, SPOTS, 3), range(0, SPOTS, 3)):
         if band and not row:
@@ -242,7 +242,7 @@ def _field(word: str, at: int, *, dead: bool, game: str) -> Contents:
         raise PlayAfterWinError(f"field {at}: {error}") from error
 
 
-def _spots(field: int) -> str:
+def spots(field: int) -> str:
     """Return the nine spots of a field as text; the marks of a decided field are its result."""
     code = int(tables().codes[field])
     result = MARKS[code >> 18]
@@ -254,8 +254,8 @@ def _spots(field: int) -> str:
 @cache
 def _written() -> list[str]:
     """Return the text of every field, by its number."""
-    spots = map(_spots, range(len(tables().codes)))
-    return [each[0] if each == each[0] * SPOTS else each for each in spots]
+    texts = map(spots, range(len(tables().codes)))
+    return [each[0] if each == each[0] * SPOTS else each for each in texts]
 
 
 @cache

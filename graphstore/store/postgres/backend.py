@@ -66,7 +66,7 @@ class PostgresSchema(GameSchema):
     @property
     def path(self) -> Path:
         """Raise StoreError: a schema is not a file."""
-        raise StoreError(f"{self.address} is in PostgreSQL; only SQLite files can be served")
+        raise StoreError(f"{self.address} is in PostgreSQL, so there is no file")
 
     @cached_property
     def product(self) -> str:

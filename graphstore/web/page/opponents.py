@@ -1,16 +1,19 @@
 """Play on the page of a position: an opponent's reply, an agent's beads, the announcement."""
 
+import re
 from collections import Counter
 
 from graphstore.errors import OpponentError
 from graphstore.play import agents
+from graphstore.play.opponents import spoken
 from graphstore.play.players import Player
-from graphstore.rules.board import board_of, choices
+from graphstore.rules.board import board_of
 from graphstore.rules.game import WIN, Game, move_text
 from graphstore.rules.plain import PlainGame
 from graphstore.store.probe import Probe
 from graphstore.store.store import Store
 from graphstore.web.page.query import Query
+from graphstore.web.page.story import Story
 
 
 class TakenSideError(OpponentError):
@@ -41,34 +44,22 @@ def with_side(store: Store, query: Query) -> Query:
     raise TakenSideError(why, 3 - taken, left)
 
 
-def reply(store: Store, probe: Probe, query: Query) -> tuple[str, Query] | None:
+def reply(store: Store, story: Story, query: Query) -> tuple[str, Query] | None:
     """Return the position after the opponent's reply and its query; None if it does not move.
 
     Raises:
         ResignedError: the opponent resigns.
     """
-    player = Player(store, query.against)
-    if probe.ended or not probe.moves or turn(probe, query) == query.side:
+    probe, player = story.probe, Player(store, query.against)
+    if probe.ended or not probe.moves or story.mover() == query.side:
         return None
     move = player.pick(probe)
-    game = store.game if store.has_rules else None
-    (choice,) = choices(game, probe.position, [move])
-    onwards = query.onwards._replace(last=move_text(store.namer, move.move), cell=choice.cell)
-    return move.position, after_move(probe, onwards)
+    return move.position, story.then(query, move_text(store.namer, move.move))
 
 
-def turn(probe: Probe, query: Query) -> int:
-    """Return the player to move, 1 or 2: from the position, or else from the query."""
-    return probe.to_move or query.turn
-
-
-def after_move(probe: Probe, query: Query) -> Query:
-    """Return the query after one more move."""
-    return query if probe.to_move else query._replace(turn=3 - query.turn)
-
-
-def announcement(game: Game | None, probe: Probe, query: Query, resigned: str, worth: str) -> str:
+def announcement(story: Story, query: Query, resigned: str, worth: str) -> str:
     """Return the first sentence of a page, which screen readers announce."""
+    game, probe, mover = story.game, story.probe, story.mover()
     players = player_names(game)
     if query.source is not None:
         board = board_of(probe.position, game)
@@ -76,20 +67,26 @@ def announcement(game: Game | None, probe: Probe, query: Query, resigned: str, w
         if query.target is None:
             return f"{piece} chosen: where to?"
         return f"{piece} to {query.target}: by which move?"
-    mover = turn(probe, query)
     if not query.against:
-        if worth:
-            return f"{worth[0].upper()}{worth[1:]}."
-        return f"{players[mover - 1]} to move." if probe.to_move else ""
+        if not worth and (probe.to_move or story.moves):
+            worth = f"{players[mover - 1]} to move"
+        return f"{worth[0].upper()}{worth[1:]}." if worth else ""
     if resigned:
         return f"{resigned}. You have won."
-    played = f"{query.against} played {query.last}. " if query.last else ""
+    played = ""
+    if story.at and story.mover(story.at - 1) != query.side:
+        played = f"{sentence(query.against)} played {story.names[story.at - 1]}. "
     if probe.ended:
         winner = mover if probe.value == WIN else 3 - mover
         result = "you have won" if winner == query.side else "you have lost"
         return f"{played}The game is over: {result if probe.value else 'a draw'}."
     worth = worth.removeprefix(f"{players[query.side - 1]} to move: ")
     return f"{played}Your turn as {players[query.side - 1]}{f': {worth}' if worth else ''}."
+
+
+def sentence(opponent: str) -> str:
+    """Return the spoken name of an opponent as it begins a sentence."""
+    return re.sub("^the ", "The ", spoken(opponent))
 
 
 def player_names(game: Game | None) -> tuple[str, str]:

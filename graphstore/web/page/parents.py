@@ -6,7 +6,7 @@ import numpy as np
 from sqlalchemy import bindparam, func, select
 
 from graphstore.errors import GraphstoreError
-from graphstore.rules.board import TURNS, board_of
+from graphstore.rules.board import turned_rows
 from graphstore.rules.game import IN_PLAY, Game
 from graphstore.store.probe import Probe
 from graphstore.store.schema import edge, state
@@ -15,20 +15,14 @@ from graphstore.web.page.pictures import turned
 
 MOST_COUNTED = 1000  # parents; counting more takes long
 
+_ALL = select(edge.c.parent).where(edge.c.child == bindparam("child")).distinct()
+_FIRST = _ALL.order_by(edge.c.parent).limit(bindparam("most")).subquery()
 _PARENTS = (
-    select(edge.c.parent, state.c.position, state.c.value)
-    .join(state, state.c.id == edge.c.parent)
-    .where(edge.c.child == bindparam("child"))
-    .group_by(edge.c.parent)
-    .limit(bindparam("most"))
+    select(state.c.id.label("parent"), state.c.position, state.c.value)
+    .join(_FIRST, state.c.id == _FIRST.c.parent)
+    .order_by(state.c.id)
 )
-_COUNT = select(func.count()).select_from(
-    select(edge.c.parent)
-    .where(edge.c.child == bindparam("child"))
-    .distinct()
-    .limit(MOST_COUNTED + 1)
-    .subquery()
-)
+_COUNT = select(func.count()).select_from(_ALL.limit(MOST_COUNTED + 1).subquery())
 
 
 class Parent(NamedTuple):
@@ -77,7 +71,7 @@ def parents(store: Store, probe: Probe, most: int) -> Parents:
 def _exact(game: Game, probe: Probe, parent: int, text: str) -> dict[str, int]:
     """Return {image of a parent: the move that leads exactly to the position}."""
     read = {}
-    for image in _images(game, text):
+    for image in (text, *(turned_rows(game, text) or turned(game, text)).values()):
         try:
             read[game.read(image)] = image
         except GraphstoreError:
@@ -92,12 +86,3 @@ def _exact(game: Game, probe: Probe, parent: int, text: str) -> dict[str, int]:
     for each in np.flatnonzero(children == game.read(probe.position))[::-1].tolist():
         found[names[at[each]]] = int(moves[each])  # of several moves the lowest is last
     return found
-
-
-def _images(game: Game, text: str) -> list[str]:
-    board = board_of(text, game)
-    drawn = "" if board is None else "/".join(board.rows)
-    if board is None or not text.startswith(drawn):
-        return [text, *turned(game, text).values()]
-    tail = text.removeprefix(drawn)
-    return [text, *("/".join(turn(board.rows)) + tail for turn in TURNS.values())]

@@ -1,16 +1,29 @@
-"""Pictures of boards on a page: a large one with links on its cells, and small ones."""
+"""Pictures of positions on a page: a large one with links on its cells, and small ones."""
 
+import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from graphstore.errors import SettingError
-from graphstore.games.ultimate.rules import Ultimate
+from graphstore.errors import RulesError, SettingError
 from graphstore.rules import board as boards
-from graphstore.rules.board import EMPTY, TURNS, WORDS, Choice, board_of
+from graphstore.rules.board import TURNS, WORDS, Choice, board_of, picture_of
 from graphstore.rules.game import Game
-from graphstore.rules.svg import COLOURS, aside, framed, mark_svg, marked_up, svg, text_svg
+from graphstore.rules.picture import Picture, seen_by
+from graphstore.rules.svg import (
+    CELL,
+    COLOURS,
+    Strength,
+    data_uri,
+    framed,
+    hint,
+    mark_svg,
+    marked_up,
+    strengths,
+    text_svg,
+)
 from graphstore.web.page.query import Query
 
 LITTLE = 88  # pixels: the largest width of a small board
@@ -18,15 +31,30 @@ LARGE = 64  # pixels of a cell of the large board
 STYLE: Final = (
     ":root{"
     + "".join(f"--gs-{WORDS[value]}:{colour};" for value, colour in COLOURS.items())
-    + "}.gs-below{font-size:14px;font-weight:400}"
-    ".gs-free,.gs-board .gs-edge{fill:transparent}.gs-chosen{fill:var(--gs-last)}"
-    ".gs-edge{stroke-width:4;rx:6px}.gs-board .gs-chosen.gs-edge{fill:var(--gs-last)}"
+    + "}.gs-board .gs-edge,.gs-reach{fill:transparent}.gs-chosen{fill:var(--gs-last)}"
+    ".gs-edge{stroke-width:4;rx:6px}.gs-round{rx:27px}"
+    ".gs-board .gs-chosen.gs-edge{fill:var(--gs-last)}"
     + "".join(f".gs-{word}.gs-edge{{stroke:var(--gs-{word})}}" for word in WORDS.values())
-    + ".gs-free + .gs-value,.gs-free ~ .gs-below{fill:var(--gs-ink)}"
+    + ".gs-free.gs-edge{stroke:var(--gs-rule);stroke-width:2}"
+    ".gs-board :is(g[role=img],.gs-big,.gs-won){pointer-events:none}"
     ".gs-board a:focus-visible{outline:none}"
-    ".gs-board a:focus-visible rect,.gs-board a:hover rect{stroke:var(--gs-ink);stroke-width:4}"
+    ".gs-board :is(a:focus-visible,a:hover,a.gs-lit) .gs-reach"
+    "{stroke:var(--gs-ink);stroke-width:4;rx:6px}"
+    "tr.gs-lit{background:var(--gs-tint)}"
+    ".gs-defined{position:absolute}.gs-image{max-width:100%}"
+    # A board leaves room for nothing else on a low screen, and is above texts that vary.
+    ".gs-left{display:flex;flex-direction:column}.gs-left>.gs-large{order:-1;margin:0}"
+    ".gs-left .gs-large :is(svg,img){max-height:min(27rem,100svh - 4.5rem)}"
+    "@media(prefers-reduced-motion:no-preference){"
+    "@keyframes gs-fall{from{transform:translateY(-400px)}}"
+    ".gs-large .gs-fall{animation:gs-fall .35s ease-in}}"
+    "@media print{.gs-board{print-color-adjust:exact}}"
 )
 """CSS for cells that are links, in addition to `graphstore.rules.svg.STYLE`."""
+
+_PART = re.compile(
+    r'<g(?: transform="translate\((\d+) (\d+)\)")?>((?:<(?!g\b|/g\b|a\b|image\b)|[^<])+)</g>'
+)
 
 
 class Link(NamedTuple):
@@ -38,33 +66,78 @@ class Link(NamedTuple):
     text: str = ""  # a few characters on the cell
     below: str = ""  # a few smaller characters below them
     chooses: bool = False  # True if it only chooses a piece, or puts it back
+    strength: Strength = Strength()
 
 
 def large(
-    game: Game | None, text: str, links: Mapping[int, Link] | None, *, last: int | None, title: str
+    game: Game | None,
+    text: str,
+    links: Mapping[int, Link],
+    *,
+    last: int | None,
+    title: str,
+    mover: int = 0,
 ) -> str:
     """Return the picture of a position with links on its cells; if it has no cells, its text.
 
-    `last` is the cell that was played last, and `title` is for screen readers.
+    `last` is the cell that was played last, `title` is for screen readers, and `mover` is the
+    player to move, if known.
     """
-    board = board_of(text, game)
-    if board is None:
+    picture = picture_if_any(text, game)
+    if picture is None:
         drawn = text if game is None else game.board(game.read(text))
         return text_svg(drawn, style=False)
-    cells = [
-        _linked(cell, mark, (links or {}).get(cell), last=cell == last)
-        for cell, mark in enumerate(board.cells)
-    ]
-    return framed(board, cells, last=last, title=title, pixels=LARGE, style=False, role="group")
+    if picture.image:
+        return _image(picture, title)
+    return linked(seen_by(picture, mover), links, last=last, title=title)
 
 
-def little(game: Game | None, text: str, *, last: int | None = None) -> str | None:
-    """Return a small picture of a position; None if it has no cells."""
-    board = board_of(text, game)
-    if board is None:
+def picture_if_any(text: str, game: Game | None) -> Picture | None:
+    """Return the picture of a position; None if it has none, or the rules fail to draw it."""
+    try:
+        return picture_of(text, game)
+    except RulesError:
         return None
-    pixels = max(2, min(24, LITTLE // max(board.columns, len(board.rows))))
-    return svg(board, last=last, title=text, pixels=pixels, style=False)
+
+
+def linked(
+    picture: Picture, links: Mapping[int, Link], *, last: int | None = None, title: str
+) -> str:
+    """Return a picture with links on its cells; see `large`."""
+    cells = [
+        _linked(picture, at, links.get(at), last=at == last) for at in range(len(picture.cells))
+    ]
+    return framed(picture, cells, last=last, title=title, pixels=LARGE, style=False, role="group")
+
+
+def little(game: Game | None, text: str, *, last: int | None = None, mover: int = 0) -> str | None:
+    """Return a small picture of a position; None if it has no cells; see `with_definitions`."""
+    picture = picture_if_any(text, game)
+    if picture is None:
+        return None
+    if picture.image:
+        return _image(picture, "", LITTLE)
+    pixels = max(2, min(24, LITTLE // max(picture.columns, picture.rows)))
+    picture = seen_by(picture, mover)
+    cells = list(map(mark_svg, picture.cells))
+    return framed(picture, cells, last=last, pixels=pixels, style=False, role="")
+
+
+def with_definitions(page: str) -> str:
+    """Return a page in which equal parts of pictures are written once, and referred to."""
+    number = Counter(inside for _, _, inside in _PART.findall(page))
+    often = [inside for inside, times in number.items() if times > 1]
+    keys = {inside: f"g{at}" for at, inside in enumerate(often)}
+
+    def refer(found: re.Match[str]) -> str:
+        x, y, inside = found.groups()
+        place = "".join(f' {axis}="{at}"' for axis, at in (("x", x), ("y", y)) if at and at != "0")
+        return f'<use href="#{keys[inside]}"{place}/>' if inside in keys else found[0]
+
+    drawn = "".join(f'<g id="{key}">{inside}</g>' for inside, key in keys.items())
+    box = '<svg class="gs-defined" width="0" height="0" aria-hidden="true"><defs>'
+    page = _PART.sub(refer, page)
+    return page.replace("</main>", f"{box}{drawn}</defs></svg></main>", 1) if keys else page
 
 
 def links(
@@ -82,6 +155,7 @@ def links(
     address of the same position with another query, `beads` an agent's number of beads for a move.
     """
     found: dict[int, Link] = {}
+    strength = {} if query.hide else strengths(choices)
     chosen = query.source if query.source in {choice.source for choice in choices} else None
     if chosen is not None:
         back = here(query._replace(source=None, target=None))
@@ -93,10 +167,11 @@ def links(
             groups.setdefault(cell, []).append(choice)
     for cell, group in groups.items():
         best = group[0]
+        number = beads(best) if len(group) == 1 else ""
         words = ""
-        if not query.hide:
+        if not query.hide:  # the text on the cell, then its meaning
             depth = "" if best.depth is None else f", depth {best.depth}"
-            words = f": {WORDS[best.value]}{depth}"
+            words = f": {best.label}{number and f' {number} beads'}, {WORDS[best.value]}{depth}"
         moves = len(group) == 1 and best.source == chosen
         if moves:
             href = to(best)
@@ -109,24 +184,29 @@ def links(
             count = f"{len(group)} move{'s' * (len(group) > 1)}"
             words = f"{count} from here{words}"
         kind, text = ("free", "") if query.hide else (WORDS[best.value], best.label)
-        number = beads(best) if len(group) == 1 else ""
-        if number:
-            words += f", {number} beads"
-        below = number and f"• {number}"
-        found[cell] = Link(href, words or "free", kind, text, below, chooses=not moves)
+        found[cell] = Link(
+            href,
+            words or "free",
+            kind,
+            text,
+            below=number and f"• {number}",
+            chooses=not moves,
+            strength=strength.get(best.move, Strength()),
+        )
     return found
 
 
 def turned(game: Game, text: str) -> dict[str, str]:
-    """Return the images of a position by name: `rules.board.images`, also for ultimate tic-tac-toe.
+    """Return the images of a position by name: `rules.board.images`, also by `images` of a game.
 
-    The text of ultimate tic-tac-toe has no rows, so its images are recognised by their drawings.
+    The text of some games has no rows, so their images are recognised by their drawings.
     """
     found = boards.images(game, text)
     board = board_of(text, game)
-    if board is None or not isinstance(game, Ultimate):
+    images_of = getattr(game, "images", None)
+    if board is None or images_of is None or len(found) > 1:
         return found
-    images = game.images(np.array([game.read(text)], dtype=np.int64)).ravel()
+    images = images_of(np.array([game.read(text)], dtype=np.int64)).ravel()
     for image in game.texts(images):
         drawn = board_of(image, game)
         rows = [] if drawn is None else list(drawn.rows)
@@ -136,20 +216,11 @@ def turned(game: Game, text: str) -> dict[str, str]:
     return found
 
 
-def turned_cell(game: Game, text: str, way: str, cell: int | None) -> int | None:
-    """Return the number of a cell after the board is turned in a way of `TURNS`."""
-    board = board_of(text, game)
-    if board is None or cell is None or cell >= len(board.cells):
-        return None
-    numbers = "".join(map(chr, range(len(board.cells))))
-    rows = [numbers[at : at + board.columns] for at in range(0, len(numbers), board.columns)]
-    return "".join(TURNS[way](rows)).index(chr(cell))
-
-
 def check(query: Query, choices: Sequence[Choice]) -> None:
     """Raise SettingError for a chosen piece that cannot move, or a target it cannot go to."""
     if query.source is None:
-        if query.target is not None:
+        placed = {choice.cell for choice in choices if choice.source is None}
+        if query.target is not None and query.target not in placed:
             raise SettingError(f"to={query.target} needs from=, the cell of the piece that moves")
         return
     targets = {choice.cell for choice in choices if choice.source == query.source}
@@ -159,36 +230,37 @@ def check(query: Query, choices: Sequence[Choice]) -> None:
         raise SettingError(f"to={query.target}: the piece on {query.source} cannot go there")
 
 
-def _linked(cell: int, mark: str, link: Link | None, *, last: bool) -> str:
+def _linked(picture: Picture, at: int, link: Link | None, *, last: bool) -> str:
     """Return the SVG of a cell: its mark and label, in its link if it has one."""
-    drawn = mark_svg(mark)
-    name = "" if mark in EMPTY else f": {mark}{', played last' if last else ''}"
+    cell = picture.cells[at]
+    drawn = mark_svg(cell)
+    is_unit = cell.shape == "unit"
+    name = "" if not cell.mark or is_unit else f": {cell.label}{', played last' if last else ''}"
     if link is None:
-        label = f'<g role="img" aria-label="{marked_up(f"cell {cell}{name}")}">{drawn}</g>'
-        return label if drawn else ""
-    parts = []
-    small = " gs-small" if len(link.text) > 2 else ""
-    if drawn:
-        parts.append(f'<rect class="gs-{link.kind} gs-edge" x="3" y="3" width="54" height="54"/>')
-        parts.append(aside(drawn) if link.text else drawn)
-        if link.text:
-            parts.append(
-                f'<rect class="gs-{link.kind}" x="28" y="2" width="30" height="22" rx="6"/>'
-                f'<text class="gs-value gs-small" x="43" y="18">{marked_up(link.text)}</text>'
-            )
+        fall = ' class="gs-fall"' if last and picture.ground == "holes" else ""
+        label = marked_up(f"cell {at}{name}")
+        return f'<g role="img" aria-label="{label}"><g{fall}>{drawn}</g></g>' if drawn else ""
+    first, rows = picture.reach(at)
+    top = (first - at // picture.columns) * CELL
+    parts = [f'<rect class="gs-reach" x="2" y="{top + 2}" width="56" height="{rows * CELL - 4}"/>']
+    if cell.mark and not is_unit:
+        kind = f"gs-{link.kind} gs-edge{' gs-round' * (picture.ground == 'points')}"
+        parts.append(f'<rect class="{kind}" x="3" y="3" width="54" height="54"/>')
+    if link.kind == "chosen":
+        parts.append(drawn)
     else:
-        parts.append(
-            f'<rect class="gs-{link.kind}" x="4" y="4" width="52" height="52" rx="6"/>'
-            f'<text class="gs-value{small}" x="30" y="{28 if link.below else 36}">'
-            f"{marked_up(link.text)}</text>"
-        )
-    if link.below:
-        parts.append(
-            f'<text class="gs-value gs-below" x="30" y="48">{marked_up(link.below)}</text>'
-        )
-    words = f"cell {cell}{name}, {link.words}" if name else f"cell {cell}: {link.words}"
-    data = f'data-cell="{cell}"{" data-replace" * link.chooses}'
+        drawn = hint(picture, cell, link.kind, link.text, link.strength, below=link.below)
+        parts.append(f"<g>{drawn}</g>")
+    words = f"cell {at}{name}, {link.words}" if name else f"cell {at}: {link.words}"
+    data = f'data-cell="{at}"{" data-replace" * link.chooses}'
     return (
         f'<a href="{marked_up(link.href)}" {data} aria-label="{marked_up(words)}">'
         f"{''.join(parts)}</a>"
     )
+
+
+def _image(picture: Picture, title: str, pixels: int | None = None) -> str:
+    """Return the SVG of a user's rules as an image of HTML, in which no script runs."""
+    width = f' width="{pixels}"' if pixels else ""
+    source = marked_up(data_uri(picture.image))
+    return f'<img class="gs-image" alt="{marked_up(title)}"{width} src="{source}">'

@@ -1,13 +1,15 @@
-"""The query of a page's address: whom to play, and what to show."""
+"""The query of a page's address: the game so far, whom to play, and what to show."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
 from graphstore.errors import SettingError, shown
 
 LONGEST_NAME = 100  # characters
-LONGEST_CELL = 4  # digits
+LONGEST_NUMBER = 4  # digits
+LONGEST_TEXT = 4096  # characters of a position, and of moves
+RENAMED: Final = {"side": "as", "source": "from", "target": "to"}  # in addresses
 
 
 class Query(NamedTuple):
@@ -15,13 +17,16 @@ class Query(NamedTuple):
 
     against: str = ""  # the opponent, as in `graphstore.play.players`
     side: int = 0  # the player that the user is, 1 or 2; 0 where the opponent decides
-    turn: int = 1  # the player to move, 1 or 2, if positions do not say
+    turn: int = 1  # the player to move at first, 1 or 2, if positions do not say
     agent: str = ""  # the agent whose beads to show
     hide: bool = False  # True if values are hidden
     source: int | None = None  # the cell of the piece to move
     target: int | None = None  # the cell to move to, where several moves go
-    last: str = ""  # the name of the opponent's last move
-    cell: int | None = None  # the cell of that move
+    start: str = ""  # the position in which the game began; empty for the start
+    moves: str = ""  # the game, as `graphstore.rules.positions` reads moves
+    at: int | None = None  # the number of its moves before the position; None for all of them
+    flip: str = ""  # an image in `graphstore.rules.board.TURNS`, to show the game in
+    view: str = ""  # "setup" to set a position up, "svg" for the picture alone
 
     @property
     def chance(self) -> bool:
@@ -30,32 +35,28 @@ class Query(NamedTuple):
 
     @property
     def onwards(self) -> "Query":
-        """The fields that a link to another position keeps."""
-        return self._replace(source=None, target=None, last="", cell=None)
+        """The fields that a link to another position keeps; not the game."""
+        return self._replace(
+            source=None, target=None, start="", moves="", at=None, flip="", view=""
+        )
 
     def text(self) -> str:
         """Return the query as text with its ``?``; empty if there are no fields.
 
-        >>> Query(against="perfect", side=2, hide=True).text()
-        '?against=perfect&as=2&hide=1'
+        >>> Query(against="perfect", side=2, hide=True, moves="4,0").text()
+        '?against=perfect&as=2&hide=1&moves=4,0'
         """
         fields = self.fields()
-        return f"?{urlencode(fields)}" if fields else ""
+        return f"?{urlencode(fields, safe=',/')}" if fields else ""
 
     def fields(self) -> list[tuple[str, str]]:
         """Return the query as the fields of a form."""
-        pairs = [
-            ("against", self.against),
-            ("as", str(self.side) if self.against and self.side else ""),
-            ("turn", str(self.turn) if self.against and self.turn != 1 else ""),
-            ("agent", self.agent),
-            ("hide", "1" if self.hide else ""),
-            ("from", "" if self.source is None else str(self.source)),
-            ("to", "" if self.target is None else str(self.target)),
-            ("last", self.last),
-            ("cell", "" if self.cell is None else str(self.cell)),
+        given = self if self.against else self._replace(side=0)
+        return [
+            (RENAMED.get(name, name), "1" if value is True else str(value))
+            for name, value in given._asdict().items()
+            if value != Query._field_defaults[name]
         ]
-        return [(name, value) for name, value in pairs if value]
 
 
 def read_query(get: Callable[[str], str | None]) -> Query:
@@ -64,7 +65,7 @@ def read_query(get: Callable[[str], str | None]) -> Query:
     Unknown names are ignored.
 
     Raises:
-        SettingError: a player or a cell is wrong.
+        SettingError: a player or a number is wrong.
     """
     return Query(
         against=(get("against") or "")[:LONGEST_NAME],
@@ -72,10 +73,13 @@ def read_query(get: Callable[[str], str | None]) -> Query:
         turn=_player("turn", get("turn")) or 1,
         agent=(get("agent") or "")[:LONGEST_NAME],
         hide=get("hide") not in (None, "", "0"),
-        source=_cell("from", get("from")),
-        target=_cell("to", get("to")),
-        last=(get("last") or "")[:LONGEST_NAME],
-        cell=_cell("cell", get("cell")),
+        source=_number("from", get("from"), "a cell"),
+        target=_number("to", get("to"), "a cell"),
+        start=(get("start") or "")[:LONGEST_TEXT],
+        moves=(get("moves") or "")[:LONGEST_TEXT],
+        at=_number("at", get("at"), "a number of moves"),
+        flip=(get("flip") or "")[:LONGEST_NAME],
+        view=(get("view") or "")[:LONGEST_NAME],
     )
 
 
@@ -85,9 +89,9 @@ def _player(name: str, text: str | None) -> int:
     return int(text or 0)
 
 
-def _cell(name: str, text: str | None) -> int | None:
+def _number(name: str, text: str | None, what: str) -> int | None:
     if not text:
         return None
-    if len(text) > LONGEST_CELL or not (text.isascii() and text.isdigit()):
-        raise SettingError(f"{name}={shown(text)} is not a cell; write its number, as {name}=0")
+    if len(text) > LONGEST_NUMBER or not (text.isascii() and text.isdigit()):
+        raise SettingError(f"{name}={shown(text)} is not {what}; write {name}=0 or more")
     return int(text)

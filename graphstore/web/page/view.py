@@ -2,37 +2,38 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from hashlib import blake2b
+from contextlib import suppress
 from http import HTTPStatus
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from datasette.utils.asgi import Response
 
 from graphstore.errors import GraphstoreError, NotInStoreError, ResignedError, StoreError, shown
+from graphstore.rules.positions import PREFIX
 from graphstore.store.store import Store
 from graphstore.web import addresses
+from graphstore.web.naming import public
 from graphstore.web.page import opponents
-from graphstore.web.page.context import Pages, page_context
-from graphstore.web.page.query import Query, read_query
+from graphstore.web.page.context import Pages, page_context, picture_alone
+from graphstore.web.page.pictures import with_definitions
+from graphstore.web.page.query import read_query
+from graphstore.web.page.setup import setup_context
+from graphstore.web.page.story import flipped, read_story
 
 LONGEST = 4096  # characters of a position
-STATIC = Path(__file__).parents[1] / "static"
 
 HEADERS = {
     "content-security-policy": (
         "default-src 'none'; img-src 'self' data:; style-src 'self'; "
-        "script-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'"
+        "script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
+        "frame-ancestors 'self'"
     )
 }
 """Stricter than the policy of other pages, which `web.application` adds with its other headers."""
 
-
-class Redirect(NamedTuple):
-    """The address of another page; `chance` as in `Page`."""
-
-    href: str
-    chance: bool
+IMAGE_HEADERS = {
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+}
 
 
 class Page(NamedTuple):
@@ -46,19 +47,32 @@ class Page(NamedTuple):
 
 async def page(datasette: Any, request: Any) -> Any:
     """Return the page of a position, in the orientation of the address."""
+    return await respond(datasette, request, _page)
+
+
+async def respond(datasette: Any, request: Any, make: Callable[..., Page | Response]) -> Any:
+    """Return what `make` returns for the position of the address, or an error page."""
     base = str(datasette.urls.path("/")).rstrip("/")
     at, get = request.url_vars, request.args.get
     answer = await asyncio.to_thread(
-        _answer, datasette.stores, base, at["game"], at["position"], get
+        _answer, datasette.stores, base, at["game"], at["position"], get, make
     )
-    headers = HEADERS | ({"cache-control": "no-store"} if answer.chance else {})
-    if isinstance(answer, Redirect):
-        return Response.redirect(answer.href, headers=headers)
-    context = answer.context | {"base": base, "versions": VERSIONS}
-    if "state" in context:
+    if not isinstance(answer, Page):
+        return answer
+    context = answer.context | {"base": base}
+    if "state" in context and context["game"] in datasette.files_served:
         context["row"] = datasette.urls.row(context["game"], "state", context["state"])
     body = await datasette.render_template(answer.template, context, request=request)
-    return Response.html(body, status=answer.status, headers=headers)
+    headers = _headers(chance=answer.chance)
+    return Response.html(with_definitions(body), status=answer.status, headers=headers)
+
+
+def _headers(*, chance: bool) -> dict[str, str]:
+    return HEADERS | ({"cache-control": "no-store"} if chance else {})
+
+
+def _redirect(href: str, *, chance: bool) -> Response:
+    return Response.redirect(href, headers=_headers(chance=chance))
 
 
 async def without_game(datasette: Any) -> Any:
@@ -72,7 +86,8 @@ def _answer(
     game: str,
     position: str | None,
     get: Callable[[str], str | None],
-) -> Page | Redirect:
+    make: Callable[..., Page | Response],
+) -> Page | Response:
     """Return the answer to an address: `game` and `position` from its path, `get` for its query."""
     known, text = None, None
     other = None  # the words and the address of a link to play as the other player
@@ -105,18 +120,18 @@ def _answer(
         text = None
         return error(HTTPStatus.REQUEST_URI_TOO_LONG, why)
     try:
-        return _page(store, text, read_query(get), pages, typed=typed is not None)
+        return make(store, text, get, pages)
     except opponents.TakenSideError as taken:
         href = pages.to(text, read_query(get)._replace(side=taken.left))
         other = (f"Play as {taken.name}", href)
         return error(HTTPStatus.BAD_REQUEST, str(taken))
     except NotInStoreError as missing:
-        return error(HTTPStatus.NOT_FOUND, str(missing))
+        return error(HTTPStatus.NOT_FOUND, public(str(missing), store))
     except StoreError as damaged:  # or it is being written; the page does not show its folder
-        why = str(damaged).replace(str(store.path), store.path.name)
+        why = public(str(damaged), store)
         return error(HTTPStatus.SERVICE_UNAVAILABLE, why)
     except GraphstoreError as wrong:
-        return error(HTTPStatus.BAD_REQUEST, str(wrong))
+        return error(HTTPStatus.BAD_REQUEST, public(str(wrong), store))
 
 
 def _stripped(typed: str) -> str:
@@ -126,30 +141,40 @@ def _stripped(typed: str) -> str:
 
 
 def _page(
-    store: Store, text: str | None, query: Query, pages: Pages, *, typed: bool
-) -> Page | Redirect:
-    query = opponents.with_side(store, query)
+    store: Store, text: str | None, get: Callable[[str], str | None], pages: Pages
+) -> Page | Response:
+    query, typed = opponents.with_side(store, read_query(get)), get("position") is not None
+    if query.view == "setup":
+        if typed:
+            return _redirect(pages.to(text, query), chance=False)
+        values = setup_context(store, text, lambda other: pages.to(other, query))
+        about = {"game": pages.game, "rules": store.info["name"], "start": pages.to(None)}
+        return Page("explore_setup.html", 200, about | values | {"done": pages.to(values["text"])})
     if typed and text is None:
-        return Redirect(pages.to(None, query), chance=False)
-    probe = store.start() if text is None else store.probe(text)
-    respelt = text is not None and text != probe.position
-    if typed or (respelt and store.probe(probe.position).position == probe.position):
-        return Redirect(pages.to(probe.position, query), chance=query.chance)
+        return _redirect(pages.to(None, query), chance=False)
+    story = read_story(store, query, text)
+    if text is not None and text.lower().startswith(PREFIX):
+        with suppress(GraphstoreError):  # else it is a position of the user's rules
+            story = read_story(
+                store, query._replace(moves=text[len(PREFIX) :], start="", at=None), text
+            )
+    if query.flip:
+        return _redirect(pages.to(*flipped(store, query, story)), chance=query.chance)
+    position = story.probe.position
+    respelt = text is not None and text != position and store.probe(position).position == position
+    if typed or respelt or (text is None and story.moves):
+        here = story.to(query, story.at)._replace(source=query.source, target=query.target)
+        return _redirect(pages.to(position, here._replace(view=query.view)), chance=query.chance)
+    if query.view == "svg":
+        picture = picture_alone(story)
+        return Response(picture, content_type="image/svg+xml", headers=IMAGE_HEADERS)
     resigned = ""
     if query.against:
         try:
-            reply = opponents.reply(store, probe, query)
+            reply = opponents.reply(store, story, query)
         except ResignedError as error:
             reply, resigned = None, str(error)
         if reply is not None:
-            return Redirect(pages.to(*reply), chance=True)
-    context = page_context(store, probe, query, pages, resigned)
+            return _redirect(pages.to(*reply), chance=True)
+    context = page_context(store, story, query, pages, resigned)
     return Page("explore.html", 200, context, query.chance)
-
-
-def _version(name: str) -> str:
-    """Return a digest of a static file, so that browsers load a new version."""
-    return blake2b((STATIC / name).read_bytes(), digest_size=6).hexdigest()
-
-
-VERSIONS = {name: _version(name) for name in ("explore.css", "explore.js", "field.js")}

@@ -1,163 +1,143 @@
-// Additions to the page of a position: keys, undo, and the focus after a move. Without this script
-// everything else still works, because moves are links.
+// Additions to the page of a position: moves without loading the page again, keys, and copying.
+// Without this script everything else still works, because moves are links.
 "use strict";
 
 (() => {
-  const explorer = document.querySelector("[data-explorer]").dataset.explorer;
-  const announcement = document.getElementById("announcement");
-  const typedShown = document.getElementById("gs-typed-move");
-  const undoButton = document.getElementById("gs-undo");
-  const keys = document.getElementById("gs-keys");
-  const keysButton = document.getElementById("gs-keys-button");
-  const NEXT = "graphstore-next"; // data for the history entry that a link creates
-
-  // Undo is the back button, but only to pages of this explorer. Each entry of the history stores how
-  // many of them are before it. Back, forward and reload keep history.state. A new entry has none:
-  // it takes what the link has left in sessionStorage.
-  const remembered = () => {
-    try {
-      const next = JSON.parse(sessionStorage.getItem(NEXT));
-      sessionStorage.removeItem(NEXT);
-      return next;
-    } catch {
-      return null;
-    }
-  };
-  const remember = (next) => {
-    try {
-      sessionStorage.setItem(NEXT, JSON.stringify(next));
-    } catch {
-      // No storage, no undo: the back button is still there.
-    }
-  };
-  // Undo does not change whether values are hidden: earlier pages follow the latest choice.
-  const HIDING = "graphstore-hiding";
-  const hideLink = document.querySelector('[data-key="h"]');
-  function hiding(choice) {
-    try {
-      if (choice === null) sessionStorage.removeItem(HIDING);
-      else sessionStorage.setItem(HIDING, choice);
-    } catch {
-      // No storage: each page is shown as its address says.
-    }
-  }
-  function hideAgain() {
-    let choice = null;
-    try {
-      choice = sessionStorage.getItem(HIDING);
-    } catch {
-      return;
-    }
-    if (choice === null || choice === hideLink.dataset.hidden) return;
-    remember({ depth, focus: null });
-    location.replace(hideLink.href);
-  }
-  // Choosing a piece is not a step of the history: before a move comes the whole move before it.
-  const unchosen = document.getElementById("gs-unchosen");
-  function unchoose() {
-    if (unchosen) history.replaceState(history.state, "", unchosen.href);
-  }
-  const ours = (href) => {
-    try {
-      const url = new URL(href, location.href);
-      return url.origin === location.origin && url.pathname.startsWith(explorer);
-    } catch {
-      return false;
-    }
-  };
+  const { explorer } = document.querySelector("[data-explorer]").dataset;
+  const find = (selector) => document.querySelector(selector);
+  const byId = (id) => document.getElementById(id) ?? document.createElement("p");
   const hrefOf = (link) => (link.href instanceof SVGAnimatedString ? link.href.baseVal : link.href);
-  const next = remembered();
-  let depth = history.state?.graphstoreDepth;
-  if (depth === undefined) {
-    depth = next !== null && ours(document.referrer) ? next.depth : 0;
-    history.replaceState({ graphstoreDepth: depth }, "");
-    if (next === null) hiding(null);
-    else if (next.focus) focusAfter(next.focus);
-  } else {
-    hideAgain();
-  }
-  undoButton.hidden = false;
-  undoButton.disabled = depth === 0;
+  const absolute = (href) => new URL(href, location.href);
+  const shownAs = () => location.pathname + location.search;
+  const LONGEST_WAIT = 10_000; // milliseconds, after which the browser loads a page by itself
+  let busy = false; // true until the page of a move is shown, so that the first of fast clicks counts
+  let loads = 0;
+  let here = shownAs();
 
-  function focusAfter(what) {
-    const key = what.key && document.querySelector(`[data-key="${what.key}"]`);
-    (key || announcement).focus({ preventScroll: true });
-  }
-  function undo() {
-    if (depth > 0) history.back();
-  }
-  function go(link) {
-    const replaces = link.hasAttribute("data-replace");
-    remember({
-      depth: replaces ? depth : depth + 1,
-      focus: { key: replaces ? link.dataset.key : null },
-    });
-    if (link === hideLink) hiding(link.dataset.hidden === "1" ? "0" : "1");
-    if (replaces) return location.replace(hrefOf(link));
-    unchoose();
-    return location.assign(hrefOf(link));
-  }
-  undoButton.addEventListener("click", undo);
-  window.addEventListener("pageshow", (event) => {
-    if (!event.persisted) return; // the page is as it was left: a link followed, a move typed
-    remembered();
+  const ours = (url) =>
+    url.origin === location.origin && url.pathname.startsWith(explorer) && !url.hash;
+
+  // Show the page of an address in place of this one. `remember` adds it to the history.
+  async function load(url, remember, focus = null) {
+    if (busy) return;
+    busy = true;
+    loads += 1;
+    const mine = loads;
     forget();
-    if (unchosen) go(unchosen);
-    else hideAgain();
+    try {
+      const answer = await fetch(url, { signal: AbortSignal.timeout(LONGEST_WAIT) });
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      if (mine !== loads) return; // the Back button was quicker
+      if (!page.querySelector("main > .gs-columns, main > .gs-narrow")) throw new Error("another page");
+      remember?.(answer.url);
+      here = shownAs();
+      document.title = page.title;
+      for (const part of ["header", "main", "footer"]) find(part).replaceWith(page.querySelector(part));
+      begin();
+      const kept = focus && find(`[data-key="${CSS.escape(focus)}"][href]`);
+      (kept || find("#announcement, #gs-typed"))?.focus({ preventScroll: true });
+      busy = false;
+    } catch {
+      if (mine === loads) location.assign(url);
+    }
+  }
+  const push = (href) => (href === location.href ? null : history.pushState(null, "", href));
+  const replace = (href) => history.replaceState(null, "", href);
+
+  function go(link) {
+    const href = hrefOf(link);
+    if (!href || link.ariaDisabled === "true" || busy) return;
+    const replaces = link.hasAttribute("data-replace");
+    // Choosing a piece is not a step of the history: before a move comes the whole move before it.
+    const unchosen = find("#gs-unchosen");
+    if (!replaces && unchosen) replace(unchosen.href);
+    load(absolute(href), replaces ? replace : push, link.dataset.key);
+  }
+
+  window.addEventListener("popstate", () => {
+    if (shownAs() === here) return; // only the part after # has changed
+    busy = false;
+    load(new URL(location.href), null);
+  });
+  document.addEventListener("click", (event) => {
+    const held = event.ctrlKey || event.metaKey || event.shiftKey || event.altKey;
+    const button = event.target.closest?.("[data-copy], [data-picture]");
+    if (button) return void copy(button);
+    if (event.target.closest?.("#gs-keys-button")) return showKeys();
+    const link = event.target.closest?.("a[href]");
+    if (!link || held || event.button !== 0 || link.hasAttribute("data-plain") || !ours(absolute(hrefOf(link)))) return;
+    event.preventDefault();
+    const move = link.dataset.cell ?? link.dataset.move;
+    if (move !== undefined && event.detail > 1) return; // the second click of a double click
+    go(link);
+  });
+  document.addEventListener("submit", (event) => {
+    const url = absolute(event.target.action);
+    if (!ours(url)) return;
+    event.preventDefault();
+    url.search = new URLSearchParams(new FormData(event.target));
+    load(url, push);
   });
 
-  document.addEventListener("click", (event) => {
-    const link = event.target.closest?.("a[href]");
-    const plain =
-      event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
-    if (!link || !plain || event.defaultPrevented || !ours(hrefOf(link))) return;
-    if (link.hasAttribute("data-replace")) {
-      event.preventDefault();
-      go(link);
-    } else {
-      remember({ depth: depth + 1, focus: { key: null } });
-      unchoose();
-    }
-  });
   // Some opponents play one side only.
-  const against = document.querySelector("[name=against]:is(select)");
   function seat() {
-    const left = against.selectedOptions[0].dataset.left;
+    const against = find("select[name=against]");
+    const left = against?.selectedOptions[0].dataset.left;
     if (left) against.form.elements.as.value = left;
   }
-  against.addEventListener("change", seat);
-  seat();
-
-  document.addEventListener("submit", (event) => {
-    if (event.target.elements.hide?.type === "checkbox") hiding(null); // chosen again for this game
-    remember({ depth: depth + 1, focus: { key: null } });
-    unchoose();
+  document.addEventListener("change", (event) => {
+    if (event.target.name === "against") seat();
   });
 
+  // Copying; where the browser does not allow it, a picture is opened instead.
+  const clipboard = navigator.clipboard && window.ClipboardItem ? navigator.clipboard : null;
+  async function png(address) {
+    const image = new Image();
+    image.src = address;
+    await image.decode();
+    const canvas = document.createElement("canvas");
+    [canvas.width, canvas.height] = [2 * image.width, 2 * image.height];
+    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+    return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+  }
+  async function copy(button) {
+    const { svg } = find("[data-explorer]").dataset;
+    const { picture } = button.dataset;
+    try {
+      if (picture === "png") {
+        await clipboard.write([new ClipboardItem({ "image/png": png(svg) })]);
+      } else if (picture) {
+        await clipboard.writeText(await (await fetch(svg)).text());
+      } else {
+        await clipboard.writeText(button.dataset.copy || location.href);
+      }
+      say("copied");
+    } catch {
+      say("the browser does not allow copying");
+    }
+  }
+
   // Arrow keys move from cell to cell.
-  const cells = () => [...document.querySelectorAll(".gs-large a[data-cell]")];
+  const DIRECTIONS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+  let last = null; // the cell that had the focus last
   const middle = (link) => {
     const box = link.getBoundingClientRect();
     return [box.left + box.width / 2, box.top + box.height / 2];
   };
-  const DIRECTIONS = {
-    ArrowLeft: [-1, 0],
-    ArrowRight: [1, 0],
-    ArrowUp: [0, -1],
-    ArrowDown: [0, 1],
-  };
   function walk(key) {
-    const links = cells();
+    const links = [...document.querySelectorAll(".gs-large a[data-cell]")];
     if (links.length === 0) return false;
-    const here = document.activeElement.closest?.("a[data-cell]");
-    if (!here) {
-      links.sort((a, b) => a.dataset.cell - b.dataset.cell)[0].focus();
+    const from = document.activeElement.closest?.("a[data-cell]");
+    if (!from) {
+      links.sort((a, b) => a.dataset.cell - b.dataset.cell);
+      const [x, y] = last ?? middle(links[0]);
+      const far = (link) => Math.hypot(middle(link)[0] - x, middle(link)[1] - y);
+      links.sort((a, b) => far(a) - far(b))[0].focus();
       return true;
     }
     const [dx, dy] = DIRECTIONS[key];
-    const [x, y] = middle(here);
-    let best = null;
-    let least = Infinity;
+    const [x, y] = middle(from);
+    let [best, least] = [null, Infinity];
     for (const link of links) {
       const [to_x, to_y] = middle(link);
       const along = (to_x - x) * dx + (to_y - y) * dy;
@@ -169,64 +149,88 @@
     return true;
   }
 
+  // A row of the list and its cell light up together.
+  function light(event) {
+    const over = event.target.closest?.("tr[data-at], .gs-large a[data-cell]");
+    const at = over && (over.dataset.at ?? over.dataset.cell);
+    for (const each of document.querySelectorAll("tr[data-at], .gs-large a[data-cell]")) {
+      each.classList.toggle("gs-lit", over !== null && (each.dataset.at ?? each.dataset.cell) === at);
+    }
+    if (event.type === "focusin" && over?.dataset.cell) last = middle(over);
+  }
+  document.addEventListener("mouseover", light);
+  document.addEventListener("focusin", light);
+
   // Moves are typed by their names; each tool has one key.
   let typed = "";
   let timer = 0;
   const WAIT = 800; // milliseconds for the next character of a name
-  const moves = () => [...document.querySelectorAll("a[data-move]")];
+  const begun = (name) =>
+    [...document.querySelectorAll("a[data-move]")]
+      .filter((link) => link.dataset.move.toLowerCase().startsWith(name));
+  const say = (words) => {
+    byId("gs-typed-move").textContent = words;
+  };
   function forget() {
     clearTimeout(timer);
     typed = "";
-    typedShown.textContent = "";
+    say("");
   }
   function type(character) {
     clearTimeout(timer);
     typed += character.toLowerCase();
-    const begun = moves().filter((link) => link.dataset.move.toLowerCase().startsWith(typed));
-    const exact = begun.find((link) => link.dataset.move.toLowerCase() === typed);
-    if (exact && begun.length === 1) return go(exact);
-    if (begun.length === 0) {
-      const refused = typed;
+    const found = begun(typed);
+    const exact = found.find((link) => link.dataset.move.toLowerCase() === typed);
+    if (exact && found.length === 1) {
+      go(exact);
+    } else if (found.length === 0) {
+      say(`${typed} is not a move here`);
       typed = "";
-      typedShown.textContent = `${refused} is not a move here`;
-      return undefined;
+    } else {
+      say(`move ${typed}…`);
+      timer = setTimeout(() => {
+        forget();
+        if (exact) go(exact);
+      }, WAIT);
     }
-    typedShown.textContent = `move ${typed}…`;
-    timer = setTimeout(() => {
-      forget();
-      if (exact) go(exact);
-    }, WAIT);
-    return undefined;
   }
+  const NO_TOOL = {
+    f: "this board does not change when flipped",
+    r: "this board does not change when turned",
+    u: "there is nothing to undo",
+    ",": "this is the first position",
+    ".": "there is no next move to show",
+  };
   function showKeys() {
+    const keys = byId("gs-keys");
     keys.hidden = !keys.hidden;
-    keysButton.setAttribute("aria-expanded", String(!keys.hidden));
+    byId("gs-keys-button").setAttribute("aria-expanded", String(!keys.hidden));
   }
-  keysButton.hidden = false;
-  keysButton.addEventListener("click", showKeys);
 
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     if (event.target.closest?.("input, select, textarea, [contenteditable]")) return;
     const { key } = event;
-    const onBoard = document.activeElement.closest?.(".gs-large, #announcement");
     if (key in DIRECTIONS) {
-      const nowhere = document.activeElement === document.body;
-      if ((onBoard || nowhere) && walk(key)) event.preventDefault();
+      if (walk(key)) event.preventDefault();
       return;
     }
-    if (key.length !== 1 || key === " ") return;
+    if (key.length !== 1 || key === " " || event.repeat || busy) return;
     if (typed === "") {
-      if (key === "u") return undo();
       if (key === "?") return showKeys();
-      const tool = document.querySelector(`[data-key="${CSS.escape(key)}"]`);
+      const tool = find(`[data-key="${CSS.escape(key)}"]`);
       if (tool) return go(tool);
-      const names = moves().map((link) => link.dataset.move.toLowerCase());
-      if ((key === "f" || key === "r") && !names.some((name) => name.startsWith(key))) {
-        typedShown.textContent = "this board does not change when flipped or turned";
-        return undefined;
-      }
+      if (key in NO_TOOL && begun(key).length === 0) return say(NO_TOOL[key]);
     }
     if (/[\p{L}\p{N},.:;+()-]/u.test(key)) type(key);
   });
+
+  // What every page needs when it is shown.
+  function begin() {
+    for (const each of document.querySelectorAll("#gs-keys-button, [data-copy], [data-picture]")) {
+      each.hidden = !clipboard && each.id !== "gs-keys-button";
+    }
+    seat();
+  }
+  begin();
 })();

@@ -2,7 +2,8 @@
 // Shift+Enter starts a new line. Without this script the button submits it.
 "use strict";
 
-document.getElementById("gs-typed")?.addEventListener("keydown", (event) => {
+document.addEventListener("keydown", (event) => {
+  if (event.target.id !== "gs-typed") return;
   if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
   event.preventDefault();
   event.target.form.requestSubmit();

@@ -4,16 +4,18 @@ JSON and CSV have the plain values.
 """
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from markupsafe import Markup
 
-from graphstore.errors import GraphstoreError
-from graphstore.rules.board import board_of
+from graphstore.errors import GraphstoreError, RulesError
+from graphstore.rules.board import picture_of
 from graphstore.rules.game import Game, Namer, move_text, names_moves
 from graphstore.rules.svg import svg
 from graphstore.store.store import Store
 from graphstore.web import addresses
+from graphstore.web.naming import name_of
 
 STATES = ("state", "child", "parent")  # columns of ids
 SIZE = 96  # pixels of a board
@@ -27,7 +29,7 @@ def cell(store: Store, table_address: str, row: Any, column: str, value: Any) ->
     `table_address` is the page of the table `state`, `row` has all cells by column, and a value is
     {value, label} where Datasette has looked up the row that it refers to.
     """
-    game, name = store.game if store.has_rules else None, store.path.stem
+    game, name = store.game if store.has_rules else None, name_of(store)
     link = Markup('<a class="gs-id" href="{}/{}">{}</a>')
     if isinstance(value, dict):
         if column not in STATES:
@@ -41,9 +43,27 @@ def cell(store: Store, table_address: str, row: Any, column: str, value: Any) ->
         return link.format(table_address, value, value)
     if column in ("move", "moves"):
         return _moves(store.names if store.names.names_moves else game, column, value)
+    if isinstance(value, float):
+        return Markup('<span title="{}">{}</span>').format(value, four_digits(value))
     if isinstance(value, str) and "\n" in value:
         return Markup('<pre class="gs-lines">{}</pre>').format(value)
     return None
+
+
+def four_digits(value: float) -> str:
+    """Return a number with four digits after the point, or in all if those are too few or many.
+
+    >>> four_digits(2 / 3), four_digits(-0.0), four_digits(1e9), four_digits(2e-7)
+    ('0.6667', '0.0000', '1e+09', '2e-07')
+    """
+    usual = value == 0 or 1e-4 <= abs(value) < 1e5
+    return f"{value:z.4f}" if usual else f"{value:.4g}"
+
+
+def numeric(columns: Sequence[str], rows: Sequence[Any]) -> set[str]:
+    """Return the names of the columns that have numbers, and nothing else but NULL."""
+    kinds = {name: {type(row[name]) for row in rows} - {type(None)} for name in columns}
+    return {name for name, found in kinds.items() if found and found <= {int, float}}
 
 
 def _moves(namer: Namer, column: str, value: Any) -> Markup | None:
@@ -73,9 +93,12 @@ def _position(game: Game | None, name: str, text: str) -> Markup:
 
 def picture(game: Game | None, text: str, *, size: int) -> Markup:
     """Return the board of a position, up to `size` pixels wide and high; empty without cells."""
-    board = board_of(text, game)
+    try:
+        board = picture_of(text, game)
+    except RulesError:  # the page of the position says what is wrong
+        board = None
     if board is None:
         return Markup()
-    pixels = max(5, min(size // 5, size // max(board.columns, len(board.rows))))
+    pixels = max(5, min(size // 5, size // max(board.columns, board.rows, 1)))
     drawn = svg(board, pixels=pixels, style=False)
     return Markup('<span aria-hidden="true">{}</span>').format(Markup(drawn))  # noqa: S704  # ours

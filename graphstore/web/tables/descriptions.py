@@ -1,9 +1,16 @@
 """Datasette's metadata: what the tables, views and columns of a game mean."""
 
-from typing import Any
+from typing import Any, Final
 
 from graphstore.store.meanings import TABLES, meaning
 from graphstore.store.schema import COLUMNS
+
+FEW_VALUES: Final = (
+    "agent ended favourite keeps lose_depth move opponent optimal orbit plies ply remoteness side "
+    "to_move value win_depth winner"
+)
+COUNTABLE: Final = {*FEW_VALUES.split()}
+"""The columns that a page offers to count by: those with few values."""
 
 
 def tables() -> dict[str, dict[str, Any]]:

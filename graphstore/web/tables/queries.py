@@ -4,7 +4,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
+from graphstore.play import agents
 from graphstore.store.schema import STRATEGY
+from graphstore.store.store import Store
 
 Info = Mapping[str, Any]  # the row of the table `game`
 
@@ -215,6 +217,16 @@ LIMIT 500
     ),
 }
 """The stored queries by the last part of their address; up to 2 s each on a million states."""
+
+
+def choices(store: Store) -> dict[str, list[tuple[Any, str]]]:
+    """Return what the parameters of the stored queries may be: (value, words) by their names."""
+    plies = range(store.info["plies"] + 1)
+    return {
+        "value": [("", "any"), (1, "1: won"), (0, "0: drawn"), (-1, "-1: lost")],
+        "ply": [("", "any"), *((ply, str(ply)) for ply in plies)],
+        "agent": [("", "all"), *((name, name) for name in agents.names(store))],
+    }
 
 
 def queries(info: Info) -> dict[str, dict[str, str]]:
