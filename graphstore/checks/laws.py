@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from graphstore.errors import ArgumentError, GameNameError, GraphstoreError, PositionError
 from graphstore.games import rules_of
 from graphstore.rules.adapter import ArrayRules
-from graphstore.rules.board import EMPTY, board_of
+from graphstore.rules.board import EMPTY, board_of, picture_of
 from graphstore.rules.game import (
     IN_PLAY,
     Codes,
@@ -309,6 +309,8 @@ def _boards_are_drawn(game: Game, at: Answers) -> Found:
     for row, position in enumerate(at.id.tolist()):
         try:
             boards.append(game.board(position))
+            if isinstance(game, ArrayRules) and game.writes("picture"):
+                picture_of(at.text[row], game)
         except GraphstoreError as error:
             yield row, str(error)
     if game.shape is None:

@@ -5,7 +5,6 @@ The cells are read from the text of a position, without rules.
 
 import re
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -123,6 +122,14 @@ def picture_of(text: str, game: Game | None = None) -> Picture | None:
     return board_picture(board, text)
 
 
+def picture_if_any(text: str, game: Game | None) -> Picture | None:
+    """Return `picture_of`; None also if the rules fail to draw it, which `check` reports."""
+    try:
+        return picture_of(text, game)
+    except RulesError:
+        return None
+
+
 def board_picture(board: Board, text: str = "") -> Picture:
     """Return the picture of a board of marks; of pieces of chess where its text is FEN."""
     sides = "xo" if {*board.cells}.isdisjoint("XO") else "XO"
@@ -141,9 +148,7 @@ def choices(
 ) -> list[Choice]:
     """Return the `Choice` of each `graphstore.store.probe.Move` of a position."""
     before = board_of(text, game)
-    picture = None
-    with suppress(RulesError):  # moves have no cells without it; what draws it raises the error
-        picture = None if game is None else picture_of(text, game)
+    picture = None if game is None else picture_if_any(text, game)
     own = picture is not None and (before is None or len(before.cells) != len(picture.cells))
     found = []
     for move in moves:

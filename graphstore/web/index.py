@@ -16,7 +16,7 @@ from graphstore.store.store import Store
 from graphstore.store.words import in_words
 from graphstore.web import addresses
 from graphstore.web.naming import is_file, name_of
-from graphstore.web.page.pictures import picture_if_any, with_definitions
+from graphstore.web.page.pictures import with_definitions
 
 SIZE = 170  # pixels of a board
 MANY = 10  # games from which on there is a filter
@@ -111,7 +111,7 @@ def _telling(store: Store) -> Probe:
 
     In a game without cells it is the start.
     """
-    if picture_if_any(store.info["start"], store.game if store.has_rules else None) is None:
+    if board.picture_if_any(store.info["start"], store.game if store.has_rules else None) is None:
         return store.start()
     probes = store.line(most=LONGEST).probes
     kinds = [len({move.value for move in each.moves}) for each in probes]
@@ -121,7 +121,7 @@ def _telling(store: Store) -> Probe:
 def _picture(store: Store, probe: Probe) -> Markup:
     """Return the board of a position with what its moves are worth; empty without cells."""
     rules = store.game if store.has_rules else None
-    drawn = picture_if_any(probe.position, rules)
+    drawn = board.picture_if_any(probe.position, rules)
     if drawn is None or drawn.image:
         return Markup()
     choices = board.choices(rules, probe.position, probe.moves, partial(move_text, store.namer))

@@ -230,6 +230,7 @@ def second_heap(heap, take):
 ATTRIBUTES = [
     # Row fills cells 0 to 3 of one row.
     (Row, BOARD, {"shape": (2, 2)}),
+    (Row, BOARD, {"picture": lambda _, row: [["x"], []]}),
     (Row, BOARD, {"shape": (4, 1)}),
     (Row, BOARD, {"shape": (1, 5)}),
     (Row, BOARD, {"shape": (1, 4), "board": lambda _, key: "XOXO"}),

@@ -55,6 +55,8 @@ return found;
 class Visitor:
     """A user at the browser.
 
+    One script reads what a page says: another page may come between two requests to the browser.
+
     Attributes:
         driver: the browser.
         address: the URL of the server.
@@ -77,11 +79,13 @@ class Visitor:
     @property
     def moves(self):
         """The moves of the game, as the page lists them."""
-        return [each.text for each in self.driver.find_elements(By.CSS_SELECTOR, ".gs-story b")]
+        return self.script(
+            "return Array.from(document.querySelectorAll('.gs-story b'), (each) => each.innerText)"
+        )
 
     def text(self, name):
         """Return the text of the element with an id."""
-        return self.driver.find_element(By.ID, name).text
+        return self.script(f"return document.getElementById('{name}').innerText")
 
     @property
     def said(self):
@@ -95,8 +99,9 @@ class Visitor:
     @property
     def free(self):
         """The numbers of the cells that are links."""
-        links = self.driver.find_elements(By.CSS_SELECTOR, "[data-cell]")
-        return [int(link.get_attribute("data-cell")) for link in links]
+        return self.script(
+            "return Array.from(document.querySelectorAll('[data-cell]'), (it) => +it.dataset.cell)"
+        )
 
     @property
     def undo(self):
@@ -106,7 +111,7 @@ class Visitor:
     @property
     def can_undo(self):
         """True if there is a move to take back."""
-        return self.undo.get_attribute("href") is not None
+        return self.script("return document.getElementById('gs-undo').hasAttribute('href')")
 
     def focused(self):
         """Return the id of the focused element, or its cell, its key or its tag."""

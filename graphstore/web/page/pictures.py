@@ -7,9 +7,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from graphstore.errors import RulesError, SettingError
+from graphstore.errors import SettingError
 from graphstore.rules import board as boards
-from graphstore.rules.board import TURNS, WORDS, Choice, board_of, picture_of
+from graphstore.rules.board import TURNS, WORDS, Choice, board_of, picture_if_any
 from graphstore.rules.game import Game
 from graphstore.rules.picture import Picture, seen_by
 from graphstore.rules.svg import (
@@ -90,14 +90,6 @@ def large(
     if picture.image:
         return _image(picture, title)
     return linked(seen_by(picture, mover), links, last=last, title=title)
-
-
-def picture_if_any(text: str, game: Game | None) -> Picture | None:
-    """Return the picture of a position; None if it has none, or the rules fail to draw it."""
-    try:
-        return picture_of(text, game)
-    except RulesError:
-        return None
 
 
 def linked(

@@ -9,8 +9,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from graphstore.errors import GraphstoreError, RulesError
-from graphstore.rules.board import picture_of
+from graphstore.errors import GraphstoreError
+from graphstore.rules.board import picture_if_any
 from graphstore.rules.game import Game, Namer, move_text, names_moves
 from graphstore.rules.svg import svg
 from graphstore.store.store import Store
@@ -93,10 +93,7 @@ def _position(game: Game | None, name: str, text: str) -> Markup:
 
 def picture(game: Game | None, text: str, *, size: int) -> Markup:
     """Return the board of a position, up to `size` pixels wide and high; empty without cells."""
-    try:
-        board = picture_of(text, game)
-    except RulesError:  # the page of the position says what is wrong
-        board = None
+    board = picture_if_any(text, game)
     if board is None:
         return Markup()
     pixels = max(5, min(size // 5, size // max(board.columns, board.rows, 1)))
