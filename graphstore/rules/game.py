@@ -1,4 +1,4 @@
-"""The protocol `Game`, which all rules implement, and the optional `NamesMoves` and `Nimble`.
+"""The protocol `Game`, which all rules implement; the optional `NamesMoves`, `Nimble`, `Scored`.
 
 A *position* is a board as the user sees it; inside the package it is an integer in [0, 2**63).
 Each method of `Game` (a *verb*) takes an array of positions, so that numpy explores built-in games.
@@ -135,6 +135,52 @@ class NamesMoves(Protocol):
         """Return the move of a name, or raise a MoveError."""
 
 
+@runtime_checkable
+class Scored(Protocol):
+    """Results that are scores, which a `Game` may add."""
+
+    def margins(self, positions: Ints) -> NDArray[np.int16]:
+        """Return int16[n]: by how much the player to move has won; negative if he has lost.
+
+        Of ended positions, the difference of the scores; it has the sign of `Game.outcomes`, and is
+        32,767 at most. Of positions in play, 0.
+        """
+
+
+MOST_MARGIN: Final = np.iinfo(np.int16).max
+
+
+def is_scored(game: Game) -> bool:
+    """Return True if the results of a game are scores."""
+    return isinstance(game, Scored) and getattr(game, "scored", True)
+
+
+def margins_of(game: Game, positions: Ints, outcome: Codes) -> NDArray[np.int16] | None:
+    """Return `Scored.margins` of positions with these outcomes; None in a game without scores.
+
+    Raises:
+        RulesError: a margin is not a 16-bit integer, or has not the sign of the outcome.
+    """
+    if not is_scored(game):
+        return None
+    found = np.zeros(len(positions), dtype=np.int16)
+    ended = np.flatnonzero(outcome != IN_PLAY)
+    margin = np.asarray(cast(Scored, game).margins(positions[ended]))
+    wrong = np.arange(len(ended))
+    if margin.shape == ended.shape and margin.dtype.kind == "i":
+        wrong = np.flatnonzero((np.sign(margin) != outcome[ended]) | (abs(margin) > MOST_MARGIN))
+    if wrong.size:
+        row = ended[wrong[0]]
+        where = game.texts(positions[row : row + 1])[0]
+        fault = f"{margin[wrong[0]]}" if margin.shape == ended.shape else f"of shape {margin.shape}"
+        raise RulesError(
+            f"{game.name}: margins() of {where}, where outcomes() is {outcome[row]}, is {fault}; "
+            f"it must be an integer of that sign, {MOST_MARGIN:,} at most"
+        )
+    found[ended] = margin
+    return found
+
+
 class MoveNames:
     """The names of moves in a database, `names` by number, for use without the rules."""
 
@@ -243,6 +289,7 @@ class Nimble(Protocol):
 VERBS: Final = (
     *("start_states", "expand", "outcomes", "turns", "canonical", "orbits", "texts", "read"),
     *("read_many", "board", "picture", "search_from", "_look", "write_move", "read_move"),
+    "margins",
 )
 _ATTRIBUTES: Final[dict[str, tuple[str, Callable[[Any], bool]]]] = {
     "name": ("a text of one line", lambda value: _is_label(value)),
@@ -256,6 +303,7 @@ _ATTRIBUTES: Final[dict[str, tuple[str, Callable[[Any], bool]]]] = {
         lambda value: value is None or [index(each) > 0 for each in value] == [True] * 2,
     ),
     "max_plies": ("a whole number or None", lambda value: value is None or index(value) >= 0),
+    "margins": ("True or False", lambda value: isinstance(value, bool)),
 }
 """Per attribute of `Game`: a description of the allowed values, and their test."""
 

@@ -2,7 +2,8 @@
 
 Integers and booleans are hashed as little-endian int64, reals as little-endian float64, texts as
 UTF-8 with a zero byte at the end; NULL as the smallest int64, or as NaN. So a digest does not
-depend on the machine, the database or the size of the parts.
+depend on the machine, the database or the size of the parts. Columns of `schema.LATER` without
+cells have no digest, so that files without these columns have the same.
 """
 
 import json
@@ -11,6 +12,8 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
+
+from graphstore.store import schema
 
 NULL = np.iinfo(np.int64).min
 
@@ -37,11 +40,16 @@ class ColumnDigests:
     def update_table(self, table: str, columns: Mapping[str, Any]) -> None:
         """Hash the next cells of several columns of a table, by their names in it."""
         for name, cells in columns.items():
-            self.update(f"{table}.{name}", cells)
+            if name not in schema.LATER or not _are_null(cells):
+                self.update(f"{table}.{name}", cells)
 
     def of_columns(self) -> dict[str, str]:
         """Return the digest of every column in hexadecimal, by name."""
         return {name: self._hashes[name].hexdigest() for name in sorted(self._hashes)}
+
+
+def _are_null(cells: Any) -> bool:
+    return bool(np.ma.getmaskarray(cells).all() or (np.ma.getdata(cells) == NULL).all())
 
 
 def of_content(columns: Mapping[str, str]) -> str:

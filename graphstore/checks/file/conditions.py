@@ -15,7 +15,13 @@ from graphstore.checks.file.findings import Problem, WrongCells
 from graphstore.store import schema
 from graphstore.store.digests import NULL
 
-_NULLABLE = ("to_move", "remoteness", "win_depth", "lose_depth")  # arrays have `NULL` for NULL
+_NULLABLE = (
+    "to_move",
+    "remoteness",
+    "win_depth",
+    "lose_depth",
+    *schema.LATER,
+)  # arrays have `NULL` for NULL
 _TYPES = {sa.Text: "text", sa.Double: "real"}  # in SQLite; all other columns have integers
 
 
