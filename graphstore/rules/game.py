@@ -155,29 +155,46 @@ def is_scored(game: Game) -> bool:
     return isinstance(game, Scored) and getattr(game, "scored", True)
 
 
-def margins_of(game: Game, positions: Ints, outcome: Codes) -> NDArray[np.int16] | None:
-    """Return `Scored.margins` of positions with these outcomes; None in a game without scores.
+def margins_at(game: Game, positions: Ints) -> Ints:
+    """Return `Scored.margins` of positions, int64[n]; 0 in a game without scores.
 
     Raises:
-        RulesError: a margin is not a 16-bit integer, or has not the sign of the outcome.
+        RulesError: a margin is not an integer of up to `MOST_MARGIN`.
+    """
+    if not is_scored(game):
+        return np.zeros(len(positions), dtype=np.int64)
+    found = np.asarray(cast(Scored, game).margins(positions))
+    if found.shape != positions.shape or found.dtype.kind != "i":
+        fault = f"{found.dtype} of shape {found.shape}"
+    elif (wide := np.flatnonzero(abs(found.astype(np.int64)) > MOST_MARGIN)).size:
+        fault = f"{found[wide[0]]} at {game.texts(positions[wide[:1]])[0]}"
+    else:
+        return found.astype(np.int64)
+    raise RulesError(
+        f"{game.name}: margins() gives {fault}; give int16 for each position, at most "
+        f"{MOST_MARGIN:,}"
+    )
+
+
+def margins_of(game: Game, positions: Ints, outcome: Codes) -> NDArray[np.int16] | None:
+    """Return the margins of ended positions, int16[n]; None in a game without scores.
+
+    `outcome` are those of the positions; in play there is a 0.
+
+    Raises:
+        RulesError: see `margins_at`, or a margin has not the sign of the outcome.
     """
     if not is_scored(game):
         return None
     found = np.zeros(len(positions), dtype=np.int16)
     ended = np.flatnonzero(outcome != IN_PLAY)
-    margin = np.asarray(cast(Scored, game).margins(positions[ended]))
-    wrong = np.arange(len(ended))
-    if margin.shape == ended.shape and margin.dtype.kind == "i":
-        wrong = np.flatnonzero((np.sign(margin) != outcome[ended]) | (abs(margin) > MOST_MARGIN))
+    found[ended] = margins_at(game, positions[ended])
+    wrong = ended[np.sign(found[ended]) != outcome[ended]]
     if wrong.size:
-        row = ended[wrong[0]]
-        where = game.texts(positions[row : row + 1])[0]
-        fault = f"{margin[wrong[0]]}" if margin.shape == ended.shape else f"of shape {margin.shape}"
         raise RulesError(
-            f"{game.name}: margins() of {where}, where outcomes() is {outcome[row]}, is {fault}; "
-            f"it must be an integer of that sign, {MOST_MARGIN:,} at most"
+            f"{game.name}: margins() is {found[wrong[0]]} at {game.texts(positions[wrong[:1]])[0]}, "
+            f"where outcomes() is {outcome[wrong[0]]}; a margin has the sign of the outcome"
         )
-    found[ended] = margin
     return found
 
 

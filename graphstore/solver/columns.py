@@ -168,8 +168,7 @@ class Worth(NamedTuple):
         result = np.where(ended, outcome, np.nan)
         remoteness = np.where(ended, 0, NONE).astype(np.int32)
         zeros = np.zeros(len(outcome), dtype=np.int16)
-        if kind.scored:
-            margin = zeros.copy() if margin is None else margin.copy()
+        margin = (zeros if margin is None else margin).copy() if kind.scored else None
         nimber = zeros if kind.impartial else None  # who cannot move loses
         return cls(value, remoteness, result, result.copy(), result.copy(), margin, nimber)
 

@@ -333,18 +333,22 @@ class Store:
                 return whole(connection)
             return of_position(connection, probe)
 
-    def line(self, position: Position | None = None, *, most: int | None = None) -> query.Line:
+    def line(
+        self, position: Position | None = None, *, by: str = "value", most: int | None = None
+    ) -> query.Line:
         """Return a line of best play from a position, by default from the (first) start.
 
         Args:
             position: as for `probe`.
+            by: ``value`` or ``margin``: what both play for; see `graphstore.store.probe.Probe.by`.
             most: the most moves of the line.
 
         Raises:
             PositionError, NotInStoreError: see `probe`.
+            ArgumentError: the game has no margins.
         """
         first = self.start() if position is None else self.probe(position)
-        return query.line(self.probe, first, most=arguments.limit("most", most))
+        return query.line(self.probe, first, by=by, most=arguments.limit("most", most))
 
     def sql(
         self,

@@ -207,6 +207,9 @@ def _verify_neighbours(reader: Whole | Sample, findings: Findings, progress: Pro
         for rows in consistency.in_parts(all_rows):
             random = consistency.random_play(states, links, chooser, rows, cyclic=reader.cyclic)
             findings.note(Check.VALUES, consistency.values(states, links, rows))
+            margins = consistency.margins(states, links, rows, cyclic=reader.cyclic)
+            findings.note(Check.VALUES, margins)
+            findings.note(Check.VALUES, consistency.nimbers(states, links, rows))
             findings.note(Check.PLIES, consistency.plies(states, nearest, rows))
             findings.note(Check.RANDOM, random)
             done += len(rows)
