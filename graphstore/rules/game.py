@@ -191,9 +191,10 @@ def margins_of(game: Game, positions: Ints, outcome: Codes) -> NDArray[np.int16]
     found[ended] = margins_at(game, positions[ended])
     wrong = ended[np.sign(found[ended]) != outcome[ended]]
     if wrong.size:
+        where = game.texts(positions[wrong[:1]])[0]
         raise RulesError(
-            f"{game.name}: margins() is {found[wrong[0]]} at {game.texts(positions[wrong[:1]])[0]}, "
-            f"where outcomes() is {outcome[wrong[0]]}; a margin has the sign of the outcome"
+            f"{game.name}: margins() is {found[wrong[0]]} at {where}, where outcomes() is "
+            f"{outcome[wrong[0]]}; a margin has the sign of the outcome"
         )
     return found
 

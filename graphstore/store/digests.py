@@ -2,7 +2,7 @@
 
 Integers and booleans are hashed as little-endian int64, reals as little-endian float64, texts as
 UTF-8 with a zero byte at the end; NULL as the smallest int64, or as NaN. So a digest does not
-depend on the machine, the database or the size of the parts. Columns of `schema.LATER` without
+depend on the machine, the database or the size of the parts. Columns of `LATER` without
 cells have no digest, so that files without these columns have the same.
 """
 

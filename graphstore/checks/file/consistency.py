@@ -170,18 +170,20 @@ def values(states: States, links: Links, rows: Ints) -> Iterator[WrongCells]:
         yield WrongCells(states.id[rows[at]], "remoteness", remoteness[at], "a number")
 
 
+def is_filled(cells: Cells) -> bool:
+    """Return True if a column, narrowed, has a cell that is not NULL."""
+    return bool((cells != np.iinfo(cells.dtype).min).any())
+
+
 def margins(states: States, links: Links, rows: Ints, *, cyclic: bool) -> Iterator[WrongCells]:
     """Yield the margins of rows that have another sign than the value, or do not follow."""
-    margin = widened(states.margin)
-    if (margin == NULL).all():
-        return
-    found, value = margin[rows], widened(states.value[rows])
+    found, value = widened(states.margin[rows]), widened(states.value[rows])
     counts, child = links.of(rows)
     is_open = counts > 0
     expected = np.where(found == NULL, value, found)
     if is_open.any():
         begin = (np.cumsum(counts) - counts)[is_open]
-        best = np.minimum.reduceat(margin[child], begin)
+        best = np.minimum.reduceat(widened(states.margin[child]), begin)
         expected[is_open] = np.where(best == NULL, NULL, -best)
     if cyclic:
         expected[:] = NULL
@@ -192,12 +194,9 @@ def margins(states: States, links: Links, rows: Ints, *, cyclic: bool) -> Iterat
 
 def nimbers(states: States, links: Links, rows: Ints) -> Iterator[WrongCells]:
     """Yield the nimbers of rows that a child has, or below which a number is missing."""
-    nimber = widened(states.nimber)
-    if (nimber == NULL).all():
-        return
     counts, child = links.of(rows)
-    found = nimber[rows]
-    parent, of_child = np.repeat(np.arange(len(rows)), counts), nimber[child]
+    found, of_child = widened(states.nimber[rows]), widened(states.nimber[child])
+    parent = np.repeat(np.arange(len(rows)), counts)
     clash = np.bincount(parent[of_child == found[parent]], minlength=len(rows))
     lower = (of_child >= 0) & (of_child < found[parent])
     order = np.lexsort((of_child[lower], parent[lower]))
