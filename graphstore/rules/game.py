@@ -323,7 +323,7 @@ _ATTRIBUTES: Final[dict[str, tuple[str, Callable[[Any], bool]]]] = {
     "max_plies": ("a whole number or None", lambda value: value is None or index(value) >= 0),
     "margins": ("True or False", lambda value: isinstance(value, bool)),
 }
-"""Per attribute of `Game`: a description of the allowed values, and their test."""
+"""Per attribute of `Game` and `PlainGame`: a description of the allowed values, and their test."""
 
 LONGEST: Final = 20_000
 """The most bytes of a text of the rules. SQL reads rows of up to 100,000 bytes."""
@@ -361,7 +361,7 @@ def guard(game: Game) -> None:
     if kind.__module__.startswith("graphstore."):
         return
     who = kind.__name__
-    check_attributes(game, who, _ATTRIBUTES)
+    check_attributes(game, who, [name for name in _ATTRIBUTES if name != "margins"])
     for name in VERBS if kind not in _guarded else ():
         verb = inspect.getattr_static(kind, name, None)
         refuse_async(who, name, verb)

@@ -13,12 +13,6 @@ import sqlalchemy as sa
 from alembic import op
 from alembic.util import CommandError
 
-from graphstore.errors import RulesError
-from graphstore.rules.game import IN_PLAY
-from graphstore.solver.columns import Edges, States
-from graphstore.solver.graph import GameGraph
-from graphstore.solver.nimbers import nimbers
-
 revision = "0006"
 down_revision = "0005"
 
@@ -38,13 +32,9 @@ def upgrade() -> None:
     name, rules, before = game
     if rules != "1" or not IMPARTIAL.fullmatch(name) or "misere" in name:
         return
-    ids, ply, outcome = _columns(
-        f"SELECT id, ply, CASE WHEN ended THEN value ELSE {IN_PLAY} END FROM state ORDER BY id"
-    )
-    parent, _, child = _columns("SELECT parent, move, child FROM edge ORDER BY parent, move")
-    if not ids.size or not (np.isin(parent, ids).all() and np.isin(child, ids).all()):
-        raise CommandError("damaged: a move does not join two states")
-    found = _nimbers(name, States(ids, ply, 0 * outcome, outcome, ids), parent, child)
+    (ids,) = _columns("SELECT id FROM state ORDER BY id", 1)
+    parent, child = _columns("SELECT parent, child FROM edge ORDER BY parent, move", 2)
+    found = _nimbers(ids, parent, child)
     state = sa.table("state", sa.column("id"), sa.column("nimber"))
     put = sa.update(state).where(state.c.id == sa.bindparam("of_state"))
     for begin in range(0, len(ids), CHUNK):
@@ -55,27 +45,45 @@ def upgrade() -> None:
     _renew_digests(connection, before, {"state.nimber": cells_digest})
 
 
-def _columns(query: str) -> list[Any]:
-    """Return the three integer columns of a query."""
+def _columns(query: str, width: int) -> list[Any]:
+    """Return the integer columns of a query."""
     rows = op.get_bind().execute(sa.text(query), execution_options={"stream_results": True})
-    table = np.fromiter(map(tuple, rows), np.dtype([("", "i8")] * 3))
+    table = np.fromiter(map(tuple, rows), np.dtype([("", "i8")] * width))
     return [np.ascontiguousarray(table[name]) for name in table.dtype.names or ()]
 
 
-def _nimbers(name: str, states: States, parent: Any, child: Any) -> Any:
-    """Return the nimbers of states, int16[n]."""
-    offset = np.append(np.searchsorted(parent, states.id), len(parent))
-    below = np.searchsorted(states.id, child).astype(np.int32)
-    graph = GameGraph(
-        name,
-        states._replace(ply=states.ply.astype(np.int32), outcome=states.outcome.astype(np.int8)),
-        Edges(offset, np.zeros(len(parent), dtype=np.int32), below),
-        lambda ids: [*map(str, ids.tolist())],
-    )
-    try:
-        return nimbers(graph)
-    except RulesError as error:
-        raise CommandError(f"damaged: {error}") from error
+def _nimbers(ids: Any, parent: Any, child: Any) -> Any:
+    """Return int64[n]: the least number that no child of a state has, after those of its children.
+
+    A state without moves has 0.
+    """
+    above, below = (np.searchsorted(ids, ends).clip(max=len(ids) - 1) for ends in (parent, child))
+    if not ids.size or (ids[above] != parent).any() or (ids[below] != child).any():
+        raise CommandError("damaged: a move does not join two states")
+    found, left = np.zeros(len(ids), dtype=np.int64), np.bincount(above, minlength=len(ids))
+    offset, order = np.append(0, np.cumsum(left)), np.argsort(below, kind="stable")
+    of_child = np.searchsorted(below[order], np.arange(len(ids) + 1))
+    wave, done = np.flatnonzero(left == 0), 0
+    while wave.size:
+        done += len(wave)
+        parents = above[order[_ragged(of_child, wave)]]
+        np.subtract.at(left, parents, 1)
+        wave = np.unique(parents[left[parents] == 0])
+        row = np.repeat(np.arange(len(wave)), offset[wave + 1] - offset[wave])
+        pairs = np.unique(row << 32 | found[below[_ragged(offset, wave)]])
+        row = pairs >> 32
+        rank = np.arange(len(pairs)) - np.searchsorted(row, np.arange(len(wave)))[row]
+        found[wave] = np.bincount(row[pairs & 0xFFFFFFFF == rank], minlength=len(wave))
+    if done < len(ids):
+        raise CommandError("damaged: play of this game cannot return to a position")
+    return found
+
+
+def _ragged(offset: Any, rows: Any) -> Any:
+    """Return the indices of all entries of these rows of a ragged array."""
+    count = offset[rows + 1] - offset[rows]
+    end = np.cumsum(count)
+    return np.repeat(offset[rows] - end + count, count) + np.arange(end[-1] if end.size else 0)
 
 
 def _renew_digests(connection: sa.Connection, before: str, added: dict[str, str]) -> None:
