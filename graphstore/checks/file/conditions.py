@@ -37,7 +37,8 @@ def of_states(connection: sa.Connection, ids: Sequence[int] | None = None) -> It
     """Yield the cells, of all states or of `ids`, that break a condition."""
     conditions = _checks(schema.state)
     conditions += [
-        Condition(name, f"{name} <> {NULL}", schema.state.c[name] == NULL) for name in _NULLABLE
+        Condition(name, f"{name} <> {NULL}", schema.state.c[name] == sa.literal_column(str(NULL)))
+        for name in _NULLABLE
     ]
     only = sa.true() if ids is None else schema.state.c.id.in_(ids)
     wrong: dict[Condition, list[tuple[int, Any]]] = {}
