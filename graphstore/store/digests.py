@@ -18,6 +18,9 @@ from graphstore.store import schema
 NULL = np.iinfo(np.int64).min
 
 
+_LATER = [f"state.{name}" for name in schema.LATER]
+
+
 class ColumnDigests:
     """Digests of named columns, updated part by part."""
 
@@ -29,6 +32,8 @@ class ColumnDigests:
 
         The cells are an array, masked where NULL, or a list of texts.
         """
+        if name in _LATER and _are_null(cells):
+            return
         known = self._hashes.setdefault(name, blake2b(digest_size=32))
         if isinstance(cells, list):
             known.update("\0".join([*cells, ""]).encode())
@@ -40,8 +45,7 @@ class ColumnDigests:
     def update_table(self, table: str, columns: Mapping[str, Any]) -> None:
         """Hash the next cells of several columns of a table, by their names in it."""
         for name, cells in columns.items():
-            if name not in schema.LATER or not _are_null(cells):
-                self.update(f"{table}.{name}", cells)
+            self.update(f"{table}.{name}", cells)
 
     def of_columns(self) -> dict[str, str]:
         """Return the digest of every column in hexadecimal, by name."""
@@ -53,8 +57,11 @@ def _are_null(cells: Any) -> bool:
 
 
 def of_content(columns: Mapping[str, str]) -> str:
-    """Return one digest of the digests of all columns."""
-    return of_json(sorted(columns.items()))
+    """Return one digest of the digests of all columns but nimber, which older files lack.
+
+    It follows from the edges.
+    """
+    return of_json(sorted(pair for pair in columns.items() if pair[0] != "state.nimber"))
 
 
 def of_row(table: str, row: Mapping[str, Any]) -> dict[str, str]:

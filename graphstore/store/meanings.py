@@ -83,7 +83,7 @@ COLUMNS: Final = {
     "built_at": "when the file was built, in UTC",
     "built_with": "the versions of graphstore, Python and numpy that built it",
     "build_seconds": "the duration of the build, in seconds",
-    "digest": "the digest of the digests of all columns of state and edge",
+    "digest": "the digest of the digests of all columns of state and edge, but nimber",
     "extent": "what the database holds: whole: all states; below: the states that some positions "
     "can reach; strategy: one move of player 1 and all of player 2, so that depths are bounds",
     "digest.name": "the column, as table.column",
