@@ -129,11 +129,6 @@ class Kind(NamedTuple):
     scored: bool = False  # margins
     impartial: bool = False  # nimbers
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of these columns."""
-        return ("margin",) * self.scored + ("nimber",) * self.impartial
-
 
 PLAIN: Final = Kind()
 

@@ -1,5 +1,6 @@
 """Margins are those of a plain minimax, in every database; value stays their sign."""
 
+import asyncio
 import json
 import shutil
 import sqlite3
@@ -228,6 +229,7 @@ def test_a_search_has_the_sign_of_the_margin():
     game = Heap()
     for heap in range(12):
         assert search(game, str(heap)).value == np.sign(minimax(game)(heap)), heap
+    assert search(Round(), "2").value == 1  # margins would be refused
 
 
 # Commands
@@ -303,15 +305,22 @@ IMPARTIAL = (
 )
 
 
-def older(path):
-    """Make a file as schema 0005 has it."""
-    with closing(sqlite3.connect(path)) as file:
-        file.executescript(
-            "DROP VIEW best_move_by_margin;"
-            "ALTER TABLE state DROP COLUMN margin; ALTER TABLE state DROP COLUMN nimber;"
-            "DELETE FROM digest WHERE name = 'state.nimber';"
-            "UPDATE alembic_version SET version_num = '0005'"
-        )
+def older(place):
+    """Make a game as schema 0005 has it."""
+    statements = (
+        "DROP VIEW best_move_by_margin;"
+        "ALTER TABLE state DROP COLUMN margin; ALTER TABLE state DROP COLUMN nimber;"
+        "DELETE FROM digest WHERE name = 'state.nimber';"
+        "UPDATE alembic_version SET version_num = '0005'"
+    )
+    if "://" in str(place):
+        import postgresql
+
+        name = str(place).partition("schema=")[2]
+        postgresql.ask(str(place), f"SET search_path TO {name}; {statements}")
+        return
+    with closing(sqlite3.connect(place)) as file:
+        file.executescript(statements)
 
 
 @pytest.mark.parametrize("name", IMPARTIAL)
@@ -337,28 +346,24 @@ def test_other_games_have_no_nimbers(name):
     assert graph.nodes[int(graph.states.id[0])]["nimber"] is None
 
 
-def test_an_older_file_is_read_and_upgraded(tmp_path):
+def test_an_older_game_is_read_and_upgraded(place, tmp_path):
     for name in ("kayles(7)", "mnk(3,3,3)"):
-        path, new = tmp_path / f"{name}.db", tmp_path / "new.db"
+        new = tmp_path / "new.db"
+        build(name, place, force=True)
         build(name, new, force=True)
-        shutil.copy(new, path)
-        with closing(sqlite3.connect(path)) as file:
-            (digest,) = file.execute("SELECT digest FROM game").fetchone()
-        older(path)
-        assert verify(path).ok
-        with Store.open(path) as store, Store.open(new) as fresh:
-            assert store.start()._replace(nimber=None, moves=()) == (
-                fresh.start()._replace(nimber=None, moves=())
-            )
+        older(place)
+        assert verify(place).ok
+        assert verify(place, sample=5).ok
+        with Store.open(place) as store, Store.open(new) as fresh:
+            assert store.start()._replace(nimber=None) == fresh.start()._replace(nimber=None)
             assert store.graph().solution.nimber is None
-        exported = graphstore("export", path, "--format", "csv").stdout.splitlines()
+            assert store.info["digest"] == fresh.info["digest"]
+        exported = graphstore("export", place, "--format", "csv").stdout.splitlines()
         assert exported[0].endswith("margin,nimber")
         assert all(row.endswith(",,") for row in exported[1:])
-        assert upgrade(path) == "0005"
-        assert compare(path, new, rows=True).same
-        assert verify(path).ok
-        with Store.open(path) as store:
-            assert store.info["digest"] == digest
+        assert upgrade(place) == "0005"
+        assert compare(place, new, rows=True).same
+        assert verify(place).ok
 
 
 def test_the_columns_of_a_game_without_them_cost_a_byte_each(tmp_path):
@@ -372,3 +377,32 @@ def test_the_columns_of_a_game_without_them_cost_a_byte_each(tmp_path):
             (states,) = file.execute("SELECT states FROM game").fetchone()
         sizes.append((tmp_path / name).stat().st_size)
     assert sizes[0] - sizes[1] <= 2 * states + 3 * 4096
+
+
+def test_the_explorer_shows_margins_and_the_best_moves_by_them(ends, tmp_path):
+    pytest.importorskip("datasette")
+    from pages import Reader
+
+    from graphstore.web import addresses
+    from graphstore.web.application import application
+
+    build("kayles(5)", tmp_path / "kayles.db")
+    build("mnk(2,2,2)", tmp_path / "old.db")
+    older(tmp_path / "old.db")
+    stores = [Store.open(ends, rules=rules("Ends"))]
+    stores += [Store.open(tmp_path / f"{name}.db") for name in ("kayles", "old")]
+    with closing(application(stores)) as explorer:
+
+        def read(path):
+            response = asyncio.run(explorer.client.get(path))
+            assert response.status_code == 200, (path, response.text[:500])
+            return response.text
+
+        page = Reader(read(addresses.write("ends", "(0, 6, 0)")))
+        assert "margin+4" in page.text.replace(" ", "").replace("\n", "")
+        assert "best by margin" in page.text
+        assert "wins with 2 more moves, margin +4" in page.text
+        assert "nimber" in read(addresses.write("kayles", "5"))
+        assert "margin" not in read(addresses.write("old", "../.."))
+        for table in ("ends/best_move_by_margin", "ends/state", "old/state", "kayles/state"):
+            read(f"/{table}")
