@@ -232,6 +232,15 @@ def test_a_search_has_the_sign_of_the_margin():
     assert search(Round(), "2").value == 1  # margins would be refused
 
 
+def test_scores_of_openspiel_are_margins():
+    pytest.importorskip("pyspiel")
+    name = "openspiel:dots_and_boxes(num_rows=1,num_cols={},utility_margin={})"
+    for columns, margin in ((1, -1), (2, 0)):  # by an independent minimax
+        graph = explore(find_game(name.format(columns, "true")))
+        assert solve(graph).margin[graph.states.ply == 0].tolist() == [margin]
+    assert solve(explore(find_game(name.format(2, "false")))).margin is None
+
+
 # Commands
 
 
