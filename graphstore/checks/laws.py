@@ -24,6 +24,8 @@ from graphstore.rules.game import (
     Game,
     Ints,
     Progress,
+    is_scored,
+    margins_at,
     move_text,
     names_moves,
     quiet,
@@ -42,6 +44,8 @@ NO_POSITION = -1
 
 ANSWER = "the rules must answer at every position"
 
+RESULTS: Final = {1: "a win", 0: "a draw", -1: "a loss", IN_PLAY: "that of a position in play"}
+
 SOME = 8
 """The most images of a position that are looked at: all of a square board's."""
 
@@ -51,6 +55,7 @@ class Answers(NamedTuple):
 
     id: Ints  # [n], the positions
     outcome: Codes
+    margin: Ints  # 0 in a game without scores
     turn: Codes
     degree: Ints  # the number of moves
     text: NDArray[Any]  # str
@@ -83,7 +88,15 @@ class Answers(NamedTuple):
 
 
 ASKED: Final = (
-    *("position", "result", "side to move", "list of moves", "text", "position of its text"),
+    *(
+        "position",
+        "result",
+        "margin",
+        "side to move",
+        "list of moves",
+        "text",
+        "position of its text",
+    ),
     *("set of symmetric positions", "list of moves", "position after a move"),
 )
 """The name of each field of `Answers`."""
@@ -196,8 +209,8 @@ def ask(game: Game, positions: Ints) -> Answers:
         read = packed(game, texts)
         images = [(state,) for state in game.canonical(positions).tolist()]
     text, sets = (np.fromiter(each, dtype=object) for each in (texts, images))
-    turn = game.turns(positions)
-    return Answers(positions, outcome, turn, count, text, read, sets, move.astype(np.int64), child)
+    margin, turn, number = margins_at(game, positions), game.turns(positions), move.astype(np.int64)
+    return Answers(positions, outcome, margin, turn, count, text, read, sets, number, child)
 
 
 def packed(game: Game, texts: list[Any]) -> Ints:
@@ -250,6 +263,13 @@ def _in_play_has_moves(game: Game, at: Answers) -> Found:
     """A position without a result has a move."""
     for row in np.flatnonzero((at.outcome == IN_PLAY) & (at.degree == 0)):
         yield row, "no move and no result; give it a result, or add a pass"
+
+
+def _margins_fit(game: Game, at: Answers) -> Found:
+    """Margins have the sign of the result, and are 0 in play."""
+    sign = np.where(at.outcome == IN_PLAY, 0, at.outcome)
+    for row in np.flatnonzero((np.sign(at.margin) != sign) & is_scored(game)):
+        yield row, f"its margin is {at.margin[row]}, but its result {RESULTS[at.outcome[row]]}"
 
 
 def _games_end_in_time(game: Game, at: Answers) -> Found:
@@ -374,7 +394,8 @@ def _images_are_closed(game: Game, at: Answers) -> Found:
 def _images_agree(game: Game, at: Answers) -> Found:
     """A position and its canonical image have one result and one side to move."""
     state = at.state
-    for name, answer in (("result", at.outcome), ("side to move", at.turn)):
+    answers = ("result", at.outcome), ("margin", at.margin), ("side to move", at.turn)
+    for name, answer in answers:
         for row in np.flatnonzero(answer != answer[state]):
             yield row, f"its {name} is not that of its canonical position, {at.text[state[row]]}"
 
@@ -400,8 +421,8 @@ def _only(game: Game, these: tuple[int, ...], others: tuple[int, ...]) -> str:
 
 
 LAWS: Laws = (
-    *(_answers_repeat, _players_differ, _in_play_has_moves, _turns_alternate, _games_end_in_time),
-    *(_texts_read_back, _boards_are_drawn, _moves_have_names),
+    *(_answers_repeat, _players_differ, _in_play_has_moves, _margins_fit, _turns_alternate),
+    *(_games_end_in_time, _texts_read_back, _boards_are_drawn, _moves_have_names),
 )
 SYMMETRY_LAWS: Laws = (_images_are_closed, _images_agree, _moves_agree)
 """The laws that `graphstore verify` checks at some states."""

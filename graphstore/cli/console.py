@@ -25,10 +25,10 @@ from graphstore.rules import game as rules
 from graphstore.rules.board import WORDS
 from graphstore.rules.game import Game, Namer, move_text, names_moves
 from graphstore.rules.plain import PlainGame
-from graphstore.store.probe import Line, Probe
+from graphstore.store.probe import Line, Probe, margin_of
 from graphstore.store.schema import STRATEGY
 from graphstore.store.sql import weight
-from graphstore.store.words import _count, in_words, move_in_words
+from graphstore.store.words import _count, in_words, move_in_words, signed
 
 if TYPE_CHECKING:
     from graphstore.play.match import Match  # only one command needs it
@@ -323,13 +323,16 @@ def print_probe(game: Game | None, probe: Probe, namer: Namer, *, bound: bool = 
     about = f"state {probe.state}, ply {probe.ply}, orbit {probe.orbit}, score {probe.score:.4g}"
     if probe.random_value is not None:
         about += f", random play {probe.random_value:+.4f}"
+    if probe.nimber is not None:
+        about += f", nimber {probe.nimber}"
     console.print(about)
     if not probe.moves:
         return
     most = room()
     table = Table(box=None, pad_edge=False, header_style="bold")
     names = ("name",) if names_moves(namer) else ()
-    numbers = ("score", "win_depth", "lose_depth", "remoteness")
+    scored = ("margin",) * (probe.margin is not None)
+    numbers = (*scored, "score", "win_depth", "lose_depth", "remoteness")
     for name in ("move", *names, "position", "result", *numbers):
         table.add_column(
             name,
@@ -340,11 +343,13 @@ def print_probe(game: Game | None, probe: Probe, namer: Namer, *, bound: bool = 
     for move in probe.moves:
         result = -move.value
         cells = (move.score, move.win_depth, move.lose_depth, move.remoteness)
+        margins = (signed(margin_of(move)) for _ in scored)
         table.add_row(
             str(move.move),
             *(Text(move_text(namer, move.move)) for _ in names),
             Text(move.position),
             Text(WORDS[result], style=COLOURS[result]),
+            *margins,
             *(f"{cell:.4g}" if isinstance(cell, float) else _cell(cell) for cell in cells),
         )
     console.print()

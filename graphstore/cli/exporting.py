@@ -23,7 +23,12 @@ from graphstore.util.files import new_file
 )
 @click.option(
     "--table",
-    type=click.Choice(["state", "edge", "move", "best_move", "q_table", "census", "matchbox"]),
+    type=click.Choice(
+        [
+            *("state", "edge", "move", "best_move", "best_move_by_margin", "q_table", "census"),
+            "matchbox",
+        ]
+    ),
     show_default="state; in a folder, state, edge, and move if moves have names",
     help="Write this table or view; only for parquet, csv and jsonl.",
 )

@@ -295,6 +295,13 @@ RULES = click.option(
     help=ABOUT_RULES,
 )
 POSITION = click.argument("position", required=False)
+BY = click.option(
+    "--by",
+    type=click.Choice(["value", "margin"]),
+    default="value",
+    show_default=True,
+    help="What best play is: the fastest win, or the greatest margin in a game of scores.",
+)
 MAX_STATES = number(
     "--max-states",
     "Stop with an error at more than N states.",

@@ -33,6 +33,7 @@ from graphstore.util.files import new_file
     show_default="you; in a strategy of X, the machine if X is to move",
     help="Let this side make the first move.",
 )
+@options.BY
 @options.number(
     "--seed",
     "Seed the random choices of the opponent; the same seed repeats them.",
@@ -51,6 +52,7 @@ def play(
     against: str,
     you: str,
     first: str | None,
+    by: str,
     seed: int | None,
     moves: str | None,
     record: str | None,
@@ -82,7 +84,7 @@ def play(
             forced = options.is_strategy(store) and here.to_move == 1
             first = "machine" if forced else "you"
         seats = (you, against) if first == "you" else (against, you)
-        match = Match(store, *seats, start=position, seed=seed)
+        match = Match(store, *seats, start=position, by=by, seed=seed)
         if learn and match.agents:
             refuse_match(match)
         screen = console.out(stderr=as_json)

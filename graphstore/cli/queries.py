@@ -13,9 +13,10 @@ from graphstore.store.sql import ROWS, SECONDS
 @click.command()
 @options.FILE
 @options.POSITION
+@options.BY
 @options.RULES
 @options.JSON
-def show(file: str, position: str | None, rules: str | None, as_json: bool) -> None:
+def show(file: str, position: str | None, by: str, rules: str | None, as_json: bool) -> None:
     """Print POSITION with its value and the result of each move.
 
     POSITION is a board in any orientation, such as XO./.X./..., moves from the start, such as
@@ -28,7 +29,7 @@ def show(file: str, position: str | None, rules: str | None, as_json: bool) -> N
 
     with options.opened_or_built(file, rules) as store:
         game = options.say_if_without_rules(store)
-        probe = store.start() if position is None else store.probe(position)
+        probe = (store.start() if position is None else store.probe(position)).by(by)
         if as_json:
             found = probe.as_dict()
             for move in found["moves"] if names_moves(store.namer) else ():
@@ -41,9 +42,10 @@ def show(file: str, position: str | None, rules: str | None, as_json: bool) -> N
 @click.command()
 @options.FILE
 @options.POSITION
+@options.BY
 @options.RULES
 @options.JSON
-def line(file: str, position: str | None, rules: str | None, as_json: bool) -> None:
+def line(file: str, position: str | None, by: str, rules: str | None, as_json: bool) -> None:
     """Print a line of best play from POSITION.
 
     FILE and POSITION are as in `graphstore show`; the default is the start.
@@ -53,7 +55,7 @@ def line(file: str, position: str | None, rules: str | None, as_json: bool) -> N
 
     with options.opened_or_built(file, rules) as store:
         game = options.say_if_without_rules(store)
-        best = store.line(position)
+        best = store.line(position, by=by)
         if as_json:
             columns = [name for name in best.probes[0]._fields if name != "moves"]
             probes = [{name: getattr(each, name) for name in columns} for each in best.probes]

@@ -24,7 +24,7 @@ class Nim(ArrayGame):
 
     def __init__(self, name: str, *, heaps: Sequence[int], misere: bool = False) -> None:
         self.name = name
-        self.misere = misere
+        self.misere, self.impartial = misere, not misere
         self.heaps: Ints = np.sort(np.array(heaps, dtype=np.int64))
         widths = np.array([int(heap).bit_length() for heap in self.heaps])
         self._shift = (widths[::-1].cumsum()[::-1] - widths).astype(np.int64)

@@ -27,6 +27,8 @@ class Octal(ArrayGame):
     Move 120307 leaves heaps of 3 and 7 of a heap of 12; its name is 12-3-7.
     """
 
+    impartial = True
+
     def __init__(self, name: str, *, code: str, start: int) -> None:
         self.name = name
         self.code = code

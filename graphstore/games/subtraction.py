@@ -23,7 +23,7 @@ class Subtraction(ArrayGame):
         self.name = name
         self.start = start
         self.takes: Ints = np.array(takes, dtype=np.int64)
-        self.misere = misere
+        self.misere, self.impartial = misere, not misere
         self.max_plies = start // takes[0]
 
     def start_states(self) -> Ints:

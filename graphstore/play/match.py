@@ -74,6 +74,7 @@ class Match(HoldsStore):
         second: str | Player = "perfect",
         *,
         start: Position | None = None,
+        by: str = "value",
         seed: int | None = None,
     ) -> None:
         """Begin a match.
@@ -84,6 +85,7 @@ class Match(HoldsStore):
                 `play.players.Player`, or a player.
             second: the other side, in the same way.
             start: a position as `Store.probe` takes it; by default the (first) start.
+            by: ``value`` or ``margin``: which moves are best; see `store.probe.Probe.by`.
             seed: of all random choices; by default a random one, which is recorded.
 
         Raises:
@@ -93,6 +95,7 @@ class Match(HoldsStore):
         """
         self._hold(store)
         with closed_on_error(self.close):
+            self.order = by
             self._begin(first, second, start, arguments.seed(seed))
 
     def _begin(
@@ -107,12 +110,13 @@ class Match(HoldsStore):
             if each == PERSON
             else each
             if isinstance(each, Player)
-            else Player(store, each, seed=chance)
+            else Player(store, each, by=self.order, seed=chance)
             for each in (first, second)
         )
         self._probes = [
             store.start() if start is None else store.probe(arguments.position("start", start))
         ]
+        self._probes[0].by(self.order)  # raises if there is no such order
         self._first = self.probe.to_move or 1
         self._resigned = False
         self.turns: list[Turn] = []
@@ -142,7 +146,7 @@ class Match(HoldsStore):
     def hint(self) -> Probe:
         """Return the current position with all its moves, best first."""
         self._check_in_play()
-        return self.probe
+        return self.probe.by(self.order)
 
     @property
     def player(self) -> int:
@@ -290,6 +294,7 @@ class Match(HoldsStore):
             "start": self._probes[0].position,
             "players": list(self.opponents),
             "seed": self.seed,
+            **({} if self.order == "value" else {"order": self.order}),
             "moves": moves,
             "result": self.result._asdict(),
         }

@@ -39,6 +39,7 @@ class Player(HoldsStore):
         store: Store | Address,
         opponent: str = "perfect",
         *,
+        by: str = "value",
         seed: int | str | random.Random | None = None,
     ) -> None:
         """Create a player.
@@ -48,6 +49,7 @@ class Player(HoldsStore):
             opponent: ``perfect``; ``random``: every legal move with the same probability;
                 ``mistakes=P``: with probability P a move that is not among the best, if there is
                 one; or the name of an agent of the database, which plays but does not learn.
+            by: ``value`` or ``margin``: which moves are best; see `store.probe.Probe.by`.
             seed: of its random choices, or a generator to share with other players.
 
         Raises:
@@ -67,7 +69,9 @@ class Player(HoldsStore):
         self.side = 0 if known is None else known.settings.side
         """The only player, 1 or 2, that it can be; 0 if it can be both."""
         self._choose = (
-            _by_value(read, generator) if known is None else _by_beads(self.store, known, generator)
+            _by_value(read, generator, by)
+            if known is None
+            else _by_beads(self.store, known, generator)
         )
 
     def __repr__(self) -> str:
@@ -101,12 +105,13 @@ def one_of(moves: Sequence[Move], generator: random.Random) -> Move:
     return moves[int(generator.random() * len(moves))]
 
 
-def _by_value(opponent: Opponent, generator: random.Random) -> Chooser:
+def _by_value(opponent: Opponent, generator: random.Random, by: str) -> Chooser:
     """Return a chooser for a perfect player, a random one, or one with mistakes."""
 
     def choose(probe: Probe) -> Move:
         if opponent.kind == "random":
             return one_of(probe.moves, generator)
+        probe = probe.by(by)
         best = probe.best
         if opponent.kind == "mistakes" and generator.random() < opponent.mistakes:
             return one_of(

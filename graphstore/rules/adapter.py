@@ -13,7 +13,7 @@ from hashlib import blake2b
 from inspect import signature
 from itertools import islice
 from operator import index
-from typing import Any, Final, NoReturn, Self, SupportsIndex, TypeGuard
+from typing import Any, Final, NoReturn, Self, SupportsIndex, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from graphstore.rules.game import (
     IN_PLAY,
     LONGEST,
     LOSS,
+    MOST_MARGIN,
     WIN,
     Codes,
     Game,
@@ -68,6 +69,8 @@ _ADAPTER: Final = "graphstore: adapter"  # a key in the dict of a game
 _SCALARS: Final = (np.number, np.bool_)
 _LIKE_INTS: Final = frozenset((bool, float, complex))
 _NUMBERS: Final = _LIKE_INTS | {int}
+Allowed: TypeAlias = tuple[int | None, ...] | None
+"""The results that a user's method may return; None for any score, or None."""
 _DIGITS: Final = frozenset(range(10))
 
 
@@ -118,8 +121,10 @@ class ArrayRules:
         self.reads = self.writes("parse") or not self.writes("text")
         with asking:
             self._check_hooks()
-        check_attributes(game, self.name, ("players", "shape", "max_plies"))
+        check_attributes(game, self.name, ("players", "shape", "max_plies", "margins"))
         self.players, self.shape, self.max_plies = game.players, game.shape, game.max_plies
+        self.scored = game.margins
+        self._results = None if game.margins else (WIN, DRAW, LOSS, None)
         self._made_of = self._parts(game)
         digests = [version] if version else sources.digests(game)
         self.rules, self.rules_before = digests[0], digests[1:]
@@ -131,6 +136,7 @@ class ArrayRules:
             game.players,
             game.shape,
             game.max_plies,
+            game.margins,
             *sorted(sources.parameters(game, fixed=True)),
         ]
 
@@ -311,7 +317,17 @@ class ArrayRules:
     @guarded
     def outcomes(self, positions: Ints) -> Codes:
         """See `Game.outcomes`."""
+        if self.scored:
+            ends = self._answers("outcome", None, positions)
+            codes = [IN_PLAY if each is None else int(np.sign(each)) for each in ends]
+            return np.array(codes, dtype=np.int8)
         return self._codes("outcome", (WIN, DRAW, LOSS, None), IN_PLAY, positions)
+
+    @guarded
+    def margins(self, positions: Ints) -> NDArray[np.int16]:
+        """See `Scored.margins`."""
+        ends = self._answers("outcome", None, positions)
+        return np.array([each or 0 for each in ends], dtype=np.int16)
 
     @guarded
     def turns(self, positions: Ints) -> Codes:
@@ -418,10 +434,10 @@ class ArrayRules:
             raise stuck(self, self._text(position))
         found = []
         for child in children:
-            worth = self._answer("outcome", (WIN, DRAW, LOSS, None), child)
+            worth = self._answer("outcome", self._results, child)
             if worth is None:
                 found.append(child)
-            elif -worth >= goal:
+            elif -np.sign(worth) >= goal:
                 return True
         nodes = (self._least(child, self._images(child)) for child in found)
         return list(dict.fromkeys(nodes)) or False
@@ -644,27 +660,38 @@ class ArrayRules:
         self, verb: str, allowed: tuple[int | None, ...], none: int, positions: Ints
     ) -> Codes:
         """Return the results of a user's method as codes; `none` is the code of None."""
-        values, method = self._positions(positions), getattr(self.game, verb)
         codes: dict[object, int] = {each: none if each is None else each for each in allowed}
+        answers = self._answers(verb, allowed, positions)
+        return np.array([codes[each] for each in answers], dtype=np.int8)
+
+    def _answers(self, verb: str, allowed: Allowed, positions: Ints) -> list[Any]:
+        """Return the results of a user's method."""
+        values, method = self._positions(positions), getattr(self.game, verb)
         answers: list[Any] = [True]
         with suppress(BaseException):  # `_answer` finds the position
             answers = [method(value) for value in values]
-        if not {*map(type, answers)} <= {int, type(None)} or not {*answers} <= {*allowed}:
+        if not {*map(type, answers)} <= {int, type(None)} or not all(
+            _is_allowed(each, allowed) for each in {*answers}
+        ):
             answers = [self._answer(verb, allowed, value) for value in values]
-        return np.array([codes[each] for each in answers], dtype=np.int8)
+        return answers
 
-    def _answer(self, verb: str, allowed: tuple[int | None, ...], position: Position) -> int | None:
+    def _answer(self, verb: str, allowed: Allowed, position: Position) -> int | None:
         """Return the result of a user's method for a position, or raise a RulesError."""
         try:
             code: int | None = getattr(self.game, verb)(position)
-            right = code in allowed and not isinstance(code, bool | np.bool_)
+            right = _is_allowed(code, allowed) and not isinstance(code, bool | np.bool_)
         except BaseException as error:
             self._blame(f"{verb}()", error, position)
         if not right:
-            choices = ", ".join(map(repr, allowed))
+            choices = f"one of {', '.join(map(repr, allowed or ()))}"
+            if allowed is None:
+                choices = (
+                    f"a whole number from {-MOST_MARGIN:,} to {MOST_MARGIN:,}, or None in play"
+                )
             raise RulesError(
                 f"{self.name}: {verb}() of {self._text(position)} is {_brief(repr(code))}; "
-                f"it must be one of {choices}"
+                f"it must be {choices}"
             )
         return code
 
@@ -672,6 +699,15 @@ class ArrayRules:
         """Raise the RulesError for an error in a user's method; it names the position."""
         at = f" at {_brief(repr(where[0]))}" if where else ""
         blame(f"{self.name}: {verb} failed{at}", error)
+
+
+def _is_allowed(code: Any, allowed: Allowed) -> bool:
+    """Return True if a result is one of those allowed; None allows scores."""
+    if allowed is not None:
+        return code in allowed
+    with suppress(TypeError, ValueError, OverflowError):
+        return code is None or (-MOST_MARGIN <= code <= MOST_MARGIN and code == int(code))
+    return False
 
 
 def position_id(position: Hashable, text: str) -> int:

@@ -1,4 +1,4 @@
-"""The protocol `Game`, which all rules implement, and the optional `NamesMoves` and `Nimble`.
+"""The protocol `Game`, which all rules implement; the optional `NamesMoves`, `Nimble`, `Scored`.
 
 A *position* is a board as the user sees it; inside the package it is an integer in [0, 2**63).
 Each method of `Game` (a *verb*) takes an array of positions, so that numpy explores built-in games.
@@ -135,6 +135,70 @@ class NamesMoves(Protocol):
         """Return the move of a name, or raise a MoveError."""
 
 
+@runtime_checkable
+class Scored(Protocol):
+    """Results that are scores, which a `Game` may add."""
+
+    def margins(self, positions: Ints) -> NDArray[np.int16]:
+        """Return int16[n]: by how much the player to move has won; negative if he has lost.
+
+        Of ended positions, the difference of the scores; it has the sign of `Game.outcomes`, and is
+        32,767 at most. Of positions in play, 0.
+        """
+
+
+MOST_MARGIN: Final = np.iinfo(np.int16).max
+
+
+def is_scored(game: Game) -> bool:
+    """Return True if the results of a game are scores."""
+    return isinstance(game, Scored) and getattr(game, "scored", True)
+
+
+def margins_at(game: Game, positions: Ints) -> Ints:
+    """Return `Scored.margins` of positions, int64[n]; 0 in a game without scores.
+
+    Raises:
+        RulesError: a margin is not an integer of up to `MOST_MARGIN`.
+    """
+    if not is_scored(game):
+        return np.zeros(len(positions), dtype=np.int64)
+    found = np.asarray(cast(Scored, game).margins(positions))
+    if found.shape != positions.shape or found.dtype.kind != "i":
+        fault = f"{found.dtype} of shape {found.shape}"
+    elif (wide := np.flatnonzero(abs(found.astype(np.int64)) > MOST_MARGIN)).size:
+        fault = f"{found[wide[0]]} at {game.texts(positions[wide[:1]])[0]}"
+    else:
+        return found.astype(np.int64)
+    raise RulesError(
+        f"{game.name}: margins() gives {fault}; give int16 for each position, at most "
+        f"{MOST_MARGIN:,}"
+    )
+
+
+def margins_of(game: Game, positions: Ints, outcome: Codes) -> NDArray[np.int16] | None:
+    """Return the margins of ended positions, int16[n]; None in a game without scores.
+
+    `outcome` are those of the positions; in play there is a 0.
+
+    Raises:
+        RulesError: see `margins_at`, or a margin has not the sign of the outcome.
+    """
+    if not is_scored(game):
+        return None
+    found = np.zeros(len(positions), dtype=np.int16)
+    ended = np.flatnonzero(outcome != IN_PLAY)
+    found[ended] = margins_at(game, positions[ended])
+    wrong = ended[np.sign(found[ended]) != outcome[ended]]
+    if wrong.size:
+        where = game.texts(positions[wrong[:1]])[0]
+        raise RulesError(
+            f"{game.name}: margins() is {found[wrong[0]]} at {where}, where outcomes() is "
+            f"{outcome[wrong[0]]}; a margin has the sign of the outcome"
+        )
+    return found
+
+
 class MoveNames:
     """The names of moves in a database, `names` by number, for use without the rules."""
 
@@ -243,6 +307,7 @@ class Nimble(Protocol):
 VERBS: Final = (
     *("start_states", "expand", "outcomes", "turns", "canonical", "orbits", "texts", "read"),
     *("read_many", "board", "picture", "search_from", "_look", "write_move", "read_move"),
+    "margins",
 )
 _ATTRIBUTES: Final[dict[str, tuple[str, Callable[[Any], bool]]]] = {
     "name": ("a text of one line", lambda value: _is_label(value)),
@@ -256,8 +321,9 @@ _ATTRIBUTES: Final[dict[str, tuple[str, Callable[[Any], bool]]]] = {
         lambda value: value is None or [index(each) > 0 for each in value] == [True] * 2,
     ),
     "max_plies": ("a whole number or None", lambda value: value is None or index(value) >= 0),
+    "margins": ("True or False", lambda value: isinstance(value, bool)),
 }
-"""Per attribute of `Game`: a description of the allowed values, and their test."""
+"""Per attribute of `Game` and `PlainGame`: a description of the allowed values, and their test."""
 
 LONGEST: Final = 20_000
 """The most bytes of a text of the rules. SQL reads rows of up to 100,000 bytes."""
@@ -295,7 +361,7 @@ def guard(game: Game) -> None:
     if kind.__module__.startswith("graphstore."):
         return
     who = kind.__name__
-    check_attributes(game, who, _ATTRIBUTES)
+    check_attributes(game, who, [name for name in _ATTRIBUTES if name != "margins"])
     for name in VERBS if kind not in _guarded else ():
         verb = inspect.getattr_static(kind, name, None)
         refuse_async(who, name, verb)

@@ -2,7 +2,8 @@
 
 Two-player, deterministic, sequential, zero-sum games of perfect information. If a player moves
 twice in a row, a forced pass of the other player (move -1) is inserted. The result of a game is the
-sign of its returns. States with the same text and the same player to move are one position.
+sign of its returns; if they can exceed 1, as with ``utility_margin=true``, they are margins. States
+with the same text and the same player to move are one position.
 
 OpenSpiel reads the texts of a few games only, such as the FEN of chess. Other texts are found by
 play: a best-first search that prefers boards with few characters that differ from the text.
@@ -122,6 +123,9 @@ class OpenSpielGame(PlainGame):
             reason = " ".join(str(error).split()).removesuffix(":")
             raise GameNameError(f"OpenSpiel cannot load {shown(name)}: {reason:.300}") from None
         self._refuse_others(pyspiel, self._game.get_type(), self._game.num_players())
+        most = float(self._game.max_utility())
+        says = self._game.get_parameters().get("utility_margin", False)
+        self.margins = bool(says or most > 1) and most.is_integer()
         self._below: dict[_Place, list[_Place]] = {}
         self._by_text: dict[str, _Place] = {}
         self._boards: dict[tuple[int, int, str], str] = {}
@@ -144,7 +148,7 @@ class OpenSpielGame(PlainGame):
         if not position.state.is_terminal():
             return None
         worth: float = position.state.returns()[position.mover - 1]
-        return (worth > 0) - (worth < 0)
+        return int(worth) if self.margins else (worth > 0) - (worth < 0)
 
     def to_move(self, position: _Place) -> int:
         return position.mover

@@ -21,8 +21,8 @@ class PlainGame:
 
     Write `start` (or `starts`), `moves`, `play` and `outcome` for one position at a time. Optional:
     `symmetries` (fewer states), `canonical` beside it (faster), `to_move` (which player wins),
-    `text` and `parse`, `board`, and the `write_move` and `read_move` of `NamesMoves`. All other
-    names are free.
+    `margins` (results are scores), `text` and `parse`, `board`, and the `write_move` and
+    `read_move` of `NamesMoves`. All other names are free.
     A position is any hashable Python value. An int in [0, 2**63) is its own id; the id of another
     value, such as True or 1.0, is a 63-bit hash of its text. Two positions with one id are refused.
 
@@ -45,6 +45,8 @@ class PlainGame:
     players: tuple[str, str] = ("player 1", "player 2")
     max_plies: int | None = None
     """The most moves that a game can last; None if the rules do not say."""
+    margins: bool = False
+    """True if results are scores: `outcome` returns the difference."""
 
     def start(self) -> Position:
         """Return the position in which a game begins."""
@@ -70,7 +72,10 @@ class PlainGame:
         raise RulesError(f"{type(self).__name__} cannot play: write play(self, position, move)")
 
     def outcome(self, position: Position) -> int | None:
-        """Return +1, 0 or -1 if the player to move has won, drawn or lost; None in play."""
+        """Return +1, 0 or -1 if the player to move has won, drawn or lost; None in play.
+
+        With ``margins = True`` in the class: his score minus the opponent's, up to 32,767.
+        """
         raise RulesError(f"{type(self).__name__} has no outcome: write outcome(self, position)")
 
     def to_move(self, position: Position) -> int | None:

@@ -1,12 +1,12 @@
 """The arrays of a graph and of its solution, with one row per state or per move."""
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphstore.rules.game import DRAW, IN_PLAY, Codes, Ints
+from graphstore.rules.game import DRAW, IN_PLAY, Codes, Game, Ints, is_scored
 from graphstore.util.arrays import first_of_runs, ragged
 
 Rows = NDArray[np.int32]
@@ -77,6 +77,9 @@ class Backward(NamedTuple):
         return len(self.again) - int(np.count_nonzero(self.again))
 
 
+Shorts = NDArray[np.int16]
+"""Margins or nimbers of states. A game has them for all states, or None in place of the array."""
+
 NONE = -1
 """The missing value of int32 columns of a `Solution`; remoteness and depths are >= 0."""
 
@@ -95,6 +98,8 @@ class Solution(NamedTuple):
     lose_depth: NDArray[np.int32]
     random_value: NDArray[np.float64]
     best_response: NDArray[np.float64]
+    margin: Shorts | None = None
+    nimber: Shorts | None = None
 
     @property
     def cyclic(self) -> bool:
@@ -103,16 +108,35 @@ class Solution(NamedTuple):
 
     def of(self, rows: Any) -> "Solution":
         """Return the columns of some states."""
-        return Solution._make(column[rows] for column in self)
+        return Solution._make(None if column is None else column[rows] for column in self)
 
     def at(self, row: int) -> dict[str, Any]:
         """Return the columns of one state as Python values, with None for missing numbers."""
-        numbers = {name: column[row].item() for name, column in self._asdict().items()}
+        numbers: dict[str, Any] = {
+            name: None if column is None else column[row].item()
+            for name, column in self._asdict().items()
+        }
         for name in ("remoteness", "win_depth", "lose_depth"):
             numbers[name] = None if numbers[name] == NONE else numbers[name]
         for name in ("random_value", "best_response"):
             numbers[name] = None if np.isnan(numbers[name]) else numbers[name]
         return numbers
+
+
+class Kind(NamedTuple):
+    """The columns that the solution of a game has beside those of all games."""
+
+    scored: bool = False  # margins
+    impartial: bool = False  # nimbers
+
+
+PLAIN: Final = Kind()
+
+
+def kind_of(game: Game) -> Kind:
+    """Return the kind of a game; built-in families say that they are impartial."""
+    built_in = type(game).__module__.startswith("graphstore.games.")
+    return Kind(is_scored(game), built_in and getattr(game, "impartial", False))
 
 
 class Worth(NamedTuple):
@@ -123,22 +147,43 @@ class Worth(NamedTuple):
     random_value: NDArray[np.float64]
     chooser: NDArray[np.float64]  # mean result of his best response to a random opponent
     drifter: NDArray[np.float64]  # mean result of his random play against a best response
+    margin: Shorts | None = None  # in games of scores
+    nimber: Shorts | None = None  # in impartial games
 
     @classmethod
-    def of_ended(cls, outcome: Codes) -> "Worth":
-        """Return the worth of ended states; states in play are drawn until `put` sets them."""
+    def of_ended(
+        cls, outcome: Codes, kind: "Kind" = PLAIN, margin: Shorts | None = None
+    ) -> "Worth":
+        """Return the worth of ended states; states in play are drawn until `put` sets them.
+
+        `margin` is that of ended states, for a `kind` with scores.
+        """
         ended = outcome != IN_PLAY
         value = np.where(ended, outcome, DRAW).astype(np.int8)
         result = np.where(ended, outcome, np.nan)
         remoteness = np.where(ended, 0, NONE).astype(np.int32)
-        return cls(value, remoteness, result, result.copy(), result.copy())
+        zeros = np.zeros(len(outcome), dtype=np.int16)
+        margin = (zeros if margin is None else margin).copy() if kind.scored else None
+        nimber = zeros if kind.impartial else None  # who cannot move loses
+        return cls(value, remoteness, result, result.copy(), result.copy(), margin, nimber)
 
     def at(self, rows: NDArray[Any]) -> "Worth":
         """Return the worth of some states, in their order."""
-        return Worth._make(column[rows] for column in self)
+        return Worth._make(None if column is None else column[rows] for column in self)
+
+    @classmethod
+    def joined(cls, pieces: Iterable["Worth"]) -> "Worth":
+        """Return the worth of the states of several pieces, one after the other."""
+        columns = zip(*pieces, strict=True)
+        return cls._make(None if each[0] is None else np.concatenate(each) for each in columns)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the columns that the game has, by name."""
+        return {name: each for name, each in self._asdict().items() if each is not None}
 
     def put(self, rows: NDArray[Any], worth: "Worth") -> None:
         """Set the worth of some states."""
         columns: Iterable[Any] = self
         for column, cells in zip(columns, worth, strict=True):
-            column[rows] = cells
+            if column is not None:
+                column[rows] = cells

@@ -12,9 +12,19 @@ from numpy.typing import NDArray
 from graphstore.errors import RulesError, TooLargeError, TooLargeWarning
 from graphstore.games import rules_of
 from graphstore.rules.adapter import ArrayRules
-from graphstore.rules.game import IN_PLAY, Codes, Game, Ints, Moves, Progress, quiet, stuck
+from graphstore.rules.game import (
+    IN_PLAY,
+    Codes,
+    Game,
+    Ints,
+    Moves,
+    Progress,
+    margins_of,
+    quiet,
+    stuck,
+)
 from graphstore.rules.plain import PlainGame
-from graphstore.solver.columns import Edges, States
+from graphstore.solver.columns import Edges, States, kind_of
 from graphstore.solver.estimate import Estimate, RandomGames, about, project, sized
 from graphstore.solver.graph import GameGraph
 from graphstore.util import arguments
@@ -289,7 +299,9 @@ def _assemble(game: Game, ids: Ints, waves: list[Wave]) -> GameGraph:
         move[to] = wave.move
         child[to] = np.searchsorted(ids, wave.found).astype(np.int32)[wave.into]
     states = States(ids, ply, game.turns(ids), outcome, game.orbits(ids))
-    return GameGraph(game.name, states, Edges(offset, move, child), game.texts)
+    graph = GameGraph(game.name, states, Edges(offset, move, child), game.texts)
+    graph.kind, graph.margin = kind_of(game), margins_of(game, ids, outcome)
+    return graph
 
 
 def _check_turns(game: Game, graph: GameGraph) -> None:

@@ -19,12 +19,13 @@ from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Ints
 from graphstore.rules.notebook import facts, or_none
 from graphstore.solver import views
 from graphstore.solver.adjacency import Arrays, Children, distinct_parents
-from graphstore.solver.columns import NONE, Backward, Edges, Solution, States
+from graphstore.solver.columns import NONE, PLAIN, Backward, Edges, Shorts, Solution, States
 from graphstore.util.arrays import numbered
 
 STATE: Final = (
     *("id", "position", "ply", "to_move", "ended", "value", "remoteness", "score", "win_depth"),
     *("lose_depth", "orbit", "random_value", "winner", "best_response"),
+    *("margin", "nimber"),
 )
 """The columns of the table state, in their order in a database."""
 
@@ -40,6 +41,8 @@ class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
         edges_by_move: the edges as arrays, one row per move.
         texts: the function that returns the texts of ids.
         solution: the result of `graphstore.solve`, or None.
+        kind: the columns that the solution has beside those of all games.
+        margin: int16[n], the margins of ended states, 0 in play; None in a game without scores.
     """
 
     # Functions of networkx run on the arrays, if networkx has found the entry point of the package.
@@ -56,6 +59,8 @@ class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
         self.states = states
         self.edges_by_move = edges
         self.texts = texts
+        self.kind = PLAIN
+        self.margin: Shorts | None = None
         self._solution: Solution | None = None
         self._node = views.Nodes(self)
         # A DiGraph's _succ is its _adj.
@@ -67,10 +72,12 @@ class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the arrays, without the mappings over them."""
         arguments = (self.name, self.states, self.edges_by_move, self.texts)
-        return GameGraph, arguments, {"solution": self.solution}
+        state = {name: getattr(self, name) for name in ("kind", "margin", "solution")}
+        return GameGraph, arguments, state
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
-        self.solution = state["solution"]
+        for name, value in state.items():
+            setattr(self, name, value)
 
     @property
     def solution(self) -> Solution | None:
@@ -164,6 +171,9 @@ class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
             columns |= solution._asdict()
             for name in ("remoteness", "win_depth", "lose_depth"):
                 columns[name] = _or_nan(columns[name], NONE)
+            for name in ("margin", "nimber"):
+                if columns[name] is None:
+                    columns[name] = np.full(len(to_move), np.nan)
             won = [solution.value == WIN, solution.value == DRAW]
             columns["winner"] = np.select(won, [to_move, 0 * to_move], 3 - to_move)
         return {name: columns[name] for name in STATE if name in columns}

@@ -16,11 +16,9 @@ from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Game, Ints, Progress
 from graphstore.rules.plain import PlainGame
 from graphstore.solver.exploration import explore
 from graphstore.solver.graph import GameGraph
-from graphstore.solver.solution import levels, solve
+from graphstore.solver.solution import MOST_NIMBER, levels, solve
 from graphstore.util import arguments
-from graphstore.util.arrays import distinct, first_of_runs, ragged
-
-MOST: Final = np.iinfo(np.int16).max
+from graphstore.util.arrays import mex, ragged
 
 CLASSES: Final = {
     "N": "the player who begins wins",
@@ -63,24 +61,16 @@ def nimbers(graph: GameGraph) -> NDArray[np.int16]:
     found, done = np.zeros(len(ended), dtype=np.int16), int(np.count_nonzero(ended))
     for wave in levels(graph):
         counts = edges.offset[wave + 1] - edges.offset[wave]
-        least = _mex(counts, found[edges.child[ragged(edges.offset, wave)]])
-        if least.max(initial=0) > MOST:
-            raise RulesError(f"{graph.name} has a nimber of {least.max()}; the limit is {MOST:,}")
+        least = mex(counts, found[edges.child[ragged(edges.offset, wave)]])
+        if least.max(initial=0) > MOST_NIMBER:
+            raise RulesError(
+                f"{graph.name} has a nimber of {least.max()}; the limit is {MOST_NIMBER:,}"
+            )
         found[wave] = least
         done += len(wave)
     if done < len(found):
         raise RulesError(f"{graph.name} has no nimbers: play can return to a position")
     return found
-
-
-def _mex(counts: Ints, values: NDArray[np.int16]) -> Ints:
-    """Return int64[r]: the least whole number that is not in each of r runs of these lengths."""
-    run = np.repeat(np.arange(len(counts)), counts)
-    key = distinct(run << 16 | values)
-    run = key >> 16
-    begin = np.flatnonzero(first_of_runs(run))
-    rank = np.arange(len(key)) - np.repeat(begin, np.diff(begin, append=len(key)))
-    return np.bincount(run[key & 0xFFFF == rank], minlength=len(counts))
 
 
 class OutcomeClass(NamedTuple):

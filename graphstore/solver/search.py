@@ -30,6 +30,7 @@ from graphstore.rules.game import (
 from graphstore.rules.openspiel import reading
 from graphstore.rules.plain import PlainGame
 from graphstore.rules.positions import START, Position, read_position
+from graphstore.solver.columns import PLAIN
 from graphstore.solver.exploration import explore
 from graphstore.solver.solution import solve
 from graphstore.util import arguments
@@ -316,5 +317,6 @@ def _by_exploration(game: Game, at: int, clock: _Clock, max_states: int) -> int:
     timed: Any = _Timed(game, clock)
     starts = np.array([at], dtype=np.int64)
     graph = explore(timed, starts=starts, max_states=max_states, progress=tick)
+    graph.kind = PLAIN  # margins are not asked for
     solution = solve(graph, progress=tick)
     return int(solution.value[graph.row(int(game.canonical(starts)[0]))])

@@ -5,16 +5,19 @@ longest. The steps are functions of arrays, not of graphs, so that builds out of
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphstore.errors import RulesError
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Codes, Progress, quiet
-from graphstore.solver.columns import NONE, Backward, Solution, Worth
+from graphstore.solver.columns import NONE, Backward, Shorts, Solution, Worth
 from graphstore.solver.graph import GameGraph
 from graphstore.util import arguments
-from graphstore.util.arrays import distinct, ragged
+from graphstore.util.arrays import distinct, mex, ragged
+
+MOST_NIMBER: Final = np.iinfo(np.int16).max
 
 
 def solve(graph: GameGraph, *, progress: Progress = quiet) -> Solution:
@@ -50,6 +53,8 @@ def solution_of(worth: Worth, score: NDArray[np.float64]) -> Solution:
         np.where(value == WIN, (remoteness + 1) // 2, NONE).astype(np.int32),
         worth.random_value,
         0.0 - worth.drifter,
+        worth.margin,
+        worth.nimber,
     )
 
 
@@ -94,13 +99,23 @@ def backed_up(counts: NDArray[Any], children: Worth) -> Worth:
         0.0 - np.add.reduceat(children.random_value, begin) / counts,
         0.0 - np.minimum.reduceat(children.drifter, begin),
         0.0 - np.add.reduceat(children.chooser, begin) / counts,
+        None if children.margin is None else -np.minimum.reduceat(children.margin, begin),
+        None if children.nimber is None else _least(counts, children.nimber),
     )
+
+
+def _least(counts: NDArray[Any], nimbers: Shorts) -> Shorts:
+    """Return the nimbers of states, from those of their children."""
+    least = mex(counts, nimbers)
+    if least.max(initial=0) > MOST_NIMBER:
+        raise RulesError(f"a position has the nimber {least.max()}; the limit is {MOST_NIMBER:,}")
+    return least.astype(np.int16)
 
 
 def _by_induction(graph: GameGraph, progress: Progress) -> Worth | None:
     """Return the worth of every state by backward induction; None if play can cycle."""
     edges = graph.edges_by_move
-    worth = Worth.of_ended(graph.states.outcome)
+    worth = Worth.of_ended(graph.states.outcome, graph.kind, graph.margin)
     done = int(np.count_nonzero(graph.states.outcome != IN_PLAY))
     for wave in levels(graph):
         counts = edges.offset[wave + 1] - edges.offset[wave]
@@ -108,7 +123,20 @@ def _by_induction(graph: GameGraph, progress: Progress) -> Worth | None:
         worth.put(wave, backed_up(counts, worth.at(children)))
         done += len(wave)
         progress("solve", done, len(worth.value))
-    return worth if done == len(worth.value) else None
+    if done == len(worth.value):
+        return worth
+    if graph.kind.scored:
+        stuck = np.flatnonzero(worth.remoteness == NONE)[:1]
+        raise endless(graph.name, f", as from {graph.texts(graph.states.id[stuck])[0]}")
+    return None
+
+
+def endless(name: str, where: str = "") -> RulesError:
+    """Return the error for a game of scores in which play can return to a position."""
+    return RulesError(
+        f"{name}: margins are found only where play ends, and it can return to a position{where}; "
+        "let outcome() return 1, 0 or -1, without margins = True"
+    )
 
 
 def levels(graph: GameGraph) -> Iterator[NDArray[np.int64]]:
@@ -154,7 +182,7 @@ class Retrograde:
 
     def __init__(self, outcome: Codes, counts: NDArray[Any], backward: Backward) -> None:
         self.worth = Worth.of_ended(outcome)
-        for column in self.worth[2:]:
+        for column in self.worth[2:5]:
             column.fill(np.nan)  # random play need not end
         self._backward = backward
         self.unsettled = outcome == IN_PLAY

@@ -157,11 +157,14 @@ class Nodes(ByState):
         states = self.graph.states
         if name == "ended":
             return (states.outcome[span] != IN_PLAY).tolist()  # type: ignore[no-any-return]
-        cells = getattr(states if name in NODE else self.graph.solution, name)[span]
+        cells = getattr(states if name in NODE else self.graph.solution, name)
+        if cells is None:
+            return [None] * len(states.id[span])
+        cells = cells[span]
         values: list[Any] = cells.tolist()
         if name == "to_move":
             none = cells == 0
-        elif name in NODE or name == "value":
+        elif name in (*NODE, "value", "margin", "nimber"):
             return values
         else:
             none = cells == NONE if cells.dtype == np.int32 else np.isnan(cells)

@@ -44,11 +44,13 @@ class Keyed:
     def text(self, dialect: Dialect, marks: int) -> str:
         """Return the SQL text for a number of keys, `marks`, which are bound by position."""
         kind: Any = type(dialect)
-        return _text(self._query, kind, dialect.paramstyle, marks)
+        lacks = getattr(dialect, "lacks_later", False)
+        return _text(self._query, kind, dialect.paramstyle, marks, lacks)
 
 
 @cache
-def _text(query: Select[Any], kind: Any, paramstyle: str, marks: int) -> str:
+def _text(query: Select[Any], kind: Any, paramstyle: str, marks: int, lacks_later: bool) -> str:
     dialect = kind(paramstyle=_POSITIONAL.get(paramstyle, paramstyle))
+    dialect.lacks_later = lacks_later
     some = query.params(keys=list(range(marks)))
     return str(some.compile(dialect=dialect, compile_kwargs={"render_postcompile": True}))

@@ -38,19 +38,28 @@ def state_parts(graph: "GameGraph", solution: Solution) -> Iterator[Chunk]:
 
 
 def state_columns(states: States, solution: Solution, texts: list[str]) -> dict[str, Column]:
-    """Return the columns of solved states; `texts` are their positions."""
+    """Return the columns of solved states; `texts` are their positions.
+
+    A column of `schema.LATER` that the solution lacks is left out.
+    """
     ended = (states.outcome != IN_PLAY).astype(np.int8)
     cells = {**states._asdict(), **solution._asdict(), "position": texts, "ended": ended}
-    return {column.name: _masked(column, cells[column.name]) for column in schema.STORED["state"]}
+    return {
+        column.name: _masked(column, cells[column.name])
+        for column in schema.STORED["state"]
+        if cells[column.name] is not None
+    }
 
 
 def null_of(column: Any) -> int:
     """Return the integer that represents NULL in this column of the arrays of a graph."""
+    if column.name in schema.LATER:
+        return -(2**15)
     return 0 if column.name == "to_move" else NONE
 
 
 def _masked(column: Any, cells: Any) -> Column:
-    if not column.nullable:
+    if not column.nullable or column.name in schema.LATER:
         return cells
     if cells.dtype.kind == "f":
         return np.ma.masked_invalid(cells)

@@ -2,7 +2,8 @@
 
 Integers and booleans are hashed as little-endian int64, reals as little-endian float64, texts as
 UTF-8 with a zero byte at the end; NULL as the smallest int64, or as NaN. So a digest does not
-depend on the machine, the database or the size of the parts.
+depend on the machine, the database or the size of the parts. Columns of `LATER` without
+cells have no digest, so that files without these columns have the same.
 """
 
 import json
@@ -12,7 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from graphstore.store import schema
+
 NULL = np.iinfo(np.int64).min
+
+
+_LATER = [f"state.{name}" for name in schema.LATER]
 
 
 class ColumnDigests:
@@ -26,6 +32,8 @@ class ColumnDigests:
 
         The cells are an array, masked where NULL, or a list of texts.
         """
+        if name in _LATER and _are_null(cells):
+            return
         known = self._hashes.setdefault(name, blake2b(digest_size=32))
         if isinstance(cells, list):
             known.update("\0".join([*cells, ""]).encode())
@@ -44,9 +52,16 @@ class ColumnDigests:
         return {name: self._hashes[name].hexdigest() for name in sorted(self._hashes)}
 
 
+def _are_null(cells: Any) -> bool:
+    return bool(np.ma.getmaskarray(cells).all() or (np.ma.getdata(cells) == NULL).all())
+
+
 def of_content(columns: Mapping[str, str]) -> str:
-    """Return one digest of the digests of all columns."""
-    return of_json(sorted(columns.items()))
+    """Return one digest of the digests of all columns but nimber, which older files lack.
+
+    It follows from the edges.
+    """
+    return of_json(sorted(pair for pair in columns.items() if pair[0] != "state.nimber"))
 
 
 def of_row(table: str, row: Mapping[str, Any]) -> dict[str, str]:

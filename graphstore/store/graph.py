@@ -10,7 +10,7 @@ from sqlalchemy import Column, Connection, Select, func, select
 
 from graphstore.errors import NotAStoreError
 from graphstore.rules.game import IN_PLAY, Ints
-from graphstore.solver.columns import Edges, Solution, States
+from graphstore.solver.columns import Edges, Kind, Solution, States
 from graphstore.solver.graph import GameGraph
 from graphstore.store import probe, schema
 from graphstore.store.bulk import columns
@@ -72,7 +72,16 @@ def load(connection: Connection, name: str, *, below: int | None = None) -> Game
         Edges(offset.astype(np.int64), move, child.astype(np.int32)),
         partial(_texts, ids, states["position"]),
     )
-    graph.solution = Solution(*map(of_state, Solution._fields))
+    solution = Solution(*map(of_state, Solution._fields))
+    later: dict[str, Any] = {
+        name: None if (column == null_of(schema.state.c[name])).all() else column
+        for name, column in solution._asdict().items()
+        if name in schema.LATER
+    }
+    graph.solution = solution._replace(**later)
+    graph.kind = Kind(later["margin"] is not None, later["nimber"] is not None)
+    if graph.kind.scored:
+        graph.margin = np.where(states["ended"] != 0, later["margin"], 0).astype(np.int16)
     return graph
 
 

@@ -19,6 +19,8 @@ TABLES: Final = {
     "played": "The games that agents have learned from.",
     "checkpoint": "The progress of an agent after a number of games.",
     "best_move": "All equally best moves of every state.",
+    "best_move_by_margin": "All moves of every state with the greatest margin; empty in games "
+    "without scores.",
     "q_table": "What every move is worth to its player: under best play, and against random play.",
     "census": "Counts of states and positions by ply.",
     "matchbox": "The beads of all agents, with the position, chance and value of each move.",
@@ -49,6 +51,12 @@ COLUMNS: Final = {
     "winner": f"the winner under best play: {_PLAYERS}; NULL if to_move is NULL",
     "best_response": f"the expected result {MOVED} if that player plays best against an opponent "
     "who plays at random; NULL in games with cycles; without meaning in a strategy",
+    "margin": f"the score {MOVER} minus the opponent's at the end, if both play for that "
+    "difference; value is its sign, remoteness and depths are those of play for a win or draw; "
+    "NULL in games whose results are not scores",
+    "nimber": "the Grundy value: in a sum of games the state is worth a nim heap of this size; 0 "
+    "is lost for the player to move; NULL but in nim, subtraction, octal, kayles, dawson, wythoff "
+    "and chomp",
     "parent": "the id of the state in which the move is played",
     "state": "the id of the state in which the move is played",
     "move": "the number of the move on the canonical position; on boards the cell, 0 at the top "
@@ -56,6 +64,7 @@ COLUMNS: Final = {
     "move.move": "the number of the move",
     "move.name": "the name of the move, one word",
     "child": "the id of the state that the move leads to, where the other player is to move",
+    "best_move_by_margin.margin": "the margin of the move for its player",
     "optimal": "the result of the move for its player, if both then play best",
     "game.id": "always 1",
     "game.name": "the name of the game",
@@ -74,7 +83,7 @@ COLUMNS: Final = {
     "built_at": "when the file was built, in UTC",
     "built_with": "the versions of graphstore, Python and numpy that built it",
     "build_seconds": "the duration of the build, in seconds",
-    "digest": "the digest of the digests of all columns of state and edge",
+    "digest": "the digest of the digests of all columns of state and edge, but nimber",
     "extent": "what the database holds: whole: all states; below: the states that some positions "
     "can reach; strategy: one move of player 1 and all of player 2, so that depths are bounds",
     "digest.name": "the column, as table.column",

@@ -44,7 +44,7 @@ def create(connection: Connection, revision: str) -> None:
             step.module.upgrade()
     context.stamp(scripts, revision)
     if revision in schema.READABLE:
-        schema.create_views(connection)
+        schema.create_views(connection, revision)
 
 
 @contextmanager

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, NamedTuple, TypeGuard
+from operator import itemgetter
+from typing import Any, Final, NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
 from sqlalchemy import Connection, bindparam, select
 
-from graphstore.errors import NotAStoreError, NotInStoreError, shown
+from graphstore.errors import ArgumentError, NotAStoreError, NotInStoreError, shown
 from graphstore.rules import positions
 from graphstore.rules.board import WORDS, Choice, choices
 from graphstore.rules.game import IN_PLAY, Game, best_first, move_text
@@ -49,6 +50,7 @@ class Move(NamedTuple):
     score: float
     win_depth: int | None
     lose_depth: int | None
+    margin: int | None = None
 
 
 class _Columns(NamedTuple):
@@ -68,7 +70,29 @@ class _Columns(NamedTuple):
     random_value: float | None
     winner: int | None
     best_response: float | None
+    margin: int | None
+    nimber: int | None
     moves: tuple[Move, ...] = ()
+
+
+ORDERS: Final = ("value", "margin")
+"""The orders of moves; see `Probe.by`."""
+
+Rank: TypeAlias = Callable[[Move], tuple[float, ...]]
+"""Returns a sort key that puts the best move first."""
+
+
+def _by_value(move: Move) -> tuple[float, ...]:
+    return best_first(move.score, move.win_depth, move.lose_depth)
+
+
+def margin_of(move: Move) -> int | None:
+    """Return the margin of a move for its player; None in a game without scores."""
+    return None if move.margin is None else -move.margin
+
+
+def _by_margin(move: Move) -> tuple[float, ...]:
+    return (-(margin_of(move) or 0),)
 
 
 class Probe(_Columns):
@@ -78,6 +102,7 @@ class Probe(_Columns):
     """
 
     _game: Game | None = None  # whose picture a notebook shows
+    _rank: Rank = staticmethod(_by_value)  # the order of the moves
 
     def __getstate__(self) -> None:
         """Leave out the rules: a pickle has the columns."""
@@ -85,7 +110,27 @@ class Probe(_Columns):
     @property
     def best(self) -> tuple[Move, ...]:
         """All equally best moves."""
-        return tuple(move for move in self.moves if _rank(move) == _rank(self.moves[0]))
+        return tuple(move for move in self.moves if self._rank(move) == self._rank(self.moves[0]))
+
+    def by(self, order: str) -> "Probe":
+        """Return the probe with its moves in an order of `ORDERS`; `best` follows it.
+
+        ``value`` is the order of a probe: the fastest win first. ``margin`` puts the moves with the
+        greatest margin first, of these the best by value.
+
+        Raises:
+            ArgumentError: there is no such order, or the results of the game are not scores.
+        """
+        if order not in ORDERS:
+            raise ArgumentError(f"by is {shown(order)}; it must be 'value' or 'margin'")
+        if order == "margin" and self.margin is None:
+            raise ArgumentError(
+                f"{self.position} has no margin, because the results of this game are not scores; "
+                "leave out --by margin (by=)"
+            )
+        found = _ordered(self, _by_margin if order == "margin" else _by_value)
+        found._game = self._game
+        return found
 
     def as_dict(self) -> dict[str, Any]:
         """Return the probe as nested dicts and lists, by the names of the columns."""
@@ -160,11 +205,11 @@ _CHILDREN = Keyed(edge.c.parent, edge.c.child)
 _BY_ID = Keyed(state.c.id, *state.c)
 _BY_TEXT = select(state).where(state.c.position == bindparam("text"))
 _MOVES = (
-    select(edge.c.move, state.c.id, state.c.position, *(state.c[name] for name in Values._fields))
+    select(edge.c.move, state.c.id, *(state.c[name] for name in Move._fields[2:]))
     .join(state, state.c.id == edge.c.child)
     .where(edge.c.parent == bindparam("state"))
 )
-_VALUES = slice(Probe._fields.index("value"), Probe._fields.index("lose_depth") + 1)
+_VALUES = itemgetter(*map(Probe._fields.index, Move._fields[3:]))
 
 
 def read_position(connection: Connection, game: Game, position: Position) -> int:
@@ -209,7 +254,7 @@ def probe(connection: Connection, game: Game, position: int, *, extent: str = WH
     legal = [each for each in zip(played.tolist(), ids[1:], texts, strict=True) if each[1] in kept]
     if not kept <= rows.keys() or bool(legal) != bool(texts):
         raise NotAStoreError(f"the database is damaged: a move of {text} leads to no state")
-    found = _answer(stored, text, [Move(*each, *rows[each[1]][_VALUES]) for each in legal])
+    found = _answer(stored, text, [Move(*each, *_VALUES(rows[each[1]])) for each in legal])
     found._game = game
     return found
 
@@ -227,13 +272,15 @@ def probe_as_stored(connection: Connection, position: Position) -> Probe:
     return _answer(stored, stored.position, moves)
 
 
-def line(probe: Callable[[str], Probe], first: Probe, *, most: int | None = None) -> Line:
+def line(
+    probe: Callable[[str], Probe], first: Probe, *, by: str = "value", most: int | None = None
+) -> Line:
     """Return a line of best play, up to the end, a repeated state or `most` moves."""
-    probes = [first]
+    probes = [first.by(by)]
     met: set[int] = set()
     while probes[-1].moves and probes[-1].state not in met and len(met) != most:
         met.add(probes[-1].state)
-        probes.append(probe(probes[-1].moves[0].position))
+        probes.append(probe(probes[-1].moves[0].position).by(by))
     moves = tuple(each.moves[0].move for each in probes[:-1])
     positions = tuple(each.position for each in probes)
     return Line(moves, positions, tuple(probes), probes[-1].state in met)
@@ -282,9 +329,13 @@ def _by_id(connection: Connection, state: str | int) -> Probe | None:
 
 
 def _answer(row: Probe, text: str, moves: list[Move]) -> Probe:
-    ordered = tuple(sorted(moves, key=lambda move: (_rank(move), move.move)))
-    return row._replace(position=text, ended=bool(row.ended), moves=ordered)
+    found = row._replace(position=text, ended=bool(row.ended), moves=tuple(moves))
+    return _ordered(found, _by_value)
 
 
-def _rank(move: Move) -> tuple[float, int, int]:
-    return best_first(move.score, move.win_depth, move.lose_depth)
+def _ordered(probe: Probe, rank: Rank) -> Probe:
+    """Return a probe with its moves in order."""
+    ordered = sorted(probe.moves, key=lambda move: (rank(move), _by_value(move), move.move))
+    found = probe._replace(moves=tuple(ordered))
+    found._rank = rank
+    return found

@@ -7,13 +7,15 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
+from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.schema import CreateView, SchemaItem
 
 APPLICATION_ID: Final = 0x67726673  # "grfs", at offset 68 of the header of a SQLite file
-REVISIONS: Final = ("0001", "0002", "0003", "0004", "0005")
+REVISIONS: Final = ("0001", "0002", "0003", "0004", "0005", "0006")
 """The alembic revisions, oldest first; a database is current at the last one."""
-READABLE: Final = REVISIONS[-2:]
-"""The revisions that are read without an upgrade; before 0005 moves have no names."""
+READABLE: Final = REVISIONS[-3:]
+"""The revisions that are read without an upgrade: before 0005 moves have no names, before 0006
+states have no `LATER` columns."""
 
 WHOLE: Final = "whole"
 BELOW: Final = "below"
@@ -44,6 +46,19 @@ def _table(name: str, *items: SchemaItem, with_rowid: bool = True) -> sa.Table:
     return sa.Table(name, metadata, *items, sqlite_with_rowid=with_rowid, sqlite_strict=True)
 
 
+class Later(sa.Column[int]):
+    """A column of integers that readable databases may lack: NULL with a dialect `lacks_later`."""
+
+    inherit_cache = True
+
+
+@compiles(Later)
+def _later(column: Any, compiler: Any, **options: Any) -> str:
+    text: str = compiler.visit_column(column, **options)
+    lacks = getattr(compiler.dialect, "lacks_later", False)
+    return "CAST(NULL AS INTEGER)" if lacks else text
+
+
 WINNER: Final = (
     "CASE WHEN to_move IS NULL THEN NULL WHEN value = 0 THEN 0 "
     "WHEN value = 1 THEN to_move ELSE 3 - to_move END"
@@ -64,6 +79,8 @@ state = _table(
     sa.Column("random_value", Real),
     sa.Column("winner", Small, sa.Computed(WINNER)),
     sa.Column("best_response", Real),
+    Later("margin", Small),
+    Later("nimber", Small),
     sa.CheckConstraint("ply >= 0", name="ply"),
     sa.CheckConstraint("to_move IN (1, 2)", name="to_move"),
     sa.CheckConstraint("value IN (-1, 0, 1)", name="value"),
@@ -203,6 +220,25 @@ def _best_move() -> sa.Select[tuple[object, ...]]:
     return sa.select(*(each for each in ranked.c if each.name != "rank")).where(ranked.c.rank == 1)
 
 
+def _best_move_by_margin() -> sa.Select[tuple[object, ...]]:
+    parent, child = state.alias("parent"), state.alias("child")
+    margin = sa.case((parent.c.to_move == child.c.to_move, child.c.margin), else_=-child.c.margin)
+    ranked = (
+        sa.select(
+            edge.c.parent.label("state"),
+            edge.c.move,
+            edge.c.child,
+            margin.label("margin"),
+            sa.func.rank().over(partition_by=edge.c.parent, order_by=margin.desc()).label("rank"),
+        )
+        .join(parent, parent.c.id == edge.c.parent)
+        .join(child, child.c.id == edge.c.child)
+        .where(child.c.margin.is_not(None))
+        .subquery("ranked")
+    )
+    return sa.select(*(each for each in ranked.c if each.name != "rank")).where(ranked.c.rank == 1)
+
+
 def _q_table() -> sa.Select[tuple[object, ...]]:
     parent, child = state.alias("parent"), state.alias("child")
     return (
@@ -274,8 +310,10 @@ def _matchbox() -> sa.Select[tuple[object, ...]]:
     )
 
 
+BY_MARGIN: Final = "best_move_by_margin"
 VIEWS: Final[dict[str, sa.Select[tuple[object, ...]]]] = {
     "best_move": _best_move(),
+    BY_MARGIN: _best_move_by_margin(),
     "q_table": _q_table(),
     "census": _census(),
     "matchbox": _matchbox(),
@@ -286,6 +324,9 @@ COLUMNS: Final = {
     **{name: view.selected_columns.keys() for name, view in VIEWS.items()},
 }
 """The names of the columns of each table and view, in their order."""
+
+LATER: Final = ("margin", "nimber")
+"""The columns of state that a game has for all states, or for none: then they are NULL."""
 
 STORED: Final = {
     "state": tuple(column for column in state.c if column.computed is None),
@@ -305,16 +346,18 @@ _CELLS: Final = {
 
 def cell_type(column: sa.ColumnElement[Any]) -> str:
     """Return the name of the narrowest numpy and Arrow type for the cells of a column."""
-    return _CELLS[type(column.type)]
+    return "int16" if column.name in LATER else _CELLS[type(column.type)]
 
 
 OBJECTS: Final = (*metadata.tables, str(edge_child.name), *VIEWS, "alembic_version")
 """The names of all objects that graphstore creates in a database."""
 
 
-def create_views(connection: sa.Connection) -> None:
+def create_views(connection: sa.Connection, revision: str = REVISIONS[-1]) -> None:
     """Replace the views; the last step of every upgrade."""
     for name, query in VIEWS.items():
+        if name == BY_MARGIN and revision < "0006":
+            continue
         connection.execute(sa.text(f"DROP VIEW IF EXISTS {name}"))
         connection.execute(CreateView(query, name))
 

@@ -64,8 +64,15 @@ class Store:
     5478
     """
 
-    def __init__(self, backend: Backend, rules: Game | PlainGame | str | None = None) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        rules: Game | PlainGame | str | None = None,
+        *,
+        revision: str = schema.REVISIONS[-1],
+    ) -> None:
         self.backend = _backend(backend)
+        self.revision = revision
         self._rules: Game | None = None if rules is None else rules_of(rules, "rules")
         self._closed = False
         self._engine = self._own_engine()
@@ -116,7 +123,7 @@ class Store:
                 f"{schema.REVISIONS[-1]}; run: graphstore upgrade {backend.address}"
             )
         try:
-            return cls(backend, rules)
+            return cls(backend, rules, revision=revision)
         except StoreReplacedError:  # since its revision was read
             return cls.at(backend.located(), rules=rules)
 
@@ -326,18 +333,22 @@ class Store:
                 return whole(connection)
             return of_position(connection, probe)
 
-    def line(self, position: Position | None = None, *, most: int | None = None) -> query.Line:
+    def line(
+        self, position: Position | None = None, *, by: str = "value", most: int | None = None
+    ) -> query.Line:
         """Return a line of best play from a position, by default from the (first) start.
 
         Args:
             position: as for `probe`.
+            by: ``value`` or ``margin``: what both play for; see `graphstore.store.probe.Probe.by`.
             most: the most moves of the line.
 
         Raises:
             PositionError, NotInStoreError: see `probe`.
+            ArgumentError: the game has no margins.
         """
         first = self.start() if position is None else self.probe(position)
-        return query.line(self.probe, first, most=arguments.limit("most", most))
+        return query.line(self.probe, first, by=by, most=arguments.limit("most", most))
 
     def sql(
         self,
@@ -424,7 +435,8 @@ class Store:
             yield connection
 
     def _own_engine(self) -> Owned[Engine]:
-        engine = self.backend.engine()
+        engine: Any = self.backend.engine()
+        engine.dialect.lacks_later = self.revision < "0006"
         return Owned(engine, engine.dispose, _OF_PARENT)
 
 

@@ -3,11 +3,28 @@
 from graphstore.rules import game as rules
 from graphstore.rules.game import Game
 from graphstore.rules.plain import PlainGame
-from graphstore.store.probe import Move, Probe
+from graphstore.store.probe import Move, Probe, margin_of
+
+
+def signed(margin: int | None) -> str | None:
+    """Return a margin with its sign; None if there is none.
+
+    >>> signed(3), signed(0), signed(-2)
+    ('+3', '0', '-2')
+    """
+    return None if margin is None else f"{margin:+d}" if margin else "0"
+
+
+def _with_margin(words: str, margin: int | None) -> str:
+    return words if margin is None else f"{words}, margin {signed(margin)}"
 
 
 def move_in_words(move: Move, *, bound: bool = False) -> str:
     """Return the value of a move for its player, in words; `bound` as in `in_words`."""
+    return _with_margin(_move_in_words(move, bound=bound), margin_of(move))
+
+
+def _move_in_words(move: Move, *, bound: bool) -> str:
     if move.value == rules.LOSS:
         if not move.win_depth:
             return "wins at once"
@@ -25,6 +42,10 @@ def in_words(game: Game | None, probe: Probe, *, bound: bool = False) -> str:
     `game` gives the names of the players. With `bound` the depths are upper bounds, as in a
     database of a strategy.
     """
+    return _with_margin(_in_words(game, probe, bound=bound), probe.margin)
+
+
+def _in_words(game: Game | None, probe: Probe, *, bound: bool) -> str:
     if probe.to_move is None:
         mover, other = "the player to move", "the other player"
     else:

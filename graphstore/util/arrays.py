@@ -58,6 +58,22 @@ def ragged(offset: NDArray[np.int64], rows: NDArray[Any]) -> NDArray[np.int64]:
     return np.repeat(offset[rows] - before, count) + np.arange(count.sum())
 
 
+def mex(counts: NDArray[Any], values: NDArray[Any]) -> NDArray[np.int64]:
+    """Return int64[r]: the least whole number that is not in each of r runs of these lengths.
+
+    The values are below 2**15.
+
+    >>> mex(np.array([2, 1]), np.array([0, 1, 1])).tolist()
+    [2, 0]
+    """
+    run = np.repeat(np.arange(len(counts)), counts)
+    key = distinct(run << 16 | values)
+    run = key >> 16
+    begin = np.flatnonzero(first_of_runs(run))
+    rank = np.arange(len(key)) - np.repeat(begin, np.diff(begin, append=len(key)))
+    return np.bincount(run[key & 0xFFFF == rank], minlength=len(counts))
+
+
 def places(values: NDArray[Number], known: NDArray[Number]) -> NDArray[np.int64]:
     """Return the index of each value in `known`, which is ascending and has them all.
 

@@ -33,7 +33,7 @@ WORKERS = (1, 2)
 ROUNDS = 3
 
 MB, TB = 1e6, 1e12
-SENT = 8 + sum(column.itemsize for column in Worth.of_ended(np.zeros(1, dtype=np.int8)))
+SENT = 8 + sum(column.itemsize for column in Worth.of_ended(np.zeros(1, np.int8)).arrays().values())
 """Bytes that are sent for a child that another part has: its id, and the answer."""
 
 TARGETS = {"connect(7,5)": 112_829_665_923 // 2, "connect(7,6)": 4_531_985_219_092 // 2}

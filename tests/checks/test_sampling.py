@@ -99,7 +99,8 @@ def test_a_wrong_cell_is_found_in_whole_and_by_a_sample_of_all_states(game, chan
     "DELETE FROM state WHERE ply = 0",
     "INSERT INTO edge VALUES (99, 0, 8706)",
     "INSERT INTO state SELECT 100000, position, ply, to_move, ended, value, remoteness, score, "
-    "win_depth, lose_depth, orbit, random_value, best_response FROM state WHERE ended LIMIT 1",
+    "win_depth, lose_depth, orbit, random_value, best_response, NULL, NULL FROM state WHERE ended "
+    "LIMIT 1",
     "UPDATE game SET states = -1",
     "UPDATE game SET states = 9000000000000000000",
     "UPDATE game SET remoteness = 8",

@@ -119,12 +119,12 @@ ROWS = {
     "all gone": ["DELETE FROM edge", "DELETE FROM state"],
     "a state more": [
         "INSERT INTO state SELECT 100000, position, ply, to_move, ended, value, remoteness, score,"
-        " win_depth, lose_depth, orbit, random_value, best_response FROM state "
+        " win_depth, lose_depth, orbit, random_value, best_response, NULL, NULL FROM state "
         f"WHERE id = {ENDED}"
     ],
     "a start more": [
         "INSERT INTO state SELECT 100000, position, 0, to_move, ended, value, remoteness, score,"
-        " win_depth, lose_depth, orbit, random_value, best_response FROM state "
+        " win_depth, lose_depth, orbit, random_value, best_response, NULL, NULL FROM state "
         f"WHERE id = {ENDED}"
     ],
     "an edge more": ["INSERT INTO edge VALUES (8706, 99, (SELECT child FROM edge WHERE move = 1))"],

@@ -829,6 +829,7 @@ def test_an_older_schema_is_upgraded(server):
         server,
         f"SET search_path TO {name}; DROP VIEW {views}; "
         "ALTER TABLE game DROP COLUMN extent; DROP TABLE checkpoint, played, bead, agent, move; "
+        "ALTER TABLE state DROP COLUMN margin, DROP COLUMN nimber; "
         "UPDATE alembic_version SET version_num = '0002'; "
         "DELETE FROM digest WHERE name = 'game.extent'",
     )

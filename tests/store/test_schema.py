@@ -125,7 +125,7 @@ def test_columns_stand_in_the_order_of_the_documents(reader):
     assert names["edge"] == "parent move child"
     assert names["state"] == (
         "id position ply to_move ended value remoteness score win_depth lose_depth orbit "
-        "random_value winner best_response"
+        "random_value winner best_response margin nimber"
     )
 
 
@@ -178,7 +178,7 @@ def test_a_column_refuses_what_is_not_of_its_type(spoiled, column):
         ("INSERT INTO edge VALUES (0, 99, 12345)", "FOREIGN KEY"),
         ("INSERT INTO edge VALUES (12345, 0, 0)", "FOREIGN KEY"),
         ("INSERT INTO edge VALUES (0, 0, 0)", "UNIQUE"),
-        ("INSERT INTO state VALUES (0, '', 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0)", "UNIQUE"),
+        ("INSERT INTO state VALUES (0, '', 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, NULL, NULL)", "UNIQUE"),
         ("DELETE FROM state WHERE id = 0", "FOREIGN KEY"),
         ("UPDATE game SET id = 2", "CHECK"),
         ("INSERT INTO digest VALUES ('state.id', 'x')", "UNIQUE"),
@@ -197,7 +197,8 @@ def test_the_winner_follows_from_value_and_to_move(reader):
 def test_the_classes_of_answers_have_the_columns_of_the_table_state():
     columns = schema.COLUMNS["state"]
     assert Probe._fields == ("state", *columns[1:], "moves")
-    assert Move._fields[3:] == Lookup._fields[2:] == Values._fields == tuple(columns[5:10])
+    assert Lookup._fields[2:] == Values._fields == tuple(columns[5:10])
+    assert Move._fields[3:] == (*Values._fields, "margin")
     assert {*Solution._fields} < {*columns}
     assert [*Q_TABLE.names] == [name for name in schema.COLUMNS["q_table"] if name in Q_TABLE.names]
 

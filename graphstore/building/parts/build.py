@@ -19,6 +19,7 @@ from graphstore.building.parts.work import BlockId, Record, damaged
 from graphstore.building.parts.workers import LITTLE, Workers, take_all
 from graphstore.errors import NotAStoreError, RulesError, TooLargeError
 from graphstore.rules.game import Game, Progress, quiet, unless_numbers
+from graphstore.solver.columns import kind_of
 from graphstore.solver.exploration import MAX_STATES
 from graphstore.store import schema
 from graphstore.store.arrow import pyarrow
@@ -153,7 +154,14 @@ def build(
     memory, most = memory or MEMORY, MAX_STATES if max_states is None else max_states
     with drafting(target, plan, force=force) as path:
         if not (path / MANIFEST).is_file():  # it is there if a build was killed just before its end
-            setup = Build(str(path), workers.rules(game), game.rules, tuple(below), memory=memory)
+            setup = Build(
+                str(path),
+                workers.rules(game),
+                game.rules,
+                tuple(below),
+                memory=memory,
+                kind=kind_of(game),
+            )
             setup.work.check()
             setup, explored = _explore(setup, workers, parts, most, game.name, progress)
             lap("explore")

@@ -17,7 +17,7 @@ from graphstore.building.parts.steps import Build
 from graphstore.building.parts.work import BlockId, Record
 from graphstore.errors import StoreError
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Codes, Ints
-from graphstore.solver.columns import Worth
+from graphstore.solver.columns import Kind, Worth
 from graphstore.solver.solution import OpenChildren, Retrograde, backed_up
 from graphstore.util.arrays import ragged
 
@@ -43,12 +43,12 @@ class _Solving:
     """The progress of a share in one phase."""
 
     PHASE: ClassVar[str]
-    FIELDS: ClassVar[tuple[str, ...]]  # the fields of a `Worth` that shares send to each other
+    fields: tuple[str, ...]  # the fields of a `Worth` that shares send to each other
     worth: Worth  # of the states, as far as known
     asked_value: Codes  # int8[k], the value of each slot
 
-    def __init__(self, share: Share) -> None:
-        self.share = share
+    def __init__(self, share: Share, kind: Kind) -> None:
+        self.share, self.kind = share, kind
         self.next = 0  # the number of the next round
 
 
@@ -56,12 +56,12 @@ class Upward(_Solving):
     """The first phase: children before parents. It stalls if play can cycle."""
 
     PHASE = "upward"
-    FIELDS = Worth._fields
 
-    def __init__(self, share: Share) -> None:
-        super().__init__(share)
-        self.worth = Worth.of_ended(share.outcome)
-        self._asked = Worth.of_ended(np.full(share.slots, IN_PLAY, dtype=np.int8))
+    def __init__(self, share: Share, kind: Kind) -> None:
+        super().__init__(share, kind)
+        self.worth = Worth.of_ended(share.outcome, kind, share.margin)
+        self.fields = tuple(self.worth.arrays())
+        self._asked = Worth.of_ended(np.full(share.slots, IN_PLAY, dtype=np.int8), kind)
         self.asked_value = self._asked.value
         self._open = OpenChildren(share.counts, share.backward)
 
@@ -70,7 +70,7 @@ class Upward(_Solving):
     ) -> tuple[int, NDArray[Any], Ints]:
         """Take a round of the share `me`, and continue with the states that it settles itself.
 
-        `slots` were settled in the round before, and `told` are their `FIELDS`. Return the number
+        `slots` were settled in the round before, and `told` are their `fields`. Return the number
         of states settled now, the slots of other shares that hear of them, ascending, and the state
         of each such slot.
         """
@@ -79,7 +79,7 @@ class Upward(_Solving):
         hearers: list[NDArray[Any]] = [NO_ROWS]
         of = [NO_ROWS]
         rows = np.flatnonzero(share.outcome != IN_PLAY) if now.opens else NO_ROWS
-        worth = Worth(*told)
+        worth = Worth(**dict(zip(self.fields, told, strict=True)))
         while True:
             if slots.size:
                 self._asked.put(slots, worth)
@@ -104,17 +104,18 @@ class Upward(_Solving):
 
     def arrays(self) -> tuple[NDArray[Any], ...]:
         """Return all arrays that rounds change."""
-        return (*self.worth, *self._asked, self._open.open)
+        held = self.worth.arrays(), self._asked.arrays()
+        return (*(each for of in held for each in of.values()), self._open.open)
 
 
 class Around(_Solving):
     """The second phase, if play can cycle: a retrograde wave per round, wins and losses first."""
 
     PHASE = "around"
-    FIELDS = ("value",)
+    fields = ("value",)
 
-    def __init__(self, share: Share) -> None:
-        super().__init__(share)
+    def __init__(self, share: Share, kind: Kind) -> None:
+        super().__init__(share, kind)
         self.asked_value = np.full(share.slots, DRAW, dtype=np.int8)
         self._steps = Retrograde(share.outcome, share.counts, share.backward)
         self.worth = self._steps.worth
@@ -174,12 +175,12 @@ def progress_at(build: Build, share: int, now: Round) -> Solving:
 
 
 def messages_to(build: Build, at: Solving, now: Round, inbox: Inbox) -> list[NDArray[Any]]:
-    """Return the messages of the round before: int32[n] settled slots, and their `FIELDS`."""
-    none = Worth.of_ended(np.empty(0, dtype=np.int8))
-    pieces = [(np.empty(0, dtype=np.int32), *none[: len(at.FIELDS)])]
+    """Return the messages of the round before: int32[n] settled slots, and their `fields`."""
+    none = Worth.of_ended(np.empty(0, dtype=np.int8), at.kind)
+    pieces = [(np.empty(0, dtype=np.int32), *(getattr(none, name) for name in at.fields))]
     for other, first, end in inbox:
         found = build.work.load(f"{now.phase}_told", BlockId(now.number - 1, other))
-        slot, *told = (found[name][first:end] for name in ("slot", *at.FIELDS))
+        slot, *told = (found[name][first:end] for name in ("slot", *at.fields))
         pieces.append((slot + at.share.begin[other].astype(np.int32), *told))
     return [*map(np.concatenate, zip(*pieces, strict=True))]
 
@@ -218,7 +219,7 @@ def _size(at: Solving) -> int:
 
 def _read(build: Build, share: int, now: Round) -> Solving:
     """Return the progress of a share from the disk, or a new one if that is of a later round."""
-    at = PHASES[now.phase](Share.load(build.work, share))
+    at = PHASES[now.phase](Share.load(build.work, share), build.kind)
     try:
         kept = build.work.load(f"{now.phase}_kept", BlockId(0, share))
     except StoreError:  # it was not written

@@ -34,7 +34,7 @@ from graphstore.building.parts.work import BlockId, Record, damaged
 from graphstore.building.parts.workers import LITTLE, Workers, take_all
 from graphstore.rules.game import Progress
 from graphstore.solver.columns import Worth
-from graphstore.solver.solution import solution_of
+from graphstore.solver.solution import endless, solution_of
 
 BYTES_A_STATE, BYTES_A_MOVE = 100, 60  # bytes of a share in memory, as measured
 
@@ -72,6 +72,8 @@ def solve_in_rounds(
     work.clear("share_asks")
     settled, last = rounds(upward, Round("upward", 0))
     if settled < states:
+        if build.kind.scored:
+            raise endless(build.game if isinstance(build.game, str) else build.game.name)
         work.clear("upward_*")
         _, last = rounds(around, Round("around", 0))
         _, last = rounds(around, last._replace(ties=last.number))
@@ -122,7 +124,7 @@ def _take(build: Build, at: BlockId, now: Round, inbox: Inbox) -> Record:
     ends = np.searchsorted(hearers, begin)
     if len(hearers):
         slot = (hearers - np.repeat(begin[:-1], np.diff(ends))).astype(np.int32)
-        told = {name: getattr(solving.worth, name)[rows] for name in solving.FIELDS}
+        told = {name: getattr(solving.worth, name)[rows] for name in solving.fields}
         build.work.save(f"{now.phase}_told", at, slot=slot, **told)
     solving.next = now.number + 1
     keep(build, at.part, solving)
@@ -141,7 +143,7 @@ def finish(build: Build, at: BlockId, now: Round) -> Record:
     solving = progress_at(build, at.part, now)
     share, worth = solving.share, solving.worth
     score = block_scores(share, worth.value, solving.asked_value)
-    build.work.save("solved", at, id=share.id, score=score, **worth._asdict())
+    build.work.save("solved", at, id=share.id, score=score, **worth.arrays())
     return {}
 
 
@@ -153,14 +155,16 @@ def write_block(build: Build, at: BlockId) -> Record:
     block = Block.load(build.work, at)
     register(game, block.id, block.text)
     rows, pieces = [], []
+    names = ("score", *Worth.of_ended(block.outcome[:0], build.kind).arrays())
     for share in overlapping(at.part, build.parts[at.wave], build.shares):
         rows.append(rows_of(block.id, share, build.shares))
         found = build.work.load("solved", BlockId(0, share))
         places = np.searchsorted(found["id"], block.id[rows[-1]])
-        pieces.append([found[name][places] for name in (*Worth._fields, "score")])
+        pieces.append([found[name][places] for name in names])
     columns = [*zip(*pieces, strict=True)]
     order = np.argsort(np.concatenate(rows))
-    *worth, score = (np.concatenate(column)[order] for column in columns)
-    solution = solution_of(Worth(*worth), score)
+    cells = dict(zip(names, (np.concatenate(column)[order] for column in columns), strict=True))
+    score = cells.pop("score")
+    solution = solution_of(Worth(**cells), score)
     record = write_states(build, game, at, block, solution)
     return record | received(*columns) | ({"cyclic": True} if solution.cyclic else {})

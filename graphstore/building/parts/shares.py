@@ -15,7 +15,7 @@ from graphstore.building.parts.partition import BUCKETS, by_bucket, overlapping,
 from graphstore.building.parts.steps import Build, received, recorded
 from graphstore.building.parts.work import BlockId, Record, Work
 from graphstore.rules.game import Codes, Ints
-from graphstore.solver.columns import Backward, Edges, Rows
+from graphstore.solver.columns import Backward, Edges, Rows, Shorts
 from graphstore.util.arrays import numbered, offsets, places, ragged
 
 SMALL: Final = 1 << 20  # bytes; smaller arrays are copied, so that their files can be closed
@@ -26,6 +26,7 @@ class Share(NamedTuple):
 
     id: Ints  # [n], ascending
     outcome: Codes  # [n]
+    margin: Shorts  # [n], of ended states; empty in a game without scores
     offset: Ints  # [n + 1], where the moves of each state begin
     into: NDArray[np.int32]  # [m], the slot that a move leads to
     above: Ints  # [k + 1], where the parents of each slot begin
@@ -74,7 +75,7 @@ def gather(build: Build, at: BlockId) -> Record:
 
     Save the arrays of a `Share` up to ``begin``, and the ids of the slots, int64[k], by share.
     """
-    columns: list[list[NDArray[Any]]] = [[], [], [], []]
+    columns: list[list[NDArray[Any]]] = [[], [], [], [], []]
     for wave, parts in enumerate(build.parts):
         for part in overlapping(at.part, build.shares, parts):
             of = BlockId(wave, part)
@@ -84,8 +85,9 @@ def gather(build: Build, at: BlockId) -> Record:
                 column.append(block[name][rows])
             into = block["into"][ragged(offsets(block["counts"]), rows)]
             columns[3].append(asks[into])
+            columns[4].append(block["margin"][rows] if build.kind.scored else block["margin"])
     record: Record = {"shares": build.shares, **received(*columns)}
-    ids, outcome, counts, child = map(np.concatenate, columns)
+    ids, outcome, counts, child, margin = map(np.concatenate, columns)
     columns.clear()  # free their memory
     rows = np.argsort(ids)
     children, into = numbered(child)
@@ -101,6 +103,7 @@ def gather(build: Build, at: BlockId) -> Record:
         at,
         id=ids[rows],
         outcome=outcome[rows],
+        margin=margin[rows] if build.kind.scored else margin,
         offset=offset,
         into=into,
         above=backward.offset,

@@ -22,9 +22,9 @@ from graphstore.building.parts.work import BlockId, Record, Work
 from graphstore.errors import RulesError, StoreError
 from graphstore.games import find_game
 from graphstore.rules.adapter import ArrayRules
-from graphstore.rules.game import IN_PLAY, Codes, Game, Ints, names_of
+from graphstore.rules.game import IN_PLAY, Codes, Game, Ints, margins_of, names_of
 from graphstore.rules.positions import read_positions
-from graphstore.solver.columns import Solution, States, Worth
+from graphstore.solver.columns import PLAIN, Kind, Shorts, Solution, States, Worth
 from graphstore.solver.exploration import Run, Wave, again, expand, twice_in_turn, unseen
 from graphstore.solver.solution import backed_up, scores, solution_of
 from graphstore.store.columns import state_columns
@@ -44,6 +44,7 @@ class Build(NamedTuple):
     ones: tuple[int, ...] = ()  # of each wave, as bits: the one-bit counts of its ids; see `Run`
     shares: int = 0  # the number of shares; see `graphstore.building.parts.shares`
     memory: int = 0  # bytes that a step may take
+    kind: Kind = PLAIN
 
     @property
     def path(self) -> Path:
@@ -139,6 +140,7 @@ def explore_block(build: Build, at: BlockId) -> Record:
     more = pairs[~first_of_runs(pairs)]
     children, place, begin = by_bucket(found.found)
     sums = write_file(build, "edge", at, _edges(found)) if len(found.move) else {}
+    margin = margins_of(game, states, found.outcome)
     block = Block(
         states,
         texts,
@@ -147,6 +149,7 @@ def explore_block(build: Build, at: BlockId) -> Record:
         place[found.into],
         more >> 32,
         place[more & 0xFFFFFFFF],
+        np.empty(0, dtype=np.int16) if margin is None else margin,
     )
     work.save("block", at, **block._asdict())
     work.save("asks", at, id=children, text=spelled(game, children), begin=begin)
@@ -174,14 +177,15 @@ def solve_block(build: Build, at: BlockId) -> Record:
     game, work = build.ready(), build.work
     block = Block.load(work, at)
     register(game, block.id, block.text)
-    worth = Worth.of_ended(block.outcome)
+    worth = Worth.of_ended(block.outcome, build.kind, block.margin)
     pieces = [worth.at(np.empty(0, dtype=np.int64))]
     rows = np.flatnonzero(block.outcome == IN_PLAY)
     for other in build.blocks(at.wave + 1) if rows.size else ():
         answers = work.load("answers", other)
         some = slice(*answers["begin"][at.part : at.part + 2])
-        pieces.append(Worth._make(answers[name][some] for name in Worth._fields))
-    children = Worth._make(map(np.concatenate, zip(*pieces, strict=True)))
+        cells = (answers[name][some] if name in answers else None for name in Worth._fields)
+        pieces.append(Worth._make(cells))
+    children = Worth.joined(pieces)
     if rows.size:
         worth.put(rows, backed_up(block.counts[rows], children.at(block.into)))
     score = block_scores(block, worth.value, children.value)
@@ -189,8 +193,9 @@ def solve_block(build: Build, at: BlockId) -> Record:
     if at.wave:
         asked = [places(ids, block.id) for ids, _ in _children_in(build, at)]
         given = worth.at(np.concatenate(asked))
-        work.save("answers", at, begin=offsets(np.array([*map(len, asked)])), **given._asdict())
-    return record | received(*zip(*pieces, strict=True))
+        begin = offsets(np.array([*map(len, asked)]))
+        work.save("answers", at, begin=begin, **given.arrays())
+    return record | received(*zip(*(each.arrays().values() for each in pieces), strict=True))
 
 
 class Block(NamedTuple):
@@ -203,6 +208,7 @@ class Block(NamedTuple):
     into: NDArray[np.int32]  # [m], the index of the child among those saved
     twice: NDArray[Any]  # [t], states of moves whose child another move reaches, too
     twice_into: NDArray[np.int32]  # [t], the children of those moves
+    margin: Shorts  # [n], of ended states; empty in a game without scores
 
     @classmethod
     def load(cls, work: Work, at: BlockId) -> "Block":

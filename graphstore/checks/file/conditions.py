@@ -15,7 +15,13 @@ from graphstore.checks.file.findings import Problem, WrongCells
 from graphstore.store import schema
 from graphstore.store.digests import NULL
 
-_NULLABLE = ("to_move", "remoteness", "win_depth", "lose_depth")  # arrays have `NULL` for NULL
+_NULLABLE = (
+    "to_move",
+    "remoteness",
+    "win_depth",
+    "lose_depth",
+    *schema.LATER,
+)  # arrays have `NULL` for NULL
 _TYPES = {sa.Text: "text", sa.Double: "real"}  # in SQLite; all other columns have integers
 
 
@@ -31,7 +37,8 @@ def of_states(connection: sa.Connection, ids: Sequence[int] | None = None) -> It
     """Yield the cells, of all states or of `ids`, that break a condition."""
     conditions = _checks(schema.state)
     conditions += [
-        Condition(name, f"{name} <> {NULL}", sa.text(f"{name} = {NULL}")) for name in _NULLABLE
+        Condition(name, f"{name} <> {NULL}", schema.state.c[name] == sa.literal_column(str(NULL)))
+        for name in _NULLABLE
     ]
     only = sa.true() if ids is None else schema.state.c.id.in_(ids)
     wrong: dict[Condition, list[tuple[int, Any]]] = {}

@@ -15,6 +15,8 @@ then all values, depths and plies are right. This holds with and without cycles:
   in the same way down to a tie; it is NULL only if that of all drawn children is NULL.
 - *Ply.* It is 0 or one more than the least of the parents' plies. So it falls, parent by parent,
   down to a row of ply 0; these rows are the starts.
+- *Margins and nimbers.* Without a cycle, each follows from those of the children, and the rules say
+  the margins of ended states. A game has them for all states or for none.
 - *Random play.* Without a cycle, each number follows from those of the children. With a cycle,
   there are no numbers.
 
@@ -51,6 +53,8 @@ class States(NamedTuple):
     lose_depth: Cells
     random_value: NDArray[np.float64]
     best_response: NDArray[np.float64]
+    margin: Cells
+    nimber: Cells
 
     @classmethod
     def of(cls, part: Mapping[str, Cells]) -> "States":
@@ -164,6 +168,42 @@ def values(states: States, links: Links, rows: Ints) -> Iterator[WrongCells]:
     if numberless.any():
         at = np.flatnonzero(numberless)
         yield WrongCells(states.id[rows[at]], "remoteness", remoteness[at], "a number")
+
+
+def is_filled(cells: Cells) -> bool:
+    """Return True if a column, narrowed, has a cell that is not NULL."""
+    return bool((cells != np.iinfo(cells.dtype).min).any())
+
+
+def margins(states: States, links: Links, rows: Ints, *, cyclic: bool) -> Iterator[WrongCells]:
+    """Yield the margins of rows that have another sign than the value, or do not follow."""
+    found, value = widened(states.margin[rows]), widened(states.value[rows])
+    counts, child = links.of(rows)
+    is_open = counts > 0
+    expected = np.where(found == NULL, value, found)
+    if is_open.any():
+        begin = (np.cumsum(counts) - counts)[is_open]
+        best = np.minimum.reduceat(widened(states.margin[child]), begin)
+        expected[is_open] = np.where(best == NULL, NULL, -best)
+    if cyclic:
+        expected[:] = NULL
+    yield from _differing(states, rows, "margin", found, expected)
+    at = np.flatnonzero((found == expected) & (found != NULL) & (np.sign(found) != value))
+    yield WrongCells(states.id[rows[at]], "margin", found[at], "one with the sign of value")
+
+
+def nimbers(states: States, links: Links, rows: Ints) -> Iterator[WrongCells]:
+    """Yield the nimbers of rows that a child has, or below which a number is missing."""
+    counts, child = links.of(rows)
+    found, of_child = widened(states.nimber[rows]), widened(states.nimber[child])
+    parent = np.repeat(np.arange(len(rows)), counts)
+    clash = np.bincount(parent[of_child == found[parent]], minlength=len(rows))
+    lower = (of_child >= 0) & (of_child < found[parent])
+    order = np.lexsort((of_child[lower], parent[lower]))
+    one, less = parent[lower][order], of_child[lower][order]
+    first = first_of_runs(one) | first_of_runs(less)
+    at = np.flatnonzero((clash > 0) | (np.bincount(one[first], minlength=len(rows)) != found))
+    yield WrongCells(states.id[rows[at]], "nimber", found[at], "the least that no child has")
 
 
 def _scores(states: States, counts: Ints, child: Cells, value: Ints) -> NDArray[np.float64]:

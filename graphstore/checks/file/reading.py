@@ -16,7 +16,10 @@ from graphstore.store.probe import BATCH
 PART = 50_000  # states of a part, with their edges: bounds the memory
 
 _NULL = cast(NULL, BigInteger)
-_INTEGERS = ("to_move", "remoteness", "win_depth", "lose_depth", "ply", "value", "orbit")
+_INTEGERS = (
+    *("to_move", "remoteness", "win_depth", "lose_depth", *schema.LATER),
+    *("ply", "value", "orbit"),
+)
 """Columns of integers; the last three can be NULL in a damaged file."""
 _STATE = select(
     *(

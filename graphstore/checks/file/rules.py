@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from graphstore.checks.file.findings import Problem, WrongCells
 from graphstore.checks.laws import NO_POSITION
 from graphstore.errors import GraphstoreError
-from graphstore.rules.game import IN_PLAY, Game, Ints, Moves, move_text
+from graphstore.rules.game import IN_PLAY, Game, Ints, Moves, margins_of, move_text
+from graphstore.solver.columns import kind_of
 from graphstore.store.digests import NULL
 from graphstore.util.arrays import member
 
@@ -30,13 +31,18 @@ def states(game: Game, rows: Mapping[str, Any]) -> Iterator[WrongCells]:
     """Yield the cells that differ from the rules, of states whose ids and texts are positions."""
     here = rows["id"]
     turns = game.turns(here).astype(np.int64)
-    outcome = np.where(rows["ended"] != 0, rows["value"], IN_PLAY)
+    outcome, results = np.where(rows["ended"] != 0, rows["value"], IN_PLAY), game.outcomes(here)
+    margin, nimber = rows["margin"], rows["nimber"]
+    scores, none = margins_of(game, here, results), np.full(len(here), NULL)
+    ended = (results != IN_PLAY) & (margin != NULL)  # a file of an older version has none
     texts, stored = (np.array(each, dtype=object) for each in (game.texts(here), rows["position"]))
     for name, found, expected in (
         ("id", here, game.canonical(here)),
         ("to_move", rows["to_move"], np.where(turns == 0, NULL, turns)),
         ("orbit", rows["orbit"], game.orbits(here)),
-        ("ended or value", outcome, game.outcomes(here)),
+        ("ended or value", outcome, results),
+        ("margin", margin, none if scores is None else np.where(ended, scores, margin)),
+        ("nimber", nimber, nimber if kind_of(game).impartial else none),
         ("position", stored, texts),
     ):
         at = np.flatnonzero(found != expected)

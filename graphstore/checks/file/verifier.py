@@ -204,9 +204,15 @@ def _verify_neighbours(reader: Whole | Sample, findings: Findings, progress: Pro
     for states, links, all_rows in reader.neighbourhoods():
         nearest = consistency.nearest_parents(states, links)
         chooser = consistency.best_means(states, links)
+        scored, impartial = map(consistency.is_filled, (states.margin, states.nimber))
         for rows in consistency.in_parts(all_rows):
             random = consistency.random_play(states, links, chooser, rows, cyclic=reader.cyclic)
             findings.note(Check.VALUES, consistency.values(states, links, rows))
+            if scored:
+                margins = consistency.margins(states, links, rows, cyclic=reader.cyclic)
+                findings.note(Check.VALUES, margins)
+            if impartial:
+                findings.note(Check.VALUES, consistency.nimbers(states, links, rows))
             findings.note(Check.PLIES, consistency.plies(states, nearest, rows))
             findings.note(Check.RANDOM, random)
             done += len(rows)

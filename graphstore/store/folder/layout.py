@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -95,14 +96,17 @@ def write_manifest(path: Path, contents: Contents) -> None:
 def write_rows(path: Path, table: str, chunks: Iterable[Mapping[str, Column]]) -> int:
     """Write the file of a block, all or nothing; return its CRC-32.
 
-    Each chunk becomes a row group, so it has `ROW_GROUP` rows at most.
+    Each chunk becomes a row group, so it has `ROW_GROUP` rows at most. The first one decides which
+    columns of `schema.LATER` there are.
     """
-    types = arrow.types_of(TABLES[table])
+    chunks = iter(chunks)
+    first = next(chunks)
+    types = arrow.types_of(column for column in TABLES[table] if column.name in first)
     pa = arrow.pyarrow()
 
     def write(file: Any) -> None:
         with arrow.writer(file, types) as rows:
-            for columns in chunks:
+            for columns in chain([first], chunks):
                 cells = [_cells(pa, field, columns[field.name]) for field in types]
                 rows.write_batch(pa.record_batch(cells, schema=types))
 

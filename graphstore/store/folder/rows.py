@@ -17,6 +17,7 @@ from graphstore.store.arrow import pyarrow, types_of
 from graphstore.store.columns import Chunk, Column
 from graphstore.store.digests import ColumnDigests
 from graphstore.store.folder.layout import ROW_GROUP, TABLES, files_of
+from graphstore.store.schema import LATER
 
 PRIMARY: Final = {"state": ("id",), "edge": ("parent", "move")}
 """The key of each table; files are merged by its first column, and rows of one id share a file."""
@@ -59,6 +60,8 @@ def ordered(files: Sequence[Path], table: str, *, memory: int = MEMORY) -> Itera
         NotAStoreError: a file is damaged or not in order.
     """
     runs = [run for run in (_Run(file, table) for file in files) if run.left]
+    if len({run.columns for run in runs}) > 1:
+        raise NotAStoreError(f"{files[0].parents[1]} is damaged: its files have different columns")
     total, done, before = sum(run.rows for run in runs), 0, (-1, -1)
     width = max((run.width() for run in runs[:1]), default=1)
     most = min(max(memory // (8 * width), _FEWEST), _MOST)
@@ -99,18 +102,21 @@ class _Run:
         self._file = file
         self._key = PRIMARY[table][0]
         self._never_null = [column.name for column in TABLES[table] if not column.nullable]
-        types = types_of(TABLES[table])
         with self._blamed():
             if not file.is_file():  # a pipe would block
                 raise ValueError("it is not a regular file")
             self._metadata = pyarrow().parquet.read_metadata(file)
-            if not self._metadata.schema.to_arrow_schema().equals(types):
+            found = self._metadata.schema.to_arrow_schema()
+            lacking = {*LATER} - {*found.names}
+            types = types_of(each for each in TABLES[table] if each.name not in lacking)
+            if not found.equals(types):
                 raise ValueError(f"its columns are not those of {table}")
         self._group = 0
         self._offset = 0  # in the row group, of the next row
         self._held = types.empty_table()
         self.rows: int = self._metadata.num_rows
         self.left = self.rows  # not read yet
+        self.columns = tuple(types.names)
         self.keys: Ints = np.empty(0, dtype=np.int64)
 
     def width(self) -> int:

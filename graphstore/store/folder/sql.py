@@ -29,7 +29,7 @@ from graphstore.store.tokens import numbered, tokens
 from graphstore.util import own_process
 from graphstore.util.forks import closed_on_error
 
-VIEWS: Final = ("best_move", "q_table", "census")  # a folder has no agents
+VIEWS: Final = ("best_move", schema.BY_MARGIN, "q_table", "census")  # a folder has no agents
 
 _SETTINGS: Final = {
     "allow_community_extensions": "false",

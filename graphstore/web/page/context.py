@@ -13,7 +13,7 @@ from graphstore.rules.game import Game, move_text
 from graphstore.store.probe import Probe
 from graphstore.store.schema import STRATEGY
 from graphstore.store.store import Store
-from graphstore.store.words import in_words, move_in_words
+from graphstore.store.words import in_words, move_in_words, signed
 from graphstore.web.addresses import write
 from graphstore.web.page import opponents, pictures, review
 from graphstore.web.page.parents import parents
@@ -109,7 +109,7 @@ def page_context(
         "opponent": spoken(query.against) if playing else "",
         "again": pages.to(first, again) if ended else "",
         "swap": pages.to(first, again._replace(side=3 - query.side)) if swapped else "",
-        "worth": _worth(probe, bound=bound) if show_values else [],
+        "worth": _worth(probe, choices, bound=bound) if show_values else [],
         "moves": _moves(probe, choices, query, None if over else to, beads, bound=bound),
         "more_moves": max(0, len(probe.moves) - MOST_MOVES),
         "beads": bool(agent_shown),
@@ -231,7 +231,7 @@ def _opponents(store: Store, known: Sequence[str]) -> list[dict[str, Any]]:
     ]
 
 
-def _worth(probe: Probe, *, bound: bool) -> list[tuple[str, str, str]]:
+def _worth(probe: Probe, choices: Sequence[Choice], *, bound: bool) -> list[tuple[str, str, str]]:
     """Return (name, value, meaning) for each number of a position.
 
     In a strategy depths are bounds. Random play is left out there, as one player has no choice.
@@ -246,6 +246,15 @@ def _worth(probe: Probe, *, bound: bool) -> list[tuple[str, str, str]]:
         ("remoteness", remoteness, plies),
         ("score", f"{probe.score:.4g}", "of the move that led here, for the player who just moved"),
     ]
+    if probe.margin is not None:
+        difference = "for the player to move, if both play for the difference of the scores"
+        found.append(("margin", str(signed(probe.margin)), difference))
+        best = {move.move for move in probe.by("margin").best}
+        names = " ".join(choice.name for choice in choices if choice.move in best)
+        if names:
+            found.append(("best by margin", names, "moves with the greatest margin"))
+    if probe.nimber is not None:
+        found.append(("nimber", f"{probe.nimber:,}", "the heap of nim that it is worth in a sum"))
     mean = "mean result for the player to move"
     response = "for the player who just moved, if the other plays at random"
     for name, number, meaning in (
