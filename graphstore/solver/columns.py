@@ -77,6 +77,15 @@ class Backward(NamedTuple):
         return len(self.again) - int(np.count_nonzero(self.again))
 
 
+def kept_turns(before: Codes, after: Codes) -> NDArray[np.bool_] | None:
+    """Return bool[m]: True for a move after which the same player is to move; None if all alternate.
+
+    `before` and `after` are the players to move, 1 or 2; where they are 0, turns alternate.
+    """
+    kept = (before == after) & (before != 0)
+    return kept if kept.any() else None
+
+
 NONE = -1
 """The missing value of int32 columns of a `Solution`; remoteness and depths are >= 0."""
 
@@ -115,27 +124,47 @@ class Solution(NamedTuple):
         return numbers
 
 
+PLY, OWN = 1 << 32, 1
+"""What a move adds to `Worth.remoteness` if a game has extra turns: all moves are in the high half,
+those of the winner in the low half. So the fewest moves come first, then the fewest of the winner.
+"""
+
+
 class Worth(NamedTuple):
     """The values of n states from which those of their parents follow, for the player to move."""
 
     value: Codes
-    remoteness: NDArray[np.int32]
+    remoteness: NDArray[Any]  # int32; with extra turns int64, a sum of `PLY` and `OWN`
     random_value: NDArray[np.float64]
     chooser: NDArray[np.float64]  # mean result of his best response to a random opponent
     drifter: NDArray[np.float64]  # mean result of his random play against a best response
 
     @classmethod
-    def of_ended(cls, outcome: Codes) -> "Worth":
+    def of_ended(cls, outcome: Codes, *, extra_turns: bool = False) -> "Worth":
         """Return the worth of ended states; states in play are drawn until `put` sets them."""
         ended = outcome != IN_PLAY
         value = np.where(ended, outcome, DRAW).astype(np.int8)
         result = np.where(ended, outcome, np.nan)
-        remoteness = np.where(ended, 0, NONE).astype(np.int32)
+        remoteness = np.where(ended, 0, NONE).astype(np.int64 if extra_turns else np.int32)
         return cls(value, remoteness, result, result.copy(), result.copy())
 
     def at(self, rows: NDArray[Any]) -> "Worth":
         """Return the worth of some states, in their order."""
         return Worth._make(column[rows] for column in self)
+
+    def turned(self, kept: NDArray[np.bool_]) -> "Worth":
+        """Return the worth for the opponent where `kept`, bool[n]; else for the player to move.
+
+        So children are all for the opponent of the player who made the move.
+        """
+        value, remoteness, random, chooser, drifter = self
+        return Worth(
+            np.where(kept, -value, value),
+            remoteness,
+            np.where(kept, 0.0 - random, random),
+            np.where(kept, 0.0 - drifter, chooser),
+            np.where(kept, 0.0 - chooser, drifter),
+        )
 
     def put(self, rows: NDArray[Any], worth: "Worth") -> None:
         """Set the worth of some states."""

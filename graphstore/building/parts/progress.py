@@ -18,7 +18,7 @@ from graphstore.building.parts.work import BlockId, Record
 from graphstore.errors import StoreError
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Codes, Ints
 from graphstore.solver.columns import Worth
-from graphstore.solver.solution import OpenChildren, Retrograde, backed_up
+from graphstore.solver.solution import OpenChildren, Retrograde, backed_up, decided
 from graphstore.util.arrays import ragged
 
 NO_ROWS: Final = np.empty(0, dtype=np.int64)
@@ -43,12 +43,12 @@ class _Solving:
     """The progress of a share in one phase."""
 
     PHASE: ClassVar[str]
-    FIELDS: ClassVar[tuple[str, ...]]  # the fields of a `Worth` that shares send to each other
+    fields: tuple[str, ...] = Worth._fields  # what shares send to each other of a `Worth`
     worth: Worth  # of the states, as far as known
-    asked_value: Codes  # int8[k], the value of each slot
+    asked_value: Codes  # int8[k], the value of each slot, for the opponent of the player who moves
 
-    def __init__(self, share: Share) -> None:
-        self.share = share
+    def __init__(self, share: Share, *, extra_turns: bool) -> None:
+        self.share, self.extra_turns = share, extra_turns
         self.next = 0  # the number of the next round
 
 
@@ -56,12 +56,12 @@ class Upward(_Solving):
     """The first phase: children before parents. It stalls if play can cycle."""
 
     PHASE = "upward"
-    FIELDS = Worth._fields
 
-    def __init__(self, share: Share) -> None:
-        super().__init__(share)
-        self.worth = Worth.of_ended(share.outcome)
-        self._asked = Worth.of_ended(np.full(share.slots, IN_PLAY, dtype=np.int8))
+    def __init__(self, share: Share, *, extra_turns: bool) -> None:
+        super().__init__(share, extra_turns=extra_turns)
+        self.worth = Worth.of_ended(share.outcome, extra_turns=extra_turns)
+        unknown = np.full(share.slots, IN_PLAY, dtype=np.int8)
+        self._asked = Worth.of_ended(unknown, extra_turns=extra_turns)
         self.asked_value = self._asked.value
         self._open = OpenChildren(share.counts, share.backward)
 
@@ -70,7 +70,7 @@ class Upward(_Solving):
     ) -> tuple[int, NDArray[Any], Ints]:
         """Take a round of the share `me`, and continue with the states that it settles itself.
 
-        `slots` were settled in the round before, and `told` are their `FIELDS`. Return the number
+        `slots` were settled in the round before, and `told` are their `fields`. Return the number
         of states settled now, the slots of other shares that hear of them, ascending, and the state
         of each such slot.
         """
@@ -82,6 +82,8 @@ class Upward(_Solving):
         worth = Worth(*told)
         while True:
             if slots.size:
+                if self.extra_turns:
+                    worth = worth.turned(share.turned[slots])
                 self._asked.put(slots, worth)
                 closed = self._open.closed(slots)
                 if closed.size:
@@ -111,20 +113,26 @@ class Around(_Solving):
     """The second phase, if play can cycle: a retrograde wave per round, wins and losses first."""
 
     PHASE = "around"
-    FIELDS = ("value",)
 
-    def __init__(self, share: Share) -> None:
-        super().__init__(share)
+    def __init__(self, share: Share, *, extra_turns: bool) -> None:
+        super().__init__(share, extra_turns=extra_turns)
+        self.fields = ("value", "remoteness") if extra_turns else ("value",)
         self.asked_value = np.full(share.slots, DRAW, dtype=np.int8)
-        self._steps = Retrograde(share.outcome, share.counts, share.backward)
+        self._asked_remoteness = np.zeros(share.slots * extra_turns, dtype=np.int64)
+        self._steps = Retrograde(
+            share.outcome, share.counts, share.backward, extra_turns=extra_turns
+        )
         self.worth = self._steps.worth
 
     def take(
         self, now: Round, me: int, slots: Ints, *told: NDArray[Any]
     ) -> tuple[int, NDArray[Any], Ints]:
         """Take a wave; return the same as `Upward.take`."""
-        (value,) = told
-        outcome = self.share.outcome
+        share, value = self.share, told[0]
+        outcome = share.outcome
+        if self.extra_turns:
+            value = np.where(share.turned[slots], -value, value)
+            self._asked_remoteness[slots] = told[1]
         self.asked_value[slots] = value
         if now.ties is not None and now.number >= now.ties:
             if now.opens:
@@ -136,13 +144,19 @@ class Around(_Solving):
         else:
             lost, won = slots[value == LOSS], slots[value == WIN]
             rows = np.concatenate(self._steps.settle(lost, won, now.number))
-        return len(rows), *self.share.hear(rows)
+            if self.extra_turns and rows.size:
+                at = share.into[ragged(share.offset, rows)]
+                counts = share.offset[rows + 1] - share.offset[rows]
+                _, remoteness = decided(counts, self.asked_value[at], self._asked_remoteness[at])
+                self.worth.remoteness[rows] = remoteness
+        return len(rows), *share.hear(rows)
 
     def arrays(self) -> tuple[NDArray[Any], ...]:
         """Return all arrays that rounds change."""
         steps = self._steps
         changing = self.worth.value, self.worth.remoteness, steps.unsettled
-        return (*changing, steps.open_children.open, self.asked_value)
+        asked = self.asked_value, self._asked_remoteness
+        return (*changing, steps.open_children.open, *asked)
 
 
 Solving: TypeAlias = Upward | Around
@@ -174,12 +188,12 @@ def progress_at(build: Build, share: int, now: Round) -> Solving:
 
 
 def messages_to(build: Build, at: Solving, now: Round, inbox: Inbox) -> list[NDArray[Any]]:
-    """Return the messages of the round before: int32[n] settled slots, and their `FIELDS`."""
-    none = Worth.of_ended(np.empty(0, dtype=np.int8))
-    pieces = [(np.empty(0, dtype=np.int32), *none[: len(at.FIELDS)])]
+    """Return the messages of the round before: int32[n] settled slots, and their `fields`."""
+    none = Worth.of_ended(np.empty(0, dtype=np.int8), extra_turns=build.extra_turns)
+    pieces = [(np.empty(0, dtype=np.int32), *none[: len(at.fields)])]
     for other, first, end in inbox:
         found = build.work.load(f"{now.phase}_told", BlockId(now.number - 1, other))
-        slot, *told = (found[name][first:end] for name in ("slot", *at.FIELDS))
+        slot, *told = (found[name][first:end] for name in ("slot", *at.fields))
         pieces.append((slot + at.share.begin[other].astype(np.int32), *told))
     return [*map(np.concatenate, zip(*pieces, strict=True))]
 
@@ -218,7 +232,7 @@ def _size(at: Solving) -> int:
 
 def _read(build: Build, share: int, now: Round) -> Solving:
     """Return the progress of a share from the disk, or a new one if that is of a later round."""
-    at = PHASES[now.phase](Share.load(build.work, share))
+    at = PHASES[now.phase](Share.load(build.work, share), extra_turns=build.extra_turns)
     try:
         kept = build.work.load(f"{now.phase}_kept", BlockId(0, share))
     except StoreError:  # it was not written

@@ -122,7 +122,7 @@ def _take(build: Build, at: BlockId, now: Round, inbox: Inbox) -> Record:
     ends = np.searchsorted(hearers, begin)
     if len(hearers):
         slot = (hearers - np.repeat(begin[:-1], np.diff(ends))).astype(np.int32)
-        told = {name: getattr(solving.worth, name)[rows] for name in solving.FIELDS}
+        told = {name: getattr(solving.worth, name)[rows] for name in solving.fields}
         build.work.save(f"{now.phase}_told", at, slot=slot, **told)
     solving.next = now.number + 1
     keep(build, at.part, solving)

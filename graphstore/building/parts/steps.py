@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphstore.building.parts.partition import by_bucket, overlapping, rows_of, span
+from graphstore.building.parts.partition import apart, by_bucket, overlapping, rows_of, span
 from graphstore.building.parts.texts import Texts, check_texts, merged, register, spelled
 from graphstore.building.parts.work import BlockId, Record, Work
 from graphstore.errors import RulesError, StoreError
@@ -24,8 +24,8 @@ from graphstore.games import find_game
 from graphstore.rules.adapter import ArrayRules
 from graphstore.rules.game import IN_PLAY, Codes, Game, Ints, names_of
 from graphstore.rules.positions import read_positions
-from graphstore.solver.columns import Solution, States, Worth
-from graphstore.solver.exploration import Run, Wave, again, expand, twice_in_turn, unseen
+from graphstore.solver.columns import Solution, States, Worth, kept_turns
+from graphstore.solver.exploration import Run, Wave, expand, unseen
 from graphstore.solver.solution import backed_up, scores, solution_of
 from graphstore.store.columns import state_columns
 from graphstore.store.folder.layout import ROW_GROUP, file_of, write_rows
@@ -44,6 +44,7 @@ class Build(NamedTuple):
     ones: tuple[int, ...] = ()  # of each wave, as bits: the one-bit counts of its ids; see `Run`
     shares: int = 0  # the number of shares; see `graphstore.building.parts.shares`
     memory: int = 0  # bytes that a step may take
+    extra_turns: bool = False  # True if a move of a known wave keeps the turn
 
     @property
     def path(self) -> Path:
@@ -130,23 +131,22 @@ def explore_block(build: Build, at: BlockId) -> Record:
     register(game, states, texts)
     found = expand(game, states)
     parent = np.repeat(np.arange(len(states), dtype=np.int64), found.counts)
-    twice = np.flatnonzero(again(game.turns(states)[parent], game.turns(found.found)[found.into]))
-    if twice.size:
-        edge = twice[0]
-        ends = np.array([states[parent[edge]], found.found[found.into[edge]]])
-        raise twice_in_turn(game, ends, int(found.move[edge]))
-    pairs = np.sort(parent << 32 | found.into)
+    keeps = kept_turns(game.turns(states)[parent], game.turns(found.found)[found.into])
+    child, into, turned = apart(found.found, found.into, keeps)
+    pairs = np.sort(parent << 32 | into)
     more = pairs[~first_of_runs(pairs)]
-    children, place, begin = by_bucket(found.found)
+    children, place, begin = by_bucket(child)
+    turned[place] = turned.copy()
     sums = write_file(build, "edge", at, _edges(found)) if len(found.move) else {}
     block = Block(
         states,
         texts,
         found.outcome,
         found.counts,
-        place[found.into],
+        place[into],
         more >> 32,
         place[more & 0xFFFFFFFF],
+        turned,
     )
     work.save("block", at, **block._asdict())
     work.save("asks", at, id=children, text=spelled(game, children), begin=begin)
@@ -157,6 +157,7 @@ def explore_block(build: Build, at: BlockId) -> Record:
         "edges": len(found.move) - len(more),
         "asked": len(children),
         "late": len(asked) - len(states),
+        "extra_turns": keeps is not None,
         "ones": _bits(Run.of(states).ones),
         "names": {str(move): name for move, name in names_of(game, found.move).items()},
         "sums": sums,
@@ -174,7 +175,7 @@ def solve_block(build: Build, at: BlockId) -> Record:
     game, work = build.ready(), build.work
     block = Block.load(work, at)
     register(game, block.id, block.text)
-    worth = Worth.of_ended(block.outcome)
+    worth = Worth.of_ended(block.outcome, extra_turns=build.extra_turns)
     pieces = [worth.at(np.empty(0, dtype=np.int64))]
     rows = np.flatnonzero(block.outcome == IN_PLAY)
     for other in build.blocks(at.wave + 1) if rows.size else ():
@@ -182,6 +183,8 @@ def solve_block(build: Build, at: BlockId) -> Record:
         some = slice(*answers["begin"][at.part : at.part + 2])
         pieces.append(Worth._make(answers[name][some] for name in Worth._fields))
     children = Worth._make(map(np.concatenate, zip(*pieces, strict=True)))
+    if build.extra_turns and rows.size:
+        children = children.turned(block.turned)
     if rows.size:
         worth.put(rows, backed_up(block.counts[rows], children.at(block.into)))
     score = block_scores(block, worth.value, children.value)
@@ -194,7 +197,7 @@ def solve_block(build: Build, at: BlockId) -> Record:
 
 
 class Block(NamedTuple):
-    """The graph of a block: n states with m moves to k distinct children."""
+    """The graph of a block: n states with m moves to k children; see `apart`."""
 
     id: Ints  # [n], ascending
     text: Texts  # of hashed ids
@@ -203,6 +206,7 @@ class Block(NamedTuple):
     into: NDArray[np.int32]  # [m], the index of the child among those saved
     twice: NDArray[Any]  # [t], states of moves whose child another move reaches, too
     twice_into: NDArray[np.int32]  # [t], the children of those moves
+    turned: NDArray[np.bool_]  # [k], True for a child of moves that keep the turn
 
     @classmethod
     def load(cls, work: Work, at: BlockId) -> "Block":
