@@ -78,7 +78,7 @@ class Backward(NamedTuple):
 
 
 def kept_turns(before: Codes, after: Codes) -> NDArray[np.bool_] | None:
-    """Return bool[m]: True for a move after which the same player is to move; None if all alternate.
+    """Return bool[m]: True for a move that keeps the turn; None if none does.
 
     `before` and `after` are the players to move, 1 or 2; where they are 0, turns alternate.
     """
@@ -113,6 +113,16 @@ class Solution(NamedTuple):
     def of(self, rows: Any) -> "Solution":
         """Return the columns of some states."""
         return Solution._make(column[rows] for column in self)
+
+    def turned(self, kept: NDArray[np.bool_]) -> "Solution":
+        """Return the columns that rank moves for the other player where `kept`; see `Worth`."""
+        win, lose = self.win_depth, self.lose_depth
+        return self._replace(
+            value=np.where(kept, -self.value, self.value),
+            score=np.where(kept, 0.0 - self.score, self.score),
+            win_depth=np.where(kept, lose, win),
+            lose_depth=np.where(kept, win, lose),
+        )
 
     def at(self, row: int) -> dict[str, Any]:
         """Return the columns of one state as Python values, with None for missing numbers."""

@@ -207,7 +207,7 @@ class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
 
     @property
     def keeps(self) -> NDArray[np.bool_] | None:
-        """True for each move, ordered as in `edges_by_move`, that keeps the turn; None if none does.
+        """bool[m]: True for each move that keeps the turn; None if none does.
 
         Such a move is worth ``value[child]`` to its player, and another ``-value[child]``.
         """

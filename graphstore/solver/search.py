@@ -269,15 +269,26 @@ def _rules(game: Game, at: int) -> tuple[Hashable, Look]:
     here = np.array([at], dtype=np.int64)
 
     def look(state: int, goal: int) -> bool | list[int]:
-        here = np.array([state], dtype=np.int64)
-        child = distinct(game.canonical(game.expand(here).child))
-        if not child.size:
-            raise stuck(game, game.texts(here)[0])
-        outcome = game.outcomes(child)
-        ended = outcome != IN_PLAY
-        if (-outcome[ended] >= goal).any():
-            return True
-        child = child[~ended]
+        wave = np.array([state], dtype=np.int64)
+        turn, after, met, moves = int(game.turns(wave)[0]), [wave[:0]], {state}, 0
+        while wave.size:  # a turn of several moves is one step
+            met.update(wave.tolist())
+            moves += 1
+            if moves > len(met):
+                raise _CycleError
+            parent, _, child = game.expand(wave)
+            without = np.bincount(parent, minlength=len(wave)) == 0
+            if without.any():
+                raise stuck(game, game.texts(wave[without])[0])
+            child = distinct(game.canonical(child))
+            outcome, keeps = game.outcomes(child), (game.turns(child) == turn) & (turn != 0)
+            ended = outcome != IN_PLAY
+            worth = np.where(keeps, outcome, -outcome)
+            if (worth[ended] >= goal).any():
+                return True
+            after.append(child[~ended & ~keeps])
+            wave = child[~ended & keeps]
+        child = distinct(np.concatenate(after))
         if not child.size:
             return False
         replies = np.bincount(game.expand(child).parent, minlength=len(child))

@@ -231,9 +231,7 @@ class Retrograde:
         self.unsettled[rows] = False
 
 
-def _by_retrograde(
-    graph: GameGraph, edges: Edges, backward: Backward, progress: Progress
-) -> Worth:
+def _by_retrograde(graph: GameGraph, edges: Edges, backward: Backward, progress: Progress) -> Worth:
     """Return the worth of every state by retrograde analysis."""
     outcome, counts = graph.states.outcome, edges.counts
     n, extra_turns = len(outcome), edges is not graph.edges_by_move

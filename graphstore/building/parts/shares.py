@@ -1,9 +1,9 @@
 """Shares: a share is one part of all waves together, with the graph that solving it needs.
 
-A share has a *slot* for each distinct child of its states, or two if some moves keep the turn and
-others do not; slots are sorted by the share that has the child. A slot *hears* of its child: when the child is solved, the share that has it sends the
-value to these slots of all shares. Each share finds them once, at the beginning; later rounds look
-up no ids.
+A share has a *slot* for each distinct child of its states, or two if some moves to it keep the turn
+and others do not; slots are sorted by the share that has the child. A slot *hears* of its child:
+when the child is solved, the share that has it sends the value to these slots of all shares. Each
+share finds them once, at the beginning; later rounds look up no ids.
 """
 
 from typing import Any, Final, NamedTuple
@@ -11,7 +11,14 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphstore.building.parts.partition import BUCKETS, apart, by_bucket, overlapping, rows_of, span
+from graphstore.building.parts.partition import (
+    BUCKETS,
+    apart,
+    by_bucket,
+    overlapping,
+    rows_of,
+    span,
+)
 from graphstore.building.parts.steps import Build, received, recorded
 from graphstore.building.parts.work import BlockId, Record, Work
 from graphstore.rules.game import Codes, Ints

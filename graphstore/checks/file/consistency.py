@@ -15,6 +15,7 @@ then all values, depths and plies are right. This holds with and without cycles:
   in the same way down to a tie; it is NULL only if that of all drawn children is NULL.
 - *Ply.* It is 0 or one more than the least of the parents' plies. So it falls, parent by parent,
   down to a row of ply 0; these rows are the starts.
+- *The winner's own moves* follow in the same way: of the best lines, the fewest or the most.
 - *Random play.* Without a cycle, each number follows from those of the children. With a cycle,
   there are no numbers.
 
@@ -43,6 +44,7 @@ class States(NamedTuple):
 
     id: Ints
     ply: Cells
+    to_move: Cells
     ended: Cells
     value: Cells
     remoteness: Cells
@@ -72,6 +74,12 @@ class Links(NamedTuple):
     def of(self, rows: Ints) -> tuple[Ints, NDArray[np.int32]]:
         """Return the number of moves of each row, int64[k], and the children, row by row."""
         return self.offset[rows + 1] - self.offset[rows], self.child[ragged(self.offset, rows)]
+
+    def keeps(self, states: States, rows: Ints) -> NDArray[np.bool_]:
+        """Return whether each move of the rows, row by row, keeps the turn."""
+        counts, child = self.of(rows)
+        before = np.repeat(states.to_move[rows], counts)
+        return np.asarray((before == states.to_move[child]) & (before > 0))
 
 
 def narrowed(cells: Cells) -> Cells:
@@ -117,12 +125,25 @@ def dangling(
         yield WrongCells(edges["parent"][at], name, found, "the id of a state", moves)
 
 
-def values(states: States, links: Links, rows: Ints) -> Iterator[WrongCells]:
-    """Yield the values and depths of rows that do not follow from the children."""
+def has_extra_turns(states: States, links: Links) -> bool:
+    """Return whether a move keeps the turn."""
+    parts = in_parts(np.arange(len(states.id)))
+    return any(links.keeps(states, rows).any() for rows in parts)
+
+
+def values(
+    states: States, links: Links, rows: Ints, *, extra_turns: bool | None = False
+) -> Iterator[WrongCells]:
+    """Yield the values and depths of rows that do not follow from the children.
+
+    `extra_turns` is None if it is not known whether a move keeps the turn.
+    """
     counts, child = links.of(rows)
     is_open = counts > 0
     begin = (np.cumsum(counts) - counts)[is_open]
     of_child, depth = widened(states.value[child]), widened(states.remoteness[child])
+    keeps = links.keeps(states, rows)
+    of_child = np.where(keeps, -of_child, of_child)  # for the opponent of the player who moves
     value, remoteness = widened(states.value[rows]), widened(states.remoteness[rows])
 
     derived = value.copy()
@@ -143,21 +164,33 @@ def values(states: States, links: Links, rows: Ints) -> Iterator[WrongCells]:
     least = np.where(value == DRAW, nearest(DRAW), least)
     numberless = is_open & (value != DRAW) & (least == NULL)
     least[~is_open] = 0
-    floor = remoteness // 2
+    moves = (remoteness + (value == WIN)) // 2  # of the winner, if turns alternate
+    win, lose = widened(states.win_depth[rows]), widened(states.lose_depth[rows])
+    if extra_turns is not False and begin.size:
+        of_depths = (widened(each[child]) for each in (states.win_depth, states.lose_depth))
+        own = np.where(states.value[child] == LOSS, *of_depths)
+        fits = of_child == np.repeat(-value, counts)
+        fits &= depth == np.repeat(least - 1, counts)
+        fewest = np.minimum.reduceat(np.where(fits, own, MOST - 1), begin) + 1
+        most = np.maximum.reduceat(np.where(fits, own, NULL), begin)
+        derived_moves = np.zeros(len(rows), dtype=np.int64)
+        derived_moves[is_open] = np.where(value[is_open] == WIN, fewest, most)
+        alternates = np.where(value == WIN, lose, win) == moves
+        moves = np.where(alternates & (extra_turns is None), moves, derived_moves)
     for column, found, expected in (
         ("ended", widened(states.ended[rows]), (~is_open).astype(np.int64)),
         ("value", value, derived),
         ("remoteness", remoteness, np.where(numberless, remoteness, least)),
-        ("score", states.score[rows], _scores(states, counts, child, value)),
+        ("score", states.score[rows], _scores(of_child, counts, child, value)),
         (
             "win_depth",
-            widened(states.win_depth[rows]),
-            np.where((value == LOSS) & (remoteness != NULL), floor, NULL),
+            win,
+            np.where((value == LOSS) & (remoteness != NULL), moves, NULL),
         ),
         (
             "lose_depth",
-            widened(states.lose_depth[rows]),
-            np.where((value == WIN) & (remoteness != NULL), floor + (remoteness & 1), NULL),
+            lose,
+            np.where((value == WIN) & (remoteness != NULL), moves, NULL),
         ),
     ):
         yield from _differing(states, rows, column, found, expected)
@@ -166,11 +199,13 @@ def values(states: States, links: Links, rows: Ints) -> Iterator[WrongCells]:
         yield WrongCells(states.id[rows[at]], "remoteness", remoteness[at], "a number")
 
 
-def _scores(states: States, counts: Ints, child: Cells, value: Ints) -> NDArray[np.float64]:
+def _scores(of_child: Ints, counts: Ints, child: Cells, value: Ints) -> NDArray[np.float64]:
     """Return the score of each row: for a draw, the share of distinct replies that lose."""
-    parent, reply = distinct_replies(counts, child)
+    parent, _ = distinct_replies(counts, child)
     replies = np.bincount(parent, minlength=len(counts))
-    losing = np.bincount(parent[states.value[reply] == WIN], minlength=len(counts))
+    lost = of_child == WIN
+    lost_of = np.bincount(np.repeat(np.arange(len(counts)), counts)[lost], minlength=len(counts))
+    losing = np.bincount(distinct_replies(lost_of, child[lost])[0], minlength=len(counts))
     share = losing / np.maximum(replies, 1)
     return np.where(value == DRAW, share, -value.astype(np.float64))
 
@@ -223,16 +258,30 @@ def has_cycle(links: Links) -> bool:
 def best_means(states: States, links: Links) -> NDArray[np.float64]:
     """Return float64[n], the best mean result of each row against an opponent who plays at random.
 
-    It is for the player to move: the largest `best_response` of the children.
+    It is for the player to move: the largest `best_response` of the children, or best mean of the
+    children in which that player is to move again. It is infinite where edges to know it are
+    missing.
     """
     result = np.empty(len(states.id))
+    parents, again = list[Ints](), list[Cells]()  # the ends of moves that keep the turn
     for rows in in_parts(np.arange(len(result))):
         counts, child = links.of(rows)
         is_open = counts > 0
         result[rows] = widened(states.value[rows])
         if is_open.any():
             begin = (np.cumsum(counts) - counts)[is_open]
-            result[rows[is_open]] = np.maximum.reduceat(states.best_response[child], begin)
+            keeps = links.keeps(states, rows)
+            parents.append(np.repeat(rows, counts)[keeps])
+            again.append(child[keeps])
+            of_child = np.where(keeps, -np.inf, states.best_response[child])
+            result[rows[is_open]] = np.maximum.reduceat(of_child, begin)
+    unknown = (np.diff(links.offset) == 0) & (states.ended == 0)
+    before = result[:0]
+    while any(map(len, parents)) and not np.array_equal(before, result, equal_nan=True):
+        result[unknown] = np.inf
+        before = result.copy()
+        with np.errstate(invalid="ignore"):  # NULL
+            np.maximum.at(result, np.concatenate(parents), before[np.concatenate(again)])
     return result
 
 
@@ -244,19 +293,24 @@ def random_play(
     `chooser` is the result of `best_means`. If play can cycle, there must be no numbers.
     """
     counts, child = links.of(rows)
+    keeps = links.keeps(states, rows)
+    random, best = states.random_value[child], states.best_response[child]
     is_open = counts > 0
     begin = (np.cumsum(counts) - counts)[is_open]
     ended = widened(states.value[rows]).astype(np.float64)
     for column, sign, of_child in (
-        ("random_value", -1.0, states.random_value),
-        ("best_response", 1.0, chooser),
+        ("random_value", -1.0, np.where(keeps, -random, random)),
+        ("best_response", 1.0, np.where(keeps, best, chooser[child])),
     ):
         expected = np.full(len(rows), np.nan) if cyclic else -sign * ended
         if begin.size and not cyclic:
             with np.errstate(all="ignore"):  # infinities are wrong cells
-                mean = np.add.reduceat(of_child[child], begin) / counts[is_open]
+                mean = np.add.reduceat(of_child, begin) / counts[is_open]
             expected[is_open] = sign * mean
-        yield from _differing(states, rows, column, getattr(states, column)[rows], expected)
+        found = getattr(states, column)[rows]
+        yield from _differing(
+            states, rows, column, found, np.where(np.isposinf(expected), found, expected)
+        )
 
 
 def _differing(

@@ -202,11 +202,15 @@ def _verify_neighbours(reader: Whole | Sample, findings: Findings, progress: Pro
         findings.note(what, ())
     done = 0
     for states, links, all_rows in reader.neighbourhoods():
+        extra_turns = consistency.has_extra_turns(states, links) or (
+            None if isinstance(reader, Sample) else False
+        )
         nearest = consistency.nearest_parents(states, links)
         chooser = consistency.best_means(states, links)
         for rows in consistency.in_parts(all_rows):
             random = consistency.random_play(states, links, chooser, rows, cyclic=reader.cyclic)
-            findings.note(Check.VALUES, consistency.values(states, links, rows))
+            values = consistency.values(states, links, rows, extra_turns=extra_turns)
+            findings.note(Check.VALUES, values)
             findings.note(Check.PLIES, consistency.plies(states, nearest, rows))
             findings.note(Check.RANDOM, random)
             done += len(rows)

@@ -197,10 +197,11 @@ def _forward(story: Story, query: Query, pages: Pages, *, show: bool) -> tuple[s
 
 def _undo(story: Story, query: Query, pages: Pages) -> str:
     """Return the address before the last move or, against an opponent, before the user's last."""
-    back = 2 if query.against and story.mover() == query.side else 1
-    if story.at < back:
+    at = story.at - 1
+    while at >= 0 and query.against and story.mover(at) != query.side:
+        at -= 1
+    if at < 0:
         return ""
-    at = story.at - back
     return pages.to(story.probes[at].position, story.to(query, at, cut=True))
 
 
@@ -244,7 +245,7 @@ def _worth(probe: Probe, *, bound: bool) -> list[tuple[str, str, str]]:
         ("ply", f"{probe.ply:,}", "fewest moves from a start"),
         ("value", f"{probe.value:+d}" if probe.value else "0", "for the player to move"),
         ("remoteness", remoteness, plies),
-        ("score", f"{probe.score:.4g}", "of the move that led here, for the player who just moved"),
+        ("score", f"{probe.score:.4g}", "of the move that led here, for the player not to move"),
     ]
     mean = "mean result for the player to move"
     response = "for the player who just moved, if the other plays at random"
