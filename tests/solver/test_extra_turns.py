@@ -173,7 +173,7 @@ def test_verify_finds_a_correct_game_right_and_a_wrong_cell_wrong(solved, tmp_pa
             if column in ("score", "best_response"):
                 change = change.replace("- 1", "* 0.5 + 0.125")
             ((state,),) = connection.execute(
-                f"SELECT id FROM state WHERE {column} IS NOT NULL AND value <> -1 AND "
+                f"SELECT id FROM state WHERE {column} IS NOT NULL AND NOT ended AND "
                 f"coalesce({column}, 0) > 0 LIMIT 1"
             ).fetchall() or [(None,)]
             connection.execute(change, (state,))
