@@ -47,8 +47,13 @@ class Arena(NamedTuple):
         first = np.searchsorted(parent, np.arange(len(graph.states.id) + 1))
         kept = kept_turns(graph.states.to_move[parent], graph.states.to_move[child])
         to = graph.solution.of(child)
-        if kept is not None:
-            to = to.turned(kept)
+        if kept is not None:  # then for the opponent of the player who moves
+            to = to._replace(
+                value=np.where(kept, -to.value, to.value),
+                score=np.where(kept, 0.0 - to.score, to.score),
+                win_depth=np.where(kept, to.lose_depth, to.win_depth),
+                lose_depth=np.where(kept, to.win_depth, to.lose_depth),
+            )
         return cls(
             graph.states.id,
             graph.states.outcome.tolist(),

@@ -114,16 +114,6 @@ class Solution(NamedTuple):
         """Return the columns of some states."""
         return Solution._make(column[rows] for column in self)
 
-    def turned(self, kept: NDArray[np.bool_]) -> "Solution":
-        """Return the columns that rank moves for the other player where `kept`; see `Worth`."""
-        win, lose = self.win_depth, self.lose_depth
-        return self._replace(
-            value=np.where(kept, -self.value, self.value),
-            score=np.where(kept, 0.0 - self.score, self.score),
-            win_depth=np.where(kept, lose, win),
-            lose_depth=np.where(kept, win, lose),
-        )
-
     def at(self, row: int) -> dict[str, Any]:
         """Return the columns of one state as Python values, with None for missing numbers."""
         numbers = {name: column[row].item() for name, column in self._asdict().items()}

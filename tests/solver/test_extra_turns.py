@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from turngames import Boxes, Kalah, TurnGame, random_turn_game
 
 from graphstore import Store, build, build_folder, explore, solve, verify
-from graphstore.store.folder.folder import Folder
 from graphstore.play.arena import Arena
 from graphstore.play.match import Match
+from graphstore.store.folder.folder import Folder
 
 
 @st.composite
@@ -226,6 +226,7 @@ def test_views_probes_and_lines_rank_moves_for_the_player_who_moves(solved):
     ]
 
 
+NUMBERS = ("state", "move", "optimal", "random", "best_response")
 Q_TABLE = """
 SELECT q.state, q.move, q.optimal, q.random, q.best_response, p.to_move = c.to_move
 FROM q_table AS q JOIN state AS p ON p.id = q.state JOIN state AS c ON c.id = q.child

@@ -245,7 +245,7 @@ def _worth(probe: Probe, *, bound: bool) -> list[tuple[str, str, str]]:
         ("ply", f"{probe.ply:,}", "fewest moves from a start"),
         ("value", f"{probe.value:+d}" if probe.value else "0", "for the player to move"),
         ("remoteness", remoteness, plies),
-        ("score", f"{probe.score:.4g}", "of the move that led here, for the player not to move"),
+        ("score", f"{probe.score:.4g}", "of the move that led here, for the player who just moved"),
     ]
     mean = "mean result for the player to move"
     response = "for the player who just moved, if the other plays at random"
