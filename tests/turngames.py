@@ -1,7 +1,8 @@
 """Rules of games in which a move may keep the turn."""
 
 import numpy as np
-from conftest import TableGame
+from conftest import TableGame, table_games
+from hypothesis import strategies as st
 
 from graphstore import PlainGame
 from graphstore.rules.game import DRAW, LOSS, WIN
@@ -17,6 +18,14 @@ class TurnGame(TableGame):
     def to_move(self, position):
         """Return the entry of the position."""
         return self.turns[position]
+
+
+@st.composite
+def turn_games(draw, *, cyclic):
+    """Draw a game of a table in which it is a random player's turn at each position."""
+    game = draw(table_games(cyclic=cyclic))
+    turns = draw(st.lists(st.integers(1, 2), min_size=len(game.table), max_size=len(game.table)))
+    return TurnGame(game.table, dict(zip(game.table, turns, strict=True)), *game.start_positions)
 
 
 def random_turn_game(seed, *, cyclic):

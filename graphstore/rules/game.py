@@ -224,6 +224,10 @@ def read_move(game: Namer, text: str) -> int:
     raise fault
 
 
+class CycleError(GraphstoreError):
+    """Play returned to a position during a search."""
+
+
 Look: TypeAlias = Callable[[Any, int], bool | list[Any]]
 """Called as ``look(node, goal)``; see `Nimble`."""
 

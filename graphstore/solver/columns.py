@@ -125,9 +125,8 @@ class Solution(NamedTuple):
 
 
 PLY, OWN = 1 << 32, 1
-"""What a move adds to `Worth.remoteness` if a game has extra turns: all moves are in the high half,
-those of the winner in the low half. So the fewest moves come first, then the fewest of the winner.
-"""
+"""The units of `Worth.remoteness` if a game has extra turns: a move adds `PLY`, one of the winner
+also `OWN`. So fewer moves come first, then fewer moves of the winner."""
 
 
 class Worth(NamedTuple):

@@ -18,6 +18,7 @@ from graphstore.rules.game import (
     IN_PLAY,
     LOSS,
     WIN,
+    CycleError,
     Game,
     Ints,
     Look,
@@ -63,10 +64,6 @@ class Searched(NamedTuple):
 
 class _TimeoutError(Exception):
     """The time is up."""
-
-
-class _CycleError(Exception):
-    """Play returned to a position."""
 
 
 def search(
@@ -135,7 +132,7 @@ def _value(
             return _by_search(node, look, clock, table), None, method
         except _TimeoutError:
             return 0, "timeout", method
-        except (TooLargeError, _CycleError):
+        except (TooLargeError, CycleError):
             why = "endless"
         except MemoryError:
             why = "memory"
@@ -258,7 +255,7 @@ def _reaches(root: Hashable, goal: int, look: Look, clock: _Clock, table: _Table
 
 def _unvisited(node: Any, on_path: set[Any]) -> Any:
     if node in on_path:
-        raise _CycleError
+        raise CycleError
     return node
 
 
@@ -275,7 +272,7 @@ def _rules(game: Game, at: int) -> tuple[Hashable, Look]:
             met.update(wave.tolist())
             moves += 1
             if moves > len(met):
-                raise _CycleError
+                raise CycleError
             parent, _, child = game.expand(wave)
             without = np.bincount(parent, minlength=len(wave)) == 0
             if without.any():

@@ -190,8 +190,8 @@ def keeps(parent: sa.FromClause, child: sa.FromClause) -> sa.ColumnElement[bool]
 def worth(parent: sa.FromClause, child: sa.FromClause, column: str) -> sa.ColumnElement[Any]:
     """Return `value` or `random_value` of a child for the player who moves."""
     cell = child.c[column]
-    zero = sa.literal_column("0", cell.type)  # 0 - 0.0 is never -0.0
-    return sa.case((keeps(parent, child), cell), else_=zero - cell)
+    other = -cell if column == "value" else sa.literal_column("0", Real) - cell  # never -0.0
+    return sa.case((keeps(parent, child), cell), else_=other)
 
 
 def moves() -> sa.Select[tuple[object, ...]]:

@@ -1,5 +1,6 @@
 """Games in which a move may keep the turn, against a plain minimax."""
 
+import re
 import sqlite3
 from ast import literal_eval
 from contextlib import closing
@@ -8,23 +9,16 @@ from functools import cache
 
 import numpy as np
 import pytest
-from conftest import table_games
 from hypothesis import given
-from hypothesis import strategies as st
-from turngames import Boxes, Kalah, TurnGame, random_turn_game
+from turngames import Boxes, Kalah, random_turn_game, turn_games
 
-from graphstore import Store, build, build_folder, explore, solve, verify
+from graphstore import Store, build, build_folder, explore, search, solve, verify
+from graphstore.games import rules_of
 from graphstore.play.arena import Arena
 from graphstore.play.match import Match
 from graphstore.store.folder.folder import Folder
-
-
-@st.composite
-def turn_games(draw, *, cyclic):
-    """Draw a game of a table in which it is a random player's turn at each position."""
-    game = draw(table_games(cyclic=cyclic))
-    turns = draw(st.lists(st.integers(1, 2), min_size=len(game.table), max_size=len(game.table)))
-    return TurnGame(game.table, dict(zip(game.table, turns, strict=True)), *game.start_positions)
+from graphstore.web.tables.queries import QUERIES
+from graphstore.web.tables.sorting import alternates
 
 
 class Minimax:
@@ -248,3 +242,63 @@ def test_perfect_players_take_their_own_turns(solved):
                 start.to_move, 0 if match.result.winner is None else -1
             )
             assert mine >= start.value
+
+
+class OnArrays:
+    """Rules without `search_from`."""
+
+    def __init__(self, game):
+        self.rules_of_one = game
+
+    def __getattr__(self, name):
+        if name in ("search_from", "rules_of_one"):
+            raise AttributeError(name)
+        return getattr(self.rules_of_one, name)
+
+
+def test_a_search_finds_the_value_of_a_minimax():
+    for seed in range(10):
+        for cyclic in (False, True):
+            game = random_turn_game(seed, cyclic=cyclic)
+            graph = explore(game)
+            for row, at in list(enumerate(graph))[:8]:
+                value = Minimax(game, len(graph)).value(at)
+                assert search(game, at).value == solve(graph).value[row] == value
+                for rules in (game, OnArrays(rules_of(game))):
+                    searched = search(rules, at, max_states=0)  # not by solving all states below
+                    assert searched.value == value or (cyclic and searched.why == "endless")
+
+
+def test_a_folder_has_the_views_of_a_database(solved, tmp_path):
+    game, store = solved
+    folder = Folder.open(build_folder(game, tmp_path / "game.parts").file)
+    for view in ("best_move", "q_table"):
+        statement = f"SELECT * FROM {view} ORDER BY state, move"
+        assert list(folder.sql(statement)) == list(store.sql(statement))
+
+
+def test_stored_questions_and_sorted_pages_see_moves_that_keep_the_turn(solved):
+    _, store = solved
+    assert not alternates(store)
+    keeping = {
+        state: 0 for (state,) in store.sql("SELECT id FROM state WHERE NOT ended AND value >= 0")
+    }
+    moves = {}
+    for row in store.sql(Q_TABLE):
+        moves.setdefault(row[0], []).append(row[2])
+    values = dict(store.sql("SELECT id, value FROM state"))
+    for state in keeping:
+        keeping[state] = sum(optimal == values[state] for optimal in moves[state])
+    only = {state for state, n in keeping.items() if n == 1 and len(moves[state]) > 1}
+    sql = QUERIES["only_moves"].sql
+    asked = store.sql(re.sub(":value|:ply", "''", sql))
+    assert {row[-1] for row in asked} == {*sorted(only)[:100]}
+    sql = QUERIES["moves"].sql.replace("[", "").replace("]", "")
+    for state in list(moves)[:20]:
+        asked = store.sql(
+            sql.replace("canonical(:position)", str(state)).replace(":position", "'x'")
+        )
+        found = [(row[-1], row[2], row[-3], row[-2]) for row in asked]
+        probe = store.probe(state)
+        ranked = [(m.state, -m.value, m.win_depth, m.lose_depth) for m in probe.moves]
+        assert found == ranked

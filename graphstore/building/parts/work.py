@@ -22,7 +22,7 @@ from graphstore.store.folder.layout import BUILDING, WORK
 from graphstore.util.extras import short_of_memory
 from graphstore.util.files import Summed, checksum, put
 
-VERSION: Final = 4
+VERSION: Final = 5
 """The version of the files in ``work``; a build of another version is not resumed."""
 
 WHOLE: Final = 0x2144DF1C
