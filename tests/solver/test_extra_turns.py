@@ -228,6 +228,23 @@ ORDER BY q.state, q.move
 """
 
 
+def test_both_databases_hold_the_same_views(place):
+    build(Kalah(), place)
+    rows = {
+        view: [*Store.open(place, rules=Kalah()).sql(f"SELECT * FROM {view} ORDER BY state, move")]
+        for view in ("best_move", "q_table")
+    }
+    graph = explore(Kalah())
+    with Store.open(place, rules=Kalah()) as store:
+        assert verify(store).ok
+        arrays = store.q_table()
+    assert len(rows["q_table"]) == graph.number_of_moves() == len(arrays)
+    assert [row[4] for row in rows["q_table"]] == arrays["optimal"].tolist()
+    value = solve(graph).value
+    worth = np.where(graph.keeps, 1, -1) * value[graph.edges_by_move.child]
+    assert arrays["optimal"].tolist() == worth.tolist()
+
+
 def test_perfect_players_take_their_own_turns(solved):
     _, store = solved
     start = store.start()

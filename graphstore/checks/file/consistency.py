@@ -70,16 +70,25 @@ class Links(NamedTuple):
 
     offset: Ints  # [n + 1], where the moves of each state begin
     child: NDArray[np.int32]  # [m], the rows of the children
+    keeps: NDArray[np.bool_] | None = None  # [m], True if a move keeps the turn; None if none does
 
     def of(self, rows: Ints) -> tuple[Ints, NDArray[np.int32]]:
         """Return the number of moves of each row, int64[k], and the children, row by row."""
         return self.offset[rows + 1] - self.offset[rows], self.child[ragged(self.offset, rows)]
 
-    def keeps(self, states: States, rows: Ints) -> NDArray[np.bool_]:
-        """Return whether each move of the rows, row by row, keeps the turn."""
-        counts, child = self.of(rows)
-        before = np.repeat(states.to_move[rows], counts)
-        return np.asarray((before == states.to_move[child]) & (before > 0))
+    def kept(self, rows: Ints) -> Any:
+        """Return bool[m], True for each move of the rows that keeps the turn; or False."""
+        return self.keeps is not None and self.keeps[ragged(self.offset, rows)]
+
+    def told(self, states: States) -> "Links":
+        """Return the same edges with `keeps`."""
+        parts = [np.empty(0, dtype=np.bool_)]
+        for rows in in_parts(np.arange(len(states.id))):
+            counts, child = self.of(rows)
+            before = np.repeat(states.to_move[rows], counts)
+            parts.append((before == states.to_move[child]) & (before > 0))
+        keeps = np.concatenate(parts)
+        return self._replace(keeps=keeps if keeps.any() else None)
 
 
 def narrowed(cells: Cells) -> Cells:
@@ -125,25 +134,19 @@ def dangling(
         yield WrongCells(edges["parent"][at], name, found, "the id of a state", moves)
 
 
-def has_extra_turns(states: States, links: Links) -> bool:
-    """Return whether a move keeps the turn."""
-    parts = in_parts(np.arange(len(states.id)))
-    return any(links.keeps(states, rows).any() for rows in parts)
-
-
 def values(
-    states: States, links: Links, rows: Ints, *, extra_turns: bool | None = False
+    states: States, links: Links, rows: Ints, *, is_whole: bool = True
 ) -> Iterator[WrongCells]:
     """Yield the values and depths of rows that do not follow from the children.
 
-    `extra_turns` is None if it is not known whether a move keeps the turn.
+    `is_whole` is False if other edges, which are not in `links`, may keep the turn.
     """
     counts, child = links.of(rows)
     is_open = counts > 0
     begin = (np.cumsum(counts) - counts)[is_open]
     of_child, depth = widened(states.value[child]), widened(states.remoteness[child])
-    keeps = links.keeps(states, rows)
-    of_child = np.where(keeps, -of_child, of_child)  # for the opponent of the player who moves
+    if links.keeps is not None:  # then for the opponent of the player who moves
+        of_child = np.where(links.kept(rows), -of_child, of_child)
     value, remoteness = widened(states.value[rows]), widened(states.remoteness[rows])
 
     derived = value.copy()
@@ -166,7 +169,7 @@ def values(
     least[~is_open] = 0
     moves = (remoteness + (value == WIN)) // 2  # of the winner, if turns alternate
     win, lose = widened(states.win_depth[rows]), widened(states.lose_depth[rows])
-    if extra_turns is not False and begin.size:
+    if begin.size and not (is_whole and links.keeps is None):
         of_depths = (widened(each[child]) for each in (states.win_depth, states.lose_depth))
         own = np.where(states.value[child] == LOSS, *of_depths)
         fits = of_child == np.repeat(-value, counts)
@@ -176,7 +179,7 @@ def values(
         derived_moves = np.zeros(len(rows), dtype=np.int64)
         derived_moves[is_open] = np.where(value[is_open] == WIN, fewest, most)
         alternates = np.where(value == WIN, lose, win) == moves
-        moves = np.where(alternates & (extra_turns is None), moves, derived_moves)
+        moves = np.where(alternates & (links.keeps is None), moves, derived_moves)
     for column, found, expected in (
         ("ended", widened(states.ended[rows]), (~is_open).astype(np.int64)),
         ("value", value, derived),
@@ -270,10 +273,12 @@ def best_means(states: States, links: Links) -> NDArray[np.float64]:
         result[rows] = widened(states.value[rows])
         if is_open.any():
             begin = (np.cumsum(counts) - counts)[is_open]
-            keeps = links.keeps(states, rows)
-            parents.append(np.repeat(rows, counts)[keeps])
-            again.append(child[keeps])
-            of_child = np.where(keeps, -np.inf, states.best_response[child])
+            of_child = states.best_response[child]
+            if links.keeps is not None:
+                keeps = links.kept(rows)
+                parents.append(np.repeat(rows, counts)[keeps])
+                again.append(child[keeps])
+                of_child = np.where(keeps, -np.inf, of_child)
             result[rows[is_open]] = np.maximum.reduceat(of_child, begin)
     unknown = (np.diff(links.offset) == 0) & (states.ended == 0)
     before = result[:0]
@@ -293,7 +298,7 @@ def random_play(
     `chooser` is the result of `best_means`. If play can cycle, there must be no numbers.
     """
     counts, child = links.of(rows)
-    keeps = links.keeps(states, rows)
+    keeps = links.kept(rows)
     random, best = states.random_value[child], states.best_response[child]
     is_open = counts > 0
     begin = (np.cumsum(counts) - counts)[is_open]

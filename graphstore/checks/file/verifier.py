@@ -202,14 +202,12 @@ def _verify_neighbours(reader: Whole | Sample, findings: Findings, progress: Pro
         findings.note(what, ())
     done = 0
     for states, links, all_rows in reader.neighbourhoods():
-        extra_turns = consistency.has_extra_turns(states, links) or (
-            None if isinstance(reader, Sample) else False
-        )
+        links, is_whole = links.told(states), isinstance(reader, Whole)
         nearest = consistency.nearest_parents(states, links)
         chooser = consistency.best_means(states, links)
         for rows in consistency.in_parts(all_rows):
             random = consistency.random_play(states, links, chooser, rows, cyclic=reader.cyclic)
-            values = consistency.values(states, links, rows, extra_turns=extra_turns)
+            values = consistency.values(states, links, rows, is_whole=is_whole)
             findings.note(Check.VALUES, values)
             findings.note(Check.PLIES, consistency.plies(states, nearest, rows))
             findings.note(Check.RANDOM, random)
