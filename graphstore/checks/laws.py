@@ -32,7 +32,7 @@ from graphstore.rules.game import (
     read_move,
 )
 from graphstore.rules.plain import PlainGame
-from graphstore.solver.exploration import again, explore
+from graphstore.solver.exploration import explore
 from graphstore.solver.solution import solve
 from graphstore.util import arguments
 from graphstore.util.arrays import distinct, member, offsets, ragged
@@ -292,13 +292,10 @@ def _games_end_in_time(game: Game, at: Answers) -> Found:
         yield row, f"play comes here after a cycle, so max_plies cannot be {game.max_plies}"
 
 
-def _turns_alternate(game: Game, at: Answers) -> Found:
-    """Turns alternate."""
+def _turns_are_known(game: Game, at: Answers) -> Found:
+    """The side to move is known at every position or at none."""
     parent, move = at.parent, at.move
     before, after = at.turn[parent], game.turns(at.child)
-    for edge in np.flatnonzero(again(before, after)):
-        then = f"after move {move[edge]} moves again at {_text(game, at.child[edge])}"
-        yield parent[edge], f"player {before[edge]} moves, and {then}; insert a forced pass"
     for edge in np.flatnonzero((before == 0) != (after == 0)):
         when = f"only before or only after move {move[edge]}; give it at every position or at none"
         yield parent[edge], f"the side to move is known {when}"
@@ -421,7 +418,7 @@ def _only(game: Game, these: tuple[int, ...], others: tuple[int, ...]) -> str:
 
 
 LAWS: Laws = (
-    *(_answers_repeat, _players_differ, _in_play_has_moves, _margins_fit, _turns_alternate),
+    *(_answers_repeat, _players_differ, _in_play_has_moves, _margins_fit, _turns_are_known),
     *(_games_end_in_time, _texts_read_back, _boards_are_drawn, _moves_have_names),
 )
 SYMMETRY_LAWS: Laws = (_images_are_closed, _images_agree, _moves_agree)

@@ -60,7 +60,7 @@ def edges(part: Part, *, progress: Progress = quiet) -> Iterator[dict[str, Any]]
             facts[child] = rest
         ranks = {child: best_first(*depths) for child, (_, *depths, _) in facts.items()}
         best = min(ranks.values())
-        for child, (value, *_, selected) in facts.items():
+        for child, (optimal, *_, selected) in facts.items():
             if selected:
                 yield {
                     "number": number,
@@ -68,7 +68,7 @@ def edges(part: Part, *, progress: Progress = quiet) -> Iterator[dict[str, Any]]
                     "child": child,
                     "moves": " ".join(moves[child]),
                     "best": _flag(ranks[child] == best),
-                    "optimal": -value,
+                    "optimal": optimal,
                 }
                 number += 1
 

@@ -50,8 +50,8 @@ _BASE = {
 """The table from which a view is computed, and the column by which a part restricts it."""
 
 _MOVES = """
-SELECT parent, move, child, value, score, win_depth, lose_depth, {kept}
-FROM edge JOIN state ON state.id = child {some} ORDER BY parent, move
+SELECT state, move, child, optimal, score, win_depth, lose_depth, remoteness, {kept}
+FROM ({moves}) AS moved {some} ORDER BY state, move
 """
 _ENDLESS = 2**62  # plies, within the limit of islice()
 Row: TypeAlias = tuple[Any, ...]
@@ -103,12 +103,13 @@ class Part:
     def moves(self, *, progress: Progress = quiet) -> Iterator[Sequence[Row]]:
         """Yield the moves of all selected states in chunks, by state, then by move.
 
-        A row has parent, move, child; the child's value, score, win_depth and lose_depth; and True
-        if the child is also selected.
+        A row has parent, move, child; the child's value, score, win_depth and lose_depth for the
+        player who moves, and its remoteness; and True if the child is also selected.
         """
         statement = _MOVES.format(
             kept="1" if self._whole else f"child {self._among}",
-            some="" if self._whole else f"WHERE parent {self._among}",
+            some="" if self._whole else f"WHERE state {self._among}",
+            moves=schema.written(schema.moves(), self._reader.dialect),
         )
         return self._read(statement, "edge", progress)
 

@@ -10,8 +10,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from graphstore.rules.game import LOSS, WIN
-from graphstore.solver.columns import Solution
+from graphstore.rules.game import LOSS
+from graphstore.solver.columns import Solution, kept_turns
 from graphstore.solver.graph import GameGraph
 from graphstore.util.arrays import first_of_runs
 
@@ -45,7 +45,15 @@ class Arena(NamedTuple):
         begins = np.flatnonzero(first_of_runs(parent) | first_of_runs(child))
         parent, child = parent[begins], child[begins]
         first = np.searchsorted(parent, np.arange(len(graph.states.id) + 1))
-        value = graph.solution.value
+        kept = kept_turns(graph.states.to_move[parent], graph.states.to_move[child])
+        to = graph.solution.of(child)
+        if kept is not None:  # then for the opponent of the player who moves
+            to = to._replace(
+                value=np.where(kept, -to.value, to.value),
+                score=np.where(kept, 0.0 - to.score, to.score),
+                win_depth=np.where(kept, to.lose_depth, to.win_depth),
+                lose_depth=np.where(kept, to.win_depth, to.lose_depth),
+            )
         return cls(
             graph.states.id,
             graph.states.outcome.tolist(),
@@ -54,8 +62,8 @@ class Arena(NamedTuple):
             parent,
             graph.edges_by_move.move[order][begins],
             np.diff(np.append(begins, len(order))),
-            _best(graph.solution, parent, child),
-            (-value[child] == value[parent]).tolist(),
+            _best(to, parent),
+            (-to.value == graph.solution.value[parent]).tolist(),
             graph.states.to_move,
             graph.states.ply,
             np.flatnonzero(graph.states.ply == 0).tolist(),
@@ -74,19 +82,17 @@ class Arena(NamedTuple):
         return int(self.to_move[start]) or 1
 
 
-def _best(
-    solution: Solution, parent: NDArray[np.int32], child: NDArray[np.int32]
-) -> NDArray[np.bool_]:
-    """Return bool[e], True for the best edges of each parent; `parent` must ascend."""
-    value = solution.value[child]
-    depth = np.where(value == LOSS, solution.win_depth[child], 0) - np.where(
-        value == WIN, solution.lose_depth[child], 0
-    )
-    score = solution.score[child]
-    order = np.lexsort((depth, -score, parent))
+def _best(to: Solution, parent: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Return bool[e], True for the best edges of each parent; `parent` must ascend.
+
+    `to` has the columns of the child of each edge, for the opponent of the player who moves.
+    """
+    depth = np.where(to.value == LOSS, to.win_depth, -to.lose_depth)
+    keys = (depth * np.abs(to.value), -to.value * to.remoteness, -to.score, parent)
+    order = np.lexsort(keys)
     head = np.flatnonzero(first_of_runs(parent))
     leader = np.repeat(order[head], np.diff(np.append(head, len(order))))
-    return np.asarray((score == score[leader]) & (depth == depth[leader]))
+    return np.asarray(np.all([key == key[leader] for key in keys], axis=0))
 
 
 def weighted(arena: Arena, weights: NDArray[np.int64], random: Callable[[], float]) -> Choose:

@@ -151,12 +151,20 @@ class Match(HoldsStore):
     @property
     def player(self) -> int:
         """The player to move, 1 or 2; if positions do not say, player 1 made the first move."""
-        return self._first if len(self.turns) % 2 == 0 else 3 - self._first
+        return self._player(len(self.turns))
+
+    def _player(self, at: int) -> int:
+        """Return the player to move after so many moves."""
+        return self._probes[at].to_move or (self._first if at % 2 == 0 else 3 - self._first)
+
+    @property
+    def _seat(self) -> Player | None:
+        return self._seats[self.player != self._first]
 
     @property
     def by(self) -> str:
         """The side that makes the next move: ``person``, or the name of an opponent."""
-        return _called(self._seats[len(self.turns) % 2])
+        return _called(self._seat)
 
     @property
     def opponents(self) -> tuple[str, str]:
@@ -187,8 +195,8 @@ class Match(HoldsStore):
             if self.probe.value == DRAW:
                 return Result(None, None, "drawn")
             return self._won_by(self.player if self.probe.value == WIN else 3 - self.player, "won")
-        met = Counter((probe.state, at % 2) for at, probe in enumerate(self._probes))
-        again = met[self.probe.state, len(self.turns) % 2] >= REPETITIONS
+        met = Counter((probe.state, self._player(at)) for at, probe in enumerate(self._probes))
+        again = met[self.probe.state, self.player] >= REPETITIONS
         return Result(None, None, "repetition" if again else "unfinished")
 
     def name_of(self, player: int) -> str:
@@ -236,7 +244,7 @@ class Match(HoldsStore):
             ValueError: it is a person's turn.
         """
         self._check_in_play()
-        seat = self._seats[len(self.turns) % 2]
+        seat = self._seat
         if seat is None:
             raise ValueError("it is a person's turn; play(move) makes the move")
         try:

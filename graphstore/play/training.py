@@ -201,6 +201,7 @@ def _play(
     learner = boxes.player(random.random)
     other = _opponent(store, arena, against, learner, random)
     players = {1: (learner, other), 2: (other, learner), 0: (learner, learner)}
+    to_move: list[int] = arena.to_move.tolist()
     side, alternates = known.settings.side, against != SELF
     number, last = known.games, known.games + games
     new = Played([], against, [], [])
@@ -210,7 +211,9 @@ def _play(
         until = min(next_checkpoint(number), last, number + BATCH)
         for each in range(number + 1, until + 1):
             seat = 2 - each % 2 if alternates and not side else side
-            winner, plies = _game(arena, boxes, players[seat], seat, known.settings.longest, random)
+            winner, plies = _game(
+                arena, to_move, boxes, players[seat], seat, known.settings.longest, random
+            )
             results[winner] += 1
             new.side.append(seat)
             new.winner.append(winner)
@@ -229,6 +232,7 @@ def _play(
 
 def _game(
     arena: Arena,
+    to_move: list[int],
     boxes: Boxes,
     players: tuple[Choose, Choose],
     seat: int,
@@ -238,26 +242,24 @@ def _game(
     """Play one game and learn from it; return the winner and the plies."""
     outcome, child, starts = arena.outcome, arena.child, arena.starts
     row = starts[0] if len(starts) == 1 else starts[int(random.random() * len(starts))]
-    begins = arena.begins(row)
-    in_turn = players if begins == 1 else players[::-1]
+    mover = arena.begins(row)
     edges: tuple[list[int], list[int]] = ([], [])
     plies = 0
     value = DRAW  # for the player to move, if the game is too long
     while plies < longest and outcome[row] == IN_PLAY:
-        turn = plies & 1
-        edge = in_turn[turn](row)
+        edge = players[mover - 1](row)
         if edge == RESIGN:
             value = LOSS
             break
-        edges[turn].append(edge)
+        edges[mover - 1].append(edge)
         row = child[edge]
+        mover = to_move[row] or 3 - mover
         plies += 1
     if outcome[row] != IN_PLAY:
         value = outcome[row]
-    mover = begins if plies % 2 == 0 else 3 - begins
     winner = 0 if value == DRAW else mover if value == WIN else 3 - mover
     for player in (seat,) if seat else (1, 2):
-        boxes.learn(edges[0 if player == begins else 1], _value(winner, player))
+        boxes.learn(edges[player - 1], _value(winner, player))
     return winner, plies
 
 

@@ -11,7 +11,7 @@ from enum import Enum
 from functools import cached_property
 from hashlib import blake2b
 from inspect import signature
-from itertools import islice
+from itertools import chain, islice
 from operator import index
 from typing import Any, Final, NoReturn, Self, SupportsIndex, TypeAlias, TypeGuard
 
@@ -28,6 +28,7 @@ from graphstore.rules.game import (
     MOST_MARGIN,
     WIN,
     Codes,
+    CycleError,
     Game,
     Ints,
     Look,
@@ -425,6 +426,26 @@ class ArrayRules:
 
     @guarded
     def _look(self, position: Position, goal: int) -> bool | list[Position]:
+        found, turn, wave = list[Position](), self._mover(position), [position]
+        met, moves = {position}, 0
+        while wave:  # a turn of several moves is one step
+            children, moves = [*chain.from_iterable(map(self._children, wave))], moves + 1
+            if moves > len(met):
+                raise CycleError
+            wave = []
+            for child in children:
+                worth = self._answer("outcome", self._results, child)
+                keeps = turn is not None and self._mover(child) == turn
+                if worth is None:
+                    (wave if keeps else found).append(child)
+                elif (worth if keeps else -worth) >= goal:
+                    return True
+            wave = [*dict.fromkeys(wave)]
+            met.update(wave)
+        nodes = (self._least(child, self._images(child)) for child in found)
+        return list(dict.fromkeys(nodes)) or False
+
+    def _children(self, position: Position) -> list[Position]:
         game = self.game
         try:
             children = [game.play(position, move) for move in _listed(game.moves(position))]
@@ -432,15 +453,10 @@ class ArrayRules:
             self._blame("moves() or play()", error, position)
         if not children:
             raise stuck(self, self._text(position))
-        found = []
-        for child in children:
-            worth = self._answer("outcome", self._results, child)
-            if worth is None:
-                found.append(child)
-            elif -np.sign(worth) >= goal:
-                return True
-        nodes = (self._least(child, self._images(child)) for child in found)
-        return list(dict.fromkeys(nodes)) or False
+        return children
+
+    def _mover(self, position: Position) -> int | None:
+        return self._answer("to_move", (1, 2, None), position) if self.writes("to_move") else None
 
     # For builds in parts, whose processes know other positions.
 

@@ -45,13 +45,15 @@ IN_PLAY: Final = 2
 
 
 def best_first(
-    score: float, win_depth: int | None, lose_depth: int | None
-) -> tuple[float, int, int]:
+    score: float, win_depth: int | None, lose_depth: int | None, remoteness: int | None
+) -> tuple[float, int, int, int]:
     """Return a sort key that puts the best move first.
 
-    Moves are ordered by score, then by the fewest moves to a win, then by the most to a loss.
+    Moves are ordered by score, then by the fewest plies to a win or the most to a loss, then by the
+    winner's own moves, which differ only if a move may keep the turn.
     """
-    return -score, win_depth or 0, -(lose_depth or 0)
+    until = 0 if win_depth == lose_depth else remoteness or 0  # both are None in a draw
+    return -score, until if lose_depth is None else -until, win_depth or 0, -(lose_depth or 0)
 
 
 def quiet(phase: str, done: int, total: int | None) -> None:
@@ -68,9 +70,10 @@ class Moves(NamedTuple):
 
 @runtime_checkable
 class Game(Protocol):
-    """A two-player game of perfect information without chance, in which turns alternate.
+    """A two-player game of perfect information without chance.
 
-    Arrays of positions are int64[n]. A game with extra turns inserts a forced pass.
+    Arrays of positions are int64[n]. A move keeps the turn if `turns` is 1 before and after it, or
+    2; so `canonical` must not exchange the players. Where `turns` is 0, turns alternate.
     """
 
     @property
@@ -285,6 +288,10 @@ def read_move(game: Namer, text: str) -> int:
     raise fault
 
 
+class CycleError(GraphstoreError):
+    """Play returned to a position during a search."""
+
+
 Look: TypeAlias = Callable[[Any, int], bool | list[Any]]
 """Called as ``look(node, goal)``; see `Nimble`."""
 
@@ -300,7 +307,8 @@ class Nimble(Protocol):
         one, the faster the search. ``look(node, goal)`` returns True or False if it sees at once
         whether the player to move gets at least `goal`, `WIN` or `DRAW`. Else it returns the nodes
         after the moves, the most promising first. It may leave out moves that certainly miss the
-        goal; if no move is left, it returns False. It never returns nodes of ended games.
+        goal; if no move is left, it returns False. It never returns nodes of ended games. The
+        opponent is to move at the nodes: if moves may keep the turn, they are after a whole turn.
         """
 
 

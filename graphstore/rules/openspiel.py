@@ -1,9 +1,8 @@
 """Games of OpenSpiel, through its Python package: ``openspiel:breakthrough(rows=4,columns=3)``.
 
-Two-player, deterministic, sequential, zero-sum games of perfect information. If a player moves
-twice in a row, a forced pass of the other player (move -1) is inserted. The result of a game is the
-sign of its returns; if they can exceed 1, as with ``utility_margin=true``, they are margins. States
-with the same text and the same player to move are one position.
+Two-player, deterministic, sequential, zero-sum games of perfect information. The result of a game
+is the sign of its returns; if they can exceed 1, as with ``utility_margin=true``, they are margins.
+States with the same text and the same player to move are one position.
 
 OpenSpiel reads the texts of a few games only, such as the FEN of chess. Other texts are found by
 play: a best-first search that prefers boards with few characters that differ from the text.
@@ -30,12 +29,11 @@ from graphstore.rules.plain import PlainGame
 from graphstore.util.extras import extra
 
 PREFIX = "openspiel:"
-PASS = -1
 MORE: Final = 5_000  # positions searched on for another position with the same board
 RECENT: Final = 500  # positions in whose moves a name is looked up
 SAMPLE: Final = 300  # positions whose names of moves are compared
 
-_PREFIXED = re.compile(r"\s*(?P<mover>[12])(?P<passes> passes)?:(?P<board>.*)", re.DOTALL)
+_PREFIXED = re.compile(r"\s*(?P<mover>[12]):(?P<board>.*)", re.DOTALL)
 
 
 class Effort(NamedTuple):
@@ -76,13 +74,9 @@ def reading_all() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class _Place:
-    """A position: `mover` is to move, and `player` in the `state` of OpenSpiel.
-
-    If they differ, the only move is that `mover` passes.
-    """
+    """A position; when the game is over, `mover` did not make the last move."""
 
     mover: int
-    player: int
     text: str
     state: Any = field(compare=False)
 
@@ -128,20 +122,16 @@ class OpenSpielGame(PlainGame):
         self.margins = bool(says or most > 1) and most.is_integer()
         self._below: dict[_Place, list[_Place]] = {}
         self._by_text: dict[str, _Place] = {}
-        self._boards: dict[tuple[int, int, str], str] = {}
+        self._boards: dict[tuple[int, str], str] = {}
         self._spaced = False  # True if boards were met that differ in spaces only
 
     def start(self) -> _Place:
         return self._place(self._game.new_initial_state(), 1)
 
     def moves(self, position: _Place) -> list[int]:
-        if position.player != position.mover:
-            return [PASS]
         return list(position.state.legal_actions())
 
     def play(self, position: _Place, move: int) -> _Place:
-        if move == PASS:
-            return self._place(position.state, 3 - position.mover)
         return self._place(position.state.child(move), 3 - position.mover)
 
     def outcome(self, position: _Place) -> int | None:
@@ -155,8 +145,7 @@ class OpenSpielGame(PlainGame):
 
     def text(self, position: _Place) -> str:
         """Return the player to move and OpenSpiel's text, its lines joined by ``/``."""
-        forced = "" if position.player == position.mover else " passes"
-        return f"{position.mover}{forced}: {position.text}"
+        return f"{position.mover}: {position.text}"
 
     def parse(self, text: str) -> _Place:
         """Return the position of a text; case, spaces, line ends and the player may be left out.
@@ -177,11 +166,7 @@ class OpenSpielGame(PlainGame):
         why = f"is not a position that {self.name} can reach"
         wanted, same, last = self._squeezed(board), list[_Place](), effort.positions
         for place, done in chain(self._read_by_openspiel(board), self._nearest(wanted)):
-            passes = place.player != place.mover
-            if given:
-                fits = (str(place.mover), passes) == (given["mover"], given["passes"] is not None)
-            else:
-                fits = not passes
+            fits = given is None or str(place.mover) == given["mover"]
             if fits and self._squeezed(place.text) == wanted and place not in same:
                 same.append(place)
                 last = min(last, done + MORE) if done else 0
@@ -239,7 +224,7 @@ class OpenSpielGame(PlainGame):
                 if met.setdefault((player, action), name) != name:
                     return {}
             state = state.child(drawn.choice(legal))
-        names = {PASS: "pass"}
+        names = dict[int, str]()
         for action in range(self._game.num_distinct_actions()):
             one, two = (start.action_to_string(player, action) for player in (0, 1))
             if any(met.get((p, action), each) != each for p, each in ((0, one), (1, two))):
@@ -277,7 +262,7 @@ class OpenSpielGame(PlainGame):
             if place not in seen:
                 seen.add(place)
                 own = self._squeezed(place.text)
-                key = place.mover, place.player, own
+                key = place.mover, own
                 self._spaced |= self._boards.setdefault(key, place.text) != place.text
                 far = sum(map(str.__ne__, own, wanted)) + abs(len(own) - len(wanted))
                 heappush(heap, (far + plies, far, len(seen), plies, place))
@@ -307,8 +292,9 @@ class OpenSpielGame(PlainGame):
         return text if self._has_case else text.casefold()
 
     def _place(self, state: Any, mover: int) -> _Place:
-        player = mover if state.is_terminal() else state.current_player() + 1
-        return _Place(mover, player, str(state).rstrip("\n").replace("\n", "/"), state)
+        """Return the position of a state; `mover` is to move if the game is over."""
+        mover = mover if state.is_terminal() else state.current_player() + 1
+        return _Place(mover, str(state).rstrip("\n").replace("\n", "/"), state)
 
     def _refuse_others(self, pyspiel: Any, kind: Any, players: int) -> None:
         """Refuse a game that cannot be solved, of a kind and with the most players given."""

@@ -80,6 +80,16 @@ class Backward(NamedTuple):
 Shorts = NDArray[np.int16]
 """Margins or nimbers of states. A game has them for all states, or None in place of the array."""
 
+
+def kept_turns(before: Codes, after: Codes) -> NDArray[np.bool_] | None:
+    """Return bool[m]: True for a move that keeps the turn; None if none does.
+
+    `before` and `after` are the players to move, 1 or 2; where they are 0, turns alternate.
+    """
+    kept = (before == after) & (before != 0)
+    return kept if kept.any() else None
+
+
 NONE = -1
 """The missing value of int32 columns of a `Solution`; remoteness and depths are >= 0."""
 
@@ -124,26 +134,32 @@ class Solution(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """The columns that the solution of a game has beside those of all games."""
+    """The properties of a game on which the columns of its solution depend."""
 
-    scored: bool = False  # margins
-    impartial: bool = False  # nimbers
+    scored: bool = False  # there are margins
+    impartial: bool = False  # there are nimbers
+    extra_turns: bool = False  # a move may keep the turn
 
 
 PLAIN: Final = Kind()
 
 
 def kind_of(game: Game) -> Kind:
-    """Return the kind of a game; built-in families say that they are impartial."""
+    """Return the kind of a game as far as it says so; its moves tell if there are extra turns."""
     built_in = type(game).__module__.startswith("graphstore.games.")
     return Kind(is_scored(game), built_in and getattr(game, "impartial", False))
+
+
+PLY, OWN = 1 << 32, 1
+"""The units of `Worth.remoteness` if a game has extra turns: a move adds `PLY`, one of the winner
+also `OWN`. So fewer moves come first, then fewer moves of the winner."""
 
 
 class Worth(NamedTuple):
     """The values of n states from which those of their parents follow, for the player to move."""
 
     value: Codes
-    remoteness: NDArray[np.int32]
+    remoteness: NDArray[Any]  # int32; with extra turns int64, a sum of `PLY` and `OWN`
     random_value: NDArray[np.float64]
     chooser: NDArray[np.float64]  # mean result of his best response to a random opponent
     drifter: NDArray[np.float64]  # mean result of his random play against a best response
@@ -161,7 +177,7 @@ class Worth(NamedTuple):
         ended = outcome != IN_PLAY
         value = np.where(ended, outcome, DRAW).astype(np.int8)
         result = np.where(ended, outcome, np.nan)
-        remoteness = np.where(ended, 0, NONE).astype(np.int32)
+        remoteness = np.where(ended, 0, NONE).astype(np.int64 if kind.extra_turns else np.int32)
         zeros = np.zeros(len(outcome), dtype=np.int16)
         margin = (zeros if margin is None else margin).copy() if kind.scored else None
         nimber = zeros if kind.impartial else None  # who cannot move loses
@@ -180,6 +196,22 @@ class Worth(NamedTuple):
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the columns that the game has, by name."""
         return {name: each for name, each in self._asdict().items() if each is not None}
+
+    def turned(self, kept: NDArray[np.bool_]) -> "Worth":
+        """Return the worth for the opponent where `kept`, bool[n]; else for the player to move.
+
+        So children are all for the opponent of the player who made the move.
+        """
+        value, remoteness, random, chooser, drifter, margin, nimber = self
+        return Worth(
+            np.where(kept, -value, value),
+            remoteness,
+            np.where(kept, 0.0 - random, random),
+            np.where(kept, 0.0 - drifter, chooser),
+            np.where(kept, 0.0 - chooser, drifter),
+            None if margin is None else np.where(kept, -margin, margin),
+            nimber,
+        )
 
     def put(self, rows: NDArray[Any], worth: "Worth") -> None:
         """Set the worth of some states."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphstore.errors import RulesError, TooLargeError, TooLargeWarning
+from graphstore.errors import TooLargeError, TooLargeWarning
 from graphstore.games import rules_of
 from graphstore.rules.adapter import ArrayRules
 from graphstore.rules.game import (
@@ -82,7 +82,7 @@ def explore(
         progress: called after each wave with the number of states so far.
 
     Raises:
-        RulesError: a position in play has no move, or a player moves twice in a row.
+        RulesError: a position in play has no move.
         TooLargeError: there are more states than allowed; without `max_states`, also if the whole
             range of the estimate is beyond 100 million.
         PositionTypeError: `starts` is empty or has values that are not integers.
@@ -104,9 +104,7 @@ def explore(
             looked = True
     ids = np.concatenate([wave.states for wave in found])
     ids.sort(kind="stable")  # merges the sorted waves
-    graph = _assemble(game, ids, found)
-    _check_turns(game, graph)
-    return graph
+    return _assemble(game, ids, found)
 
 
 def estimate(
@@ -302,30 +300,3 @@ def _assemble(game: Game, ids: Ints, waves: list[Wave]) -> GameGraph:
     graph = GameGraph(game.name, states, Edges(offset, move, child), game.texts)
     graph.kind, graph.margin = kind_of(game), margins_of(game, ids, outcome)
     return graph
-
-
-def _check_turns(game: Game, graph: GameGraph) -> None:
-    states, edges = graph.states, graph.edges_by_move
-    parent = edges.parent
-    twice = np.flatnonzero(again(states.to_move[parent], states.to_move[edges.child]))
-    if twice.size:
-        edge = twice[0]
-        ends = states.id[[parent[edge], edges.child[edge]]]
-        raise twice_in_turn(game, ends, int(edges.move[edge]))
-
-
-def again(before: Codes, after: Codes) -> NDArray[np.bool_]:
-    """Return bool[m]: True where the same player is to move before and after a move."""
-    return np.asarray((before == after) & (before != 0))
-
-
-def twice_in_turn(game: Game, ends: Ints, move: int) -> RulesError:
-    """Return the error for a move after which the same player moves again.
-
-    `ends` are the states before and after the move, int64[2].
-    """
-    before, after = game.texts(ends)
-    return RulesError(
-        f"{game.name}: player {game.turns(ends)[0]} moves at {before} and, after move {move}, "
-        f"again at {after}; turns must alternate: insert a forced pass"
-    )

@@ -19,7 +19,16 @@ from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Ints
 from graphstore.rules.notebook import facts, or_none
 from graphstore.solver import views
 from graphstore.solver.adjacency import Arrays, Children, distinct_parents
-from graphstore.solver.columns import NONE, PLAIN, Backward, Edges, Shorts, Solution, States
+from graphstore.solver.columns import (
+    NONE,
+    PLAIN,
+    Backward,
+    Edges,
+    Shorts,
+    Solution,
+    States,
+    kept_turns,
+)
 from graphstore.util.arrays import numbered
 
 STATE: Final = (
@@ -214,6 +223,15 @@ class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
     def backward(self) -> Backward:
         """The edges as arrays, ordered by child."""
         return Backward.of(self.edges_by_move)
+
+    @property
+    def keeps(self) -> NDArray[np.bool_] | None:
+        """bool[m]: True for each move that keeps the turn; None if none does.
+
+        Such a move is worth ``value[child]`` to its player, and another ``-value[child]``.
+        """
+        turn, edges = self.states.to_move, self.edges_by_move
+        return kept_turns(turn[edges.parent], turn[edges.child])
 
     @cached_property
     def _arrays(self) -> Arrays:

@@ -18,6 +18,7 @@ from graphstore.rules.game import (
     IN_PLAY,
     LOSS,
     WIN,
+    CycleError,
     Game,
     Ints,
     Look,
@@ -64,10 +65,6 @@ class Searched(NamedTuple):
 
 class _TimeoutError(Exception):
     """The time is up."""
-
-
-class _CycleError(Exception):
-    """Play returned to a position."""
 
 
 def search(
@@ -136,7 +133,7 @@ def _value(
             return _by_search(node, look, clock, table), None, method
         except _TimeoutError:
             return 0, "timeout", method
-        except (TooLargeError, _CycleError):
+        except (TooLargeError, CycleError):
             why = "endless"
         except MemoryError:
             why = "memory"
@@ -259,7 +256,7 @@ def _reaches(root: Hashable, goal: int, look: Look, clock: _Clock, table: _Table
 
 def _unvisited(node: Any, on_path: set[Any]) -> Any:
     if node in on_path:
-        raise _CycleError
+        raise CycleError
     return node
 
 
@@ -270,15 +267,26 @@ def _rules(game: Game, at: int) -> tuple[Hashable, Look]:
     here = np.array([at], dtype=np.int64)
 
     def look(state: int, goal: int) -> bool | list[int]:
-        here = np.array([state], dtype=np.int64)
-        child = distinct(game.canonical(game.expand(here).child))
-        if not child.size:
-            raise stuck(game, game.texts(here)[0])
-        outcome = game.outcomes(child)
-        ended = outcome != IN_PLAY
-        if (-outcome[ended] >= goal).any():
-            return True
-        child = child[~ended]
+        wave = np.array([state], dtype=np.int64)
+        turn, after, met, moves = int(game.turns(wave)[0]), [wave[:0]], {state}, 0
+        while wave.size:  # a turn of several moves is one step
+            met.update(wave.tolist())
+            moves += 1
+            if moves > len(met):
+                raise CycleError
+            parent, _, child = game.expand(wave)
+            without = np.bincount(parent, minlength=len(wave)) == 0
+            if without.any():
+                raise stuck(game, game.texts(wave[without])[0])
+            child = distinct(game.canonical(child))
+            outcome, keeps = game.outcomes(child), (game.turns(child) == turn) & (turn != 0)
+            ended = outcome != IN_PLAY
+            worth = np.where(keeps, outcome, -outcome)
+            if (worth[ended] >= goal).any():
+                return True
+            after.append(child[~ended & ~keeps])
+            wave = child[~ended & keeps]
+        child = distinct(np.concatenate(after))
         if not child.size:
             return False
         replies = np.bincount(game.expand(child).parent, minlength=len(child))

@@ -2,6 +2,10 @@
 
 docs/explanation/how-it-works.md describes both. The winner takes the shortest way, the loser the
 longest. The steps are functions of arrays, not of graphs, so that builds out of core share them.
+
+They take children as the opponent of the player who moves sees them. Where a move keeps the turn,
+that is not the player to move there: `Worth.turned` turns the child round. A state that moves of
+both kinds lead to is two children: one in its row, and one n rows further, turned round.
 """
 
 from collections.abc import Iterator
@@ -12,7 +16,17 @@ from numpy.typing import NDArray
 
 from graphstore.errors import RulesError
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Codes, Progress, quiet
-from graphstore.solver.columns import NONE, Backward, Shorts, Solution, Worth
+from graphstore.solver.columns import (
+    NONE,
+    OWN,
+    PLY,
+    Backward,
+    Edges,
+    Kind,
+    Shorts,
+    Solution,
+    Worth,
+)
 from graphstore.solver.graph import GameGraph
 from graphstore.util import arguments
 from graphstore.util.arrays import distinct, mex, ragged
@@ -30,14 +44,22 @@ def solve(graph: GameGraph, *, progress: Progress = quiet) -> Solution:
     (np.int8(1), np.int32(7))
     """
     arguments.instance("graph", graph, GameGraph, "a graph, as explore(game) returns it")
-    edges, again = graph.edges_by_move, np.flatnonzero(graph.backward.again)
-    worth = _by_induction(graph, progress) or _by_retrograde(graph, progress)
+    edges, backward = graph.edges_by_move, graph.backward
+    if (keeps := graph.keeps) is not None:
+        n = len(graph.states.id)
+        edges = edges._replace(child=edges.child + np.int32(n) * keeps)
+        backward = Backward.of(edges, 2 * n)
+    worth = _by_induction(graph, edges, progress) or _by_retrograde(
+        graph, edges, backward, progress
+    )
     progress("solve", len(worth.value), len(worth.value))
-    child = np.searchsorted(graph.backward.offset, again, side="right") - 1
-    twice = graph.backward.parent[again]  # parents with another move to the same child
+    again = np.flatnonzero(backward.again)
+    child = np.searchsorted(backward.offset, again, side="right") - 1
+    twice = backward.parent[again]  # parents with another move to the same child
     value = worth.value
+    seen = value if keeps is None else np.concatenate((value, -value))
     graph.solution = solution_of(
-        worth, scores(value, edges.parent, value[edges.child], twice, value[child])
+        worth, scores(value, edges.parent, seen[edges.child], twice, seen[child])
     )
     return graph.solution
 
@@ -45,12 +67,16 @@ def solve(graph: GameGraph, *, progress: Progress = quiet) -> Solution:
 def solution_of(worth: Worth, score: NDArray[np.float64]) -> Solution:
     """Return all columns of a solution, from the worth and the score of its states."""
     value, remoteness = worth.value, worth.remoteness
+    if remoteness.dtype == np.int64:
+        moves, remoteness = remoteness % PLY, (remoteness // PLY).astype(np.int32)
+    else:
+        moves = (remoteness + (value == WIN)) // 2
     return Solution(
         value,
         remoteness,
         score,
-        np.where(value == LOSS, remoteness // 2, NONE).astype(np.int32),
-        np.where(value == WIN, (remoteness + 1) // 2, NONE).astype(np.int32),
+        np.where(value == LOSS, moves, NONE).astype(np.int32),
+        np.where(value == WIN, moves, NONE).astype(np.int32),
         worth.random_value,
         0.0 - worth.drifter,
         worth.margin,
@@ -85,23 +111,34 @@ def backed_up(counts: NDArray[Any], children: Worth) -> Worth:
     Sums are in the order of the moves, so that every build gets the same floats.
     """
     begin = np.cumsum(counts) - counts
-    value = -np.minimum.reduceat(children.value, begin)
-    keeps = children.value == np.repeat(-value, counts)
-    near = np.where(keeps, children.remoteness, np.iinfo(np.int32).max)
-    plies = np.where(
-        value == LOSS,
-        np.maximum.reduceat(children.remoteness, begin),
-        np.minimum.reduceat(near, begin),
-    )
+    value, remoteness = decided(counts, children.value, children.remoteness)
     return Worth(
         value,
-        plies + np.int32(1),
+        remoteness,
         0.0 - np.add.reduceat(children.random_value, begin) / counts,
         0.0 - np.minimum.reduceat(children.drifter, begin),
         0.0 - np.add.reduceat(children.chooser, begin) / counts,
         None if children.margin is None else -np.minimum.reduceat(children.margin, begin),
         None if children.nimber is None else _least(counts, children.nimber),
     )
+
+
+def decided(
+    counts: NDArray[Any], child_value: Codes, child_remoteness: NDArray[Any]
+) -> tuple[Codes, NDArray[Any]]:
+    """Return the value and `Worth.remoteness` of states from those of the child of each move."""
+    begin = np.cumsum(counts) - counts
+    value = -np.minimum.reduceat(child_value, begin)
+    keeps = child_value == np.repeat(-value, counts)
+    near = np.where(keeps, child_remoteness, np.iinfo(child_remoteness.dtype).max)
+    remoteness = np.where(
+        value == LOSS,
+        np.maximum.reduceat(child_remoteness, begin),
+        np.minimum.reduceat(near, begin),
+    )
+    if remoteness.dtype == np.int32:
+        return value, remoteness + np.int32(1)
+    return value, remoteness + PLY + OWN * (value == WIN)
 
 
 def _least(counts: NDArray[Any], nimbers: Shorts) -> Shorts:
@@ -112,15 +149,23 @@ def _least(counts: NDArray[Any], nimbers: Shorts) -> Shorts:
     return least.astype(np.int16)
 
 
-def _by_induction(graph: GameGraph, progress: Progress) -> Worth | None:
+def _children(worth: Worth, child: NDArray[Any]) -> Worth:
+    """Return the worth of children; those n rows further are turned round."""
+    if worth.remoteness.dtype == np.int32:
+        return worth.at(child)
+    n = len(worth.value)
+    return worth.at(child % n).turned(child >= n)
+
+
+def _by_induction(graph: GameGraph, edges: Edges, progress: Progress) -> Worth | None:
     """Return the worth of every state by backward induction; None if play can cycle."""
-    edges = graph.edges_by_move
-    worth = Worth.of_ended(graph.states.outcome, graph.kind, graph.margin)
+    kind = graph.kind._replace(extra_turns=edges is not graph.edges_by_move)
+    worth = Worth.of_ended(graph.states.outcome, kind, graph.margin)
     done = int(np.count_nonzero(graph.states.outcome != IN_PLAY))
     for wave in levels(graph):
         counts = edges.offset[wave + 1] - edges.offset[wave]
         children = edges.child[ragged(edges.offset, wave)]
-        worth.put(wave, backed_up(counts, worth.at(children)))
+        worth.put(wave, backed_up(counts, _children(worth, children)))
         done += len(wave)
         progress("solve", done, len(worth.value))
     if done == len(worth.value):
@@ -180,8 +225,15 @@ class Retrograde:
     remoteness. `unsettled` is True for states without a value, and for draws without a remoteness.
     """
 
-    def __init__(self, outcome: Codes, counts: NDArray[Any], backward: Backward) -> None:
-        self.worth = Worth.of_ended(outcome)
+    def __init__(
+        self,
+        outcome: Codes,
+        counts: NDArray[Any],
+        backward: Backward,
+        *,
+        extra_turns: bool = False,
+    ) -> None:
+        self.worth = Worth.of_ended(outcome, Kind(extra_turns=extra_turns))
         for column in self.worth[2:5]:
             column.fill(np.nan)  # random play need not end
         self._backward = backward
@@ -191,7 +243,10 @@ class Retrograde:
     def settle(
         self, lost: NDArray[Any], won: NDArray[Any], depth: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Set the values that follow from the last wave, `lost` and `won`; return the next wave."""
+        """Set the values that follow from the last wave, `lost` and `won`; return the next wave.
+
+        With extra turns, the caller adds the winner's moves to its remoteness; see `decided`.
+        """
         above = self._backward.above(lost)
         wins = distinct(above[self.unsettled[above]])
         self._note(wins, WIN, depth)
@@ -208,22 +263,34 @@ class Retrograde:
         return draws
 
     def _note(self, rows: NDArray[np.int64], value: int, depth: int) -> None:
-        self.worth.value[rows], self.worth.remoteness[rows] = value, depth
+        remoteness = self.worth.remoteness
+        remoteness[rows] = depth if remoteness.dtype == np.int32 else depth * PLY
+        self.worth.value[rows] = value
         self.unsettled[rows] = False
 
 
-def _by_retrograde(graph: GameGraph, progress: Progress) -> Worth:
+def _by_retrograde(graph: GameGraph, edges: Edges, backward: Backward, progress: Progress) -> Worth:
     """Return the worth of every state by retrograde analysis."""
-    outcome = graph.states.outcome
-    steps = Retrograde(outcome, graph.edges_by_move.counts, graph.backward)
+    outcome, counts = graph.states.outcome, edges.counts
+    n, extra_turns = len(outcome), edges is not graph.edges_by_move
+    steps = Retrograde(outcome, counts, backward, extra_turns=extra_turns)
     lost, won = np.flatnonzero(outcome == LOSS), np.flatnonzero(outcome == WIN)
     settled, depth = 0, 0
     while lost.size or won.size:
         settled, depth = settled + len(lost) + len(won), depth + 1
         progress("solve", settled, len(outcome))
-        lost, won = steps.settle(lost, won, depth)
+        if not extra_turns:
+            lost, won = steps.settle(lost, won, depth)
+            continue
+        turned = np.concatenate((lost, won + n)), np.concatenate((won, lost + n))
+        lost, won = steps.settle(*turned, depth)
+        rows = np.concatenate((lost, won))
+        if rows.size:
+            child = _children(steps.worth, edges.child[ragged(edges.offset, rows)])
+            _, remoteness = decided(counts[rows], child.value, child.remoteness)
+            steps.worth.remoteness[rows] = remoteness
     drawn, depth = np.flatnonzero(outcome == DRAW), 0
     while drawn.size:  # the shortest way to a tie leads only through drawn states
         depth += 1
-        drawn = steps.tie(drawn, depth)
+        drawn = steps.tie(np.concatenate((drawn, drawn + n)) if extra_turns else drawn, depth)
     return steps.worth

@@ -63,7 +63,8 @@ COLUMNS: Final = {
     "left; the table move has the names of moves, if they have any",
     "move.move": "the number of the move",
     "move.name": "the name of the move, one word",
-    "child": "the id of the state that the move leads to, where the other player is to move",
+    "child": "the id of the state that the move leads to, where the other player is to move, "
+    "unless the move keeps the turn",
     "best_move_by_margin.margin": "the margin of the move for its player",
     "optimal": "the result of the move for its player, if both then play best",
     "game.id": "always 1",
@@ -113,7 +114,7 @@ COLUMNS: Final = {
     "boxes": "the number of all boxes",
     "random": "the expected result of the move for its player, if both then play at random",
     "q_table.best_response": "the expected result of the move for its player, if that player then "
-    "plays best against an opponent who plays at random",
+    "plays best against an opponent who plays at random; NULL also where the move keeps the turn",
     "q_table.winner": f"the winner under best play after the move: {_PLAYERS}; NULL if to_move is "
     "NULL",
     "census.ended": "states in which the game is over",

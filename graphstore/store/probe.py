@@ -39,7 +39,8 @@ class Values(NamedTuple):
 class Move(NamedTuple):
     """A legal move and columns of the state that it leads to.
 
-    So `value` is for the opponent of the player who makes the move.
+    So `value` is for the opponent of the player who makes the move, and `score` for that player. If
+    the move keeps the turn, both are negated, and the depths change places, so that this holds.
     """
 
     move: int
@@ -83,7 +84,7 @@ Rank: TypeAlias = Callable[[Move], tuple[float, ...]]
 
 
 def _by_value(move: Move) -> tuple[float, ...]:
-    return best_first(move.score, move.win_depth, move.lose_depth)
+    return best_first(move.score, move.win_depth, move.lose_depth, move.remoteness)
 
 
 def margin_of(move: Move) -> int | None:
@@ -205,10 +206,15 @@ _CHILDREN = Keyed(edge.c.parent, edge.c.child)
 _BY_ID = Keyed(state.c.id, *state.c)
 _BY_TEXT = select(state).where(state.c.position == bindparam("text"))
 _MOVES = (
-    select(edge.c.move, state.c.id, *(state.c[name] for name in Move._fields[2:]))
+    select(
+        state.c.to_move,
+        *(edge.c.move, state.c.id),
+        *(state.c[name] for name in Move._fields[2:]),
+    )
     .join(state, state.c.id == edge.c.child)
     .where(edge.c.parent == bindparam("state"))
 )
+_TO_MOVE = Probe._fields.index("to_move")
 _VALUES = itemgetter(*map(Probe._fields.index, Move._fields[3:]))
 
 
@@ -254,7 +260,11 @@ def probe(connection: Connection, game: Game, position: int, *, extent: str = WH
     legal = [each for each in zip(played.tolist(), ids[1:], texts, strict=True) if each[1] in kept]
     if not kept <= rows.keys() or bool(legal) != bool(texts):
         raise NotAStoreError(f"the database is damaged: a move of {text} leads to no state")
-    found = _answer(stored, text, [Move(*each, *_VALUES(rows[each[1]])) for each in legal])
+    moves = [
+        _move(stored.to_move, rows[each[1]][_TO_MOVE], *each, *_VALUES(rows[each[1]]))
+        for each in legal
+    ]
+    found = _answer(stored, text, moves)
     found._game = game
     return found
 
@@ -268,7 +278,8 @@ def probe_as_stored(connection: Connection, position: Position) -> Probe:
         raise NotInStoreError(
             f"no stored state is written {shown(position)}; give --rules to read other spellings"
         )
-    moves = [Move(*cells) for cells in connection.execute(_MOVES, {"state": stored.state})]
+    rows = connection.execute(_MOVES, {"state": stored.state})
+    moves = [_move(stored.to_move, *row) for row in rows]
     return _answer(stored, stored.position, moves)
 
 
@@ -331,6 +342,20 @@ def _by_id(connection: Connection, state: str | int) -> Probe | None:
 def _answer(row: Probe, text: str, moves: list[Move]) -> Probe:
     found = row._replace(position=text, ended=bool(row.ended), moves=tuple(moves))
     return _ordered(found, _by_value)
+
+
+def _move(before: int | None, after: int | None, *cells: Any) -> Move:
+    """Return a move from the players to move before and after it and columns of its child."""
+    move = Move(*cells)
+    if before is None or before != after:
+        return move
+    return move._replace(
+        value=-move.value,
+        score=0.0 - move.score,
+        win_depth=move.lose_depth,
+        lose_depth=move.win_depth,
+        margin=None if move.margin is None else -move.margin,
+    )
 
 
 def _ordered(probe: Probe, rank: Rank) -> Probe:

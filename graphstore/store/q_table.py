@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, func, select
 
 from graphstore.errors import NotAStoreError
+from graphstore.solver.columns import kept_turns
 from graphstore.store.bulk import streamed
 from graphstore.store.probe import Probe, states_by_id
 from graphstore.store.schema import VIEWS, cell_type, edge, state
@@ -22,7 +23,10 @@ Q_TABLE = np.dtype(
 
 CHUNK = 50_000  # rows joined at a time
 
-_STATES = select(state.c.id, state.c.value, state.c.random_value, state.c.best_response)
+_STATES = select(
+    *(state.c.id, state.c.value, state.c.random_value, state.c.best_response),
+    func.coalesce(state.c.to_move, 0).label("to_move"),
+)
 _WORTH = np.dtype([(column.name, cell_type(column)) for column in _STATES.selected_columns])
 _EDGES = select(edge.c.parent, edge.c.move, edge.c.child).order_by(edge.c.parent, edge.c.move)
 
@@ -52,23 +56,25 @@ def whole(connection: Connection) -> NDArray[np.void]:
             part["optimal"] = -child["value"]
             part["random"] = 0.0 - child["random_value"]
             part["best_response"] = child["best_response"]
+            before = worth["to_move"][np.searchsorted(ids[:-1], read[:, 0])]
+            kept = kept_turns(before, child["to_move"])
+            if kept is not None:
+                part["optimal"][kept] *= -1
+                part["random"][kept] = child["random_value"][kept]
+                part["best_response"][kept] = np.nan
     return table
 
 
 def of_position(connection: Connection, probe: Probe) -> NDArray[np.void]:
     """Return the moves of a position in the orientation of its probe, `Q_TABLE`[k], by move."""
     children = states_by_id(connection, list({move.state for move in probe.moves}))
-    rows = [
-        (
-            probe.state,
-            move.move,
-            move.state,
-            -move.value,
-            children[move.state].random_value,
-            children[move.state].best_response,
-        )
-        for move in sorted(probe.moves, key=lambda move: move.move)
-    ]
-    table = np.array(rows, Q_TABLE)
-    table["random"] = 0.0 - table["random"]
-    return table
+    rows = []
+    for move in sorted(probe.moves, key=lambda move: move.move):
+        child = children[move.state]
+        random, best = child.random_value, child.best_response
+        if probe.to_move and probe.to_move == child.to_move:
+            best = None
+        elif random is not None:
+            random = 0.0 - random
+        rows.append((probe.state, move.move, move.state, -move.value, random, best))
+    return np.array(rows, Q_TABLE)

@@ -15,7 +15,7 @@ REVISIONS: Final = ("0001", "0002", "0003", "0004", "0005", "0006")
 """The alembic revisions, oldest first; a database is current at the last one."""
 READABLE: Final = REVISIONS[-3:]
 """The revisions that are read without an upgrade: before 0005 moves have no names, before 0006
-states have no `LATER` columns."""
+states have no `LATER` columns, and every move passes the turn, in the views, too."""
 
 WHOLE: Final = "whole"
 BELOW: Final = "below"
@@ -198,31 +198,55 @@ checkpoint = _table(
 AGENT_TABLES: Final = (agent, bead, played, checkpoint)
 
 
-def _best_move() -> sa.Select[tuple[object, ...]]:
-    ranked = (
+def keeps(parent: sa.FromClause, child: sa.FromClause) -> sa.ColumnElement[bool]:
+    """Return the condition that a move keeps the turn; its ends are rows of `state`."""
+    return parent.c.to_move == child.c.to_move
+
+
+def worth(parent: sa.FromClause, child: sa.FromClause, column: str) -> sa.ColumnElement[Any]:
+    """Return `value`, `margin` or `random_value` of a child for the player who moves."""
+    cell = child.c[column]
+    is_real = column == "random_value"
+    other = sa.literal_column("0", Real) - cell if is_real else -cell  # never -0.0
+    return sa.case((keeps(parent, child), cell), else_=other)
+
+
+def moves() -> sa.Select[tuple[object, ...]]:
+    """Return a query of all moves, with columns of the child for the player who moves.
+
+    If that player is to move again, `score` is negated, and the depths change places.
+    """
+    parent, child = state.alias("parent"), state.alias("child")
+    kept, c, zero = keeps(parent, child), child.c, sa.literal_column("0", Real)
+    return (
         sa.select(
             edge.c.parent.label("state"),
             edge.c.move,
             edge.c.child,
-            state.c.score,
-            state.c.win_depth,
-            state.c.lose_depth,
-            sa.func.rank()
-            .over(
-                partition_by=edge.c.parent,
-                order_by=(state.c.score.desc(), state.c.win_depth, state.c.lose_depth.desc()),
-            )
-            .label("rank"),
+            worth(parent, child, "value").label("optimal"),
+            sa.case((kept, zero - c.score), else_=c.score).label("score"),
+            sa.case((kept, c.lose_depth), else_=c.win_depth).label("win_depth"),
+            sa.case((kept, c.win_depth), else_=c.lose_depth).label("lose_depth"),
+            c.remoteness,
         )
-        .join(state, state.c.id == edge.c.child)
-        .subquery("ranked")
+        .join(parent, parent.c.id == edge.c.parent)
+        .join(child, child.c.id == edge.c.child)
     )
+
+
+def _best_move() -> sa.Select[tuple[object, ...]]:
+    moved = moves().subquery("moved")
+    soon = sa.func.coalesce(moved.c.optimal * moved.c.remoteness, 0)  # NULL in an endless draw
+    order = (moved.c.score.desc(), soon, moved.c.win_depth, moved.c.lose_depth.desc())
+    rank = sa.func.rank().over(partition_by=moved.c.state, order_by=order).label("rank")
+    shown = [each for each in moved.c if each.name not in ("optimal", "remoteness")]
+    ranked = sa.select(*shown, rank).subquery("ranked")
     return sa.select(*(each for each in ranked.c if each.name != "rank")).where(ranked.c.rank == 1)
 
 
 def _best_move_by_margin() -> sa.Select[tuple[object, ...]]:
     parent, child = state.alias("parent"), state.alias("child")
-    margin = sa.case((parent.c.to_move == child.c.to_move, child.c.margin), else_=-child.c.margin)
+    margin = worth(parent, child, "margin")
     ranked = (
         sa.select(
             edge.c.parent.label("state"),
@@ -247,9 +271,11 @@ def _q_table() -> sa.Select[tuple[object, ...]]:
             parent.c.position,
             edge.c.move,
             edge.c.child,
-            (-child.c.value).label("optimal"),
-            (sa.literal_column("0", Real) - child.c.random_value).label("random"),  # never -0.0
-            child.c.best_response,
+            worth(parent, child, "value").label("optimal"),
+            worth(parent, child, "random_value").label("random"),
+            sa.case((keeps(parent, child), sa.null()), else_=child.c.best_response).label(
+                "best_response"
+            ),
             child.c.winner,
             parent.c.orbit,
         )
@@ -300,8 +326,8 @@ def _matchbox() -> sa.Select[tuple[object, ...]]:
             sa.case((sa.and_(bead.c.beads > 0, bead.c.beads == most), 1), else_=0).label(
                 "favourite"
             ),
-            sa.case((-child.c.value == parent.c.value, 1), else_=0).label("keeps"),
-            (-child.c.value).label("optimal"),
+            sa.case((worth(parent, child, "value") == parent.c.value, 1), else_=0).label("keeps"),
+            worth(parent, child, "value").label("optimal"),
         )
         .join(agent, agent.c.id == bead.c.agent)
         .join(edge, sa.and_(edge.c.parent == bead.c.state, edge.c.move == bead.c.move))

@@ -32,6 +32,8 @@ def _move_in_words(move: Move, *, bound: bool) -> str:
         return f"wins with {most}{_count(move.win_depth, 'more move', 'more moves')}"
     if move.value == rules.WIN:
         within = "within" if bound else "in"
+        if not move.lose_depth and move.remoteness:  # by moves of the player's own
+            return "loses whatever is played"
         return f"loses {within} {move.lose_depth}" if move.lose_depth else "loses at once"
     return f"draw, {move.score:.0%} of the replies lose" if move.score else "draw"
 

@@ -7,7 +7,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from graphstore import GraphstoreError
+import numpy as np
+from numpy.typing import NDArray
+
+from graphstore import GameGraph, GraphstoreError
 from graphstore.cli.console import print_table
 
 Row = dict[str, Any]
@@ -27,6 +30,12 @@ def run_main(main: Callable[[], None]) -> None:
         os._exit(1)
     except OSError as error:
         sys.exit(f"{script}: {error.filename}: {error.strerror}")
+
+
+def worth(graph: GameGraph, of_states: NDArray[Any]) -> NDArray[Any]:
+    """Return a column of the child of each move, such as `value`, for the player who moves."""
+    of_child, keeps = of_states[graph.edges_by_move.child], graph.keeps
+    return np.asarray(-of_child if keeps is None else np.where(keeps, of_child, -of_child))
 
 
 def options(description: str | None, source: str, text: str) -> argparse.ArgumentParser:

@@ -65,8 +65,12 @@ def count_games(graph: GameGraph) -> Row:
         rows = np.searchsorted(states.id, generation)
         moves = ragged(edges.offset, rows)
         parent = np.repeat(rows, edges.counts[rows])
+        child = edges.child[moves]
         for player, there in ways.items():
-            np.add.at(ways[3 - player], edges.child[moves], there[parent])
+            after = np.where(states.to_move[child] == 0, 3 - player, states.to_move[child])
+            for mover in (1, 2):
+                to = after == mover
+                np.add.at(ways[mover], child[to], there[parent[to]])
     ended, value = states.outcome != IN_PLAY, graph.solution.value
     results = dict.fromkeys((1, 2, 0), 0)
     for player, there in ways.items():

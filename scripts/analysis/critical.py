@@ -17,7 +17,7 @@ Python: 80,000 states take seconds, a million minutes.
 from typing import Any
 
 import networkx as nx
-from common import DATABASE, Row, add_limit, options, print_rows, run_main
+from common import DATABASE, Row, add_limit, options, print_rows, run_main, worth
 
 from graphstore import GameGraph, Store
 from graphstore.cli.console import print_json
@@ -56,7 +56,7 @@ def moves_of(store: Store, graph: GameGraph, play: str) -> Any:
         assert graph.solution is not None
         value, by_move, ids = graph.solution.value, graph.edges_by_move, graph.states.id
         parent, child = by_move.parent, by_move.child
-        taken = (value[parent] == -value[child]) | (play == "all")
+        taken = (value[parent] == worth(graph, value)) | (play == "all")
         edges = [*zip(ids[parent[taken]].tolist(), ids[child[taken]].tolist(), strict=True)]
     moves = nx.DiGraph(edges)
     ply, ended = graph.states.ply, graph.states.outcome != IN_PLAY

@@ -63,6 +63,11 @@ def disagreements(
     """
     assert graph.solution is not None
     solution, edges = graph.solution, graph.edges_by_move
+    if graph.keeps is not None:
+        raise GraphstoreError(
+            f"{graph.name}: moves keep the turn, and their best response is not stored; ask the "
+            "view q_table for the others"
+        )
     parents = np.flatnonzero(edges.counts)
     kinds = {
         "best": _most(-solution.value[edges.child].astype(float), edges.offset),

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from itertools import chain
 
 import numpy as np
-from common import DATABASE, Row, add_limit, options, print_rows, run_main
+from common import DATABASE, Row, add_limit, options, print_rows, run_main, worth
 
 from graphstore import GameGraph, Store
 from graphstore.cli.console import print_json
@@ -54,10 +54,11 @@ def find_traps(
     """
     assert graph.solution is not None
     value, edges = graph.solution.value, graph.edges_by_move
-    pairs = np.unique(edges.parent.astype(np.int64) << 32 | edges.child)  # one for each choice
-    parent, child = pairs >> 32, pairs & 0xFFFFFFFF
+    pairs = edges.parent.astype(np.int64) << 32 | edges.child
+    pairs, first = np.unique(pairs, return_index=True)  # one for each choice
+    parent = pairs >> 32
     choices = np.bincount(parent, minlength=len(value))
-    keep = np.bincount(parent[-value[child] == value[parent]], minlength=len(value))
+    keep = np.bincount(parent[worth(graph, value)[first] == value[parent]], minlength=len(value))
     share = 1 - keep / np.maximum(choices, 1)
     summary = []
     for name in wanted:

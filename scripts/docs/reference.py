@@ -28,6 +28,21 @@ from graphstore.store.folder.sql import VIEWS as FOLDER_VIEWS
 PAGES: Final = Path(__file__).resolve().parents[2] / "docs" / "reference"
 NOTE: Final = "<!-- Written by scripts/docs/reference.py: change the code, then run it again. -->"
 
+EXTRA_TURNS: Final = """\
+A move keeps the turn if `to_move` is not NULL and the same before and after it. Then:
+
+- The player who just moved, in the columns of `state`, is the opponent of the player to move.
+- Such a move is worth `value` of its child to its player, not `-value`. The views `best_move`,
+  `q_table` and `matchbox`, and the moves that `show` lists, have all numbers for the player who
+  makes the move: `score` of the child is negated, and `win_depth` and `lose_depth` change places.
+- `remoteness` counts all moves: the winner takes the fewest in all, the loser makes it the most.
+  `win_depth` and `lose_depth` count the winner's own moves on such a line. Of lines of one length,
+  the winner chooses one with the fewest moves of his own, the loser one with the most of the
+  winner's.
+
+In SQL a move is worth
+`CASE WHEN parent.to_move = child.to_move THEN child.value ELSE -child.value END`."""
+
 
 def columns_page() -> str:
     """Return the page of the tables, views and columns."""
@@ -51,6 +66,8 @@ def columns_page() -> str:
         kinds = (str(column.type.compile(dialect=each)).split(" COLL")[0] for each in dialects)
         types[schema.cell_type(column)] = tuple(kinds)
     parts += [
+        "## Moves that keep the turn",
+        EXTRA_TURNS,
         "## Types",
         _table(("Parquet", "SQLite", "PostgreSQL"), [(key, *types[key]) for key in sorted(types)]),
         "SQLite stores a bool as 0 or 1. Both databases compare texts byte by byte.",
@@ -69,12 +86,15 @@ def _columns(table: str) -> str:
     for column in schema.metadata.tables[table].c if view is None else view.selected_columns:
         kind, meaning = schema.cell_type(column), meanings.meaning(table, column.name)
         (base, *_) = column.base_columns
+        turned = not isinstance(base, sa.Column)  # where the move keeps the turn
+        base = schema.state.c.get(column.name, base) if turned else base
         if isinstance(base, sa.Column):
             kind += " or NULL" if base.nullable else ""
             if view is None:
                 kind += ", key" if base.primary_key else ""
             elif meaning == meanings.meaning(base.table.name, base.name):
                 meaning = f"as `{base.table.name}.{base.name}`"
+                meaning += ", for the player of the move" * turned
         meaning = re.sub(r"(player (?:to move|who \w+ \w+))", r"**\1**", meaning)
         rows.append((f"`{column.name}`", kind, meaning))
     return _table(("column", "type", "meaning"), rows)

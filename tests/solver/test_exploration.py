@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from conftest import TableGame, table_games
 from hypothesis import given
+from turngames import TurnGame
 
 from graphstore import PlainGame, explore, find_game, solve
 from graphstore.errors import RulesError, TooLargeError
@@ -138,25 +139,12 @@ def test_a_position_without_move_or_result_is_refused_by_name(start):
         explore(Stuck({0: {0: 1, 1: 7}, 1: 0, 7: {}}, start))
 
 
-def test_a_player_who_moves_twice_is_refused_with_both_positions():
-    class Twice(TableGame):
-        def to_move(self, position):
-            return {0: 1, 4: 2, 5: 2, 6: 1}[position]
-
-    game = Twice({0: {0: 4}, 4: {3: 5}, 5: {0: 6}, 6: 0}, 0)
-    with pytest.raises(
-        RulesError, match=r"^Twice: player 2 moves at 4 and, after move 3, again at 5"
-    ):
-        explore(game)
-
-
-def test_a_forced_pass_makes_turns_alternate():
-    class Passes(TableGame):
-        def to_move(self, position):
-            return 1 + position % 2
-
-    graph = explore(Passes({0: {0: 1}, 1: {0: 2}, 2: {0: 3}, 3: 0}, 0))
-    assert graph.states.to_move.tolist() == [1, 2, 1, 2]
+def test_a_graph_tells_which_moves_keep_the_turn():
+    table = {0: {0: 4}, 4: {3: 5}, 5: {0: 6}, 6: 0}
+    assert explore(TableGame(table, 0)).keeps is None
+    assert explore(TurnGame(table, {0: 1, 4: 2, 5: 1, 6: 2}, 0)).keeps is None
+    kept = explore(TurnGame(table, {0: 1, 4: 2, 5: 2, 6: 1}, 0))
+    assert kept.keeps.tolist() == [False, True, False]
 
 
 def test_rules_need_not_say_who_is_to_move():

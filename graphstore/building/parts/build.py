@@ -66,7 +66,11 @@ def _explore(
         done = [*take_all(workers, steps.explore_block, build, calls, taken=taken).values()]
         if any(record["parts"] != number for record in done):
             raise damaged(build.path, f"wave {wave} was begun with another number of parts")
-        build = build._replace(ones=(*build.ones, reduce(or_, (each["ones"] for each in done))))
+        build = build._replace(
+            ones=(*build.ones, reduce(or_, (each["ones"] for each in done))),
+        )
+        if any(each["extra_turns"] for each in done):
+            build = build._replace(kind=build.kind._replace(extra_turns=True))
         waves.append(done)
         asked, states, moves = (_sum([done], of) for of in ("asked", "states", "moves"))
         ahead = (states / before, moves / max(states, 1))

@@ -4,13 +4,13 @@ The number of parts, at most `BUCKETS`, may differ between waves. A block lists 
 order of the buckets, so that each part of the next wave reads one slice of the list.
 """
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphstore.rules.game import Ints
-from graphstore.util.arrays import offsets
+from graphstore.util.arrays import numbered, offsets
 
 _BITS: Final = 12
 BUCKETS: Final = 1 << _BITS
@@ -59,8 +59,23 @@ def overlapping(part: int, parts: int, others: int) -> range:
     return range(first * others // BUCKETS, (end - 1) * others // BUCKETS + 1)
 
 
+def apart(
+    children: Ints, into: NDArray[np.int32], keeps: NDArray[Any] | None
+) -> tuple[Ints, NDArray[np.int32], NDArray[np.bool_]]:
+    """Return children so that each has only moves that keep the turn, or only others.
+
+    `into` is the child of each move, and `keeps` is True where it keeps the turn. Return the
+    children, the child of each move, and bool[k]: True for a child of moves that keep the turn.
+    """
+    n = len(children)
+    if keeps is None:
+        return children, into, np.zeros(n, dtype=np.bool_)
+    both, into = numbered(into + n * keeps.astype(np.int64))
+    return children[both % n], into, both >= n
+
+
 def by_bucket(ids: Ints) -> tuple[Ints, NDArray[np.int32], Ints]:
-    """Sort ascending ids by bucket, then by id.
+    """Sort ids by bucket; in a bucket they keep their order.
 
     Return the sorted ids, the new index of each id, and where each bucket begins.
     """

@@ -18,7 +18,7 @@ from graphstore.building.parts.work import BlockId, Record
 from graphstore.errors import StoreError
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Codes, Ints
 from graphstore.solver.columns import Kind, Worth
-from graphstore.solver.solution import OpenChildren, Retrograde, backed_up
+from graphstore.solver.solution import OpenChildren, Retrograde, backed_up, decided
 from graphstore.util.arrays import ragged
 
 NO_ROWS: Final = np.empty(0, dtype=np.int64)
@@ -45,7 +45,7 @@ class _Solving:
     PHASE: ClassVar[str]
     fields: tuple[str, ...]  # the fields of a `Worth` that shares send to each other
     worth: Worth  # of the states, as far as known
-    asked_value: Codes  # int8[k], the value of each slot
+    asked_value: Codes  # int8[k], the value of each slot, for the opponent of the player who moves
 
     def __init__(self, share: Share, kind: Kind) -> None:
         self.share, self.kind = share, kind
@@ -82,6 +82,8 @@ class Upward(_Solving):
         worth = Worth(**dict(zip(self.fields, told, strict=True)))
         while True:
             if slots.size:
+                if self.kind.extra_turns:
+                    worth = worth.turned(share.turned[slots])
                 self._asked.put(slots, worth)
                 closed = self._open.closed(slots)
                 if closed.size:
@@ -112,20 +114,27 @@ class Around(_Solving):
     """The second phase, if play can cycle: a retrograde wave per round, wins and losses first."""
 
     PHASE = "around"
-    fields = ("value",)
 
     def __init__(self, share: Share, kind: Kind) -> None:
         super().__init__(share, kind)
+        extra_turns = kind.extra_turns
+        self.fields = ("value", "remoteness") if extra_turns else ("value",)
         self.asked_value = np.full(share.slots, DRAW, dtype=np.int8)
-        self._steps = Retrograde(share.outcome, share.counts, share.backward)
+        self._asked_remoteness = np.zeros(share.slots * extra_turns, dtype=np.int64)
+        self._steps = Retrograde(
+            share.outcome, share.counts, share.backward, extra_turns=extra_turns
+        )
         self.worth = self._steps.worth
 
     def take(
         self, now: Round, me: int, slots: Ints, *told: NDArray[Any]
     ) -> tuple[int, NDArray[Any], Ints]:
         """Take a wave; return the same as `Upward.take`."""
-        (value,) = told
-        outcome = self.share.outcome
+        share, value = self.share, told[0]
+        outcome = share.outcome
+        if self.kind.extra_turns:
+            value = np.where(share.turned[slots], -value, value)
+            self._asked_remoteness[slots] = told[1]
         self.asked_value[slots] = value
         if now.ties is not None and now.number >= now.ties:
             if now.opens:
@@ -137,13 +146,19 @@ class Around(_Solving):
         else:
             lost, won = slots[value == LOSS], slots[value == WIN]
             rows = np.concatenate(self._steps.settle(lost, won, now.number))
-        return len(rows), *self.share.hear(rows)
+            if self.kind.extra_turns and rows.size:
+                at = share.into[ragged(share.offset, rows)]
+                counts = share.offset[rows + 1] - share.offset[rows]
+                _, remoteness = decided(counts, self.asked_value[at], self._asked_remoteness[at])
+                self.worth.remoteness[rows] = remoteness
+        return len(rows), *share.hear(rows)
 
     def arrays(self) -> tuple[NDArray[Any], ...]:
         """Return all arrays that rounds change."""
         steps = self._steps
         changing = self.worth.value, self.worth.remoteness, steps.unsettled
-        return (*changing, steps.open_children.open, self.asked_value)
+        asked = self.asked_value, self._asked_remoteness
+        return (*changing, steps.open_children.open, *asked)
 
 
 Solving: TypeAlias = Upward | Around

@@ -1,9 +1,9 @@
 """Shares: a share is one part of all waves together, with the graph that solving it needs.
 
-A share has a *slot* for each distinct child of its states; slots are sorted by the share that has
-the child. A slot *hears* of its child: when the child is solved, the share that has it sends the
-value to these slots of all shares. Each share finds them once, at the beginning; later rounds look
-up no ids.
+A share has a *slot* for each distinct child of its states, or two if some moves to it keep the turn
+and others do not; slots are sorted by the share that has the child. A slot *hears* of its child:
+when the child is solved, the share that has it sends the value to these slots of all shares. Each
+share finds them once, at the beginning; later rounds look up no ids.
 """
 
 from typing import Any, Final, NamedTuple
@@ -11,7 +11,14 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphstore.building.parts.partition import BUCKETS, by_bucket, overlapping, rows_of, span
+from graphstore.building.parts.partition import (
+    BUCKETS,
+    apart,
+    by_bucket,
+    overlapping,
+    rows_of,
+    span,
+)
 from graphstore.building.parts.steps import Build, received, recorded
 from graphstore.building.parts.work import BlockId, Record, Work
 from graphstore.rules.game import Codes, Ints
@@ -33,6 +40,7 @@ class Share(NamedTuple):
     parent: Rows  # [m], the parents
     twice: NDArray[np.int32]  # [t], states of moves whose child another move reaches, too
     twice_into: NDArray[np.int32]  # [t], the slots of those children
+    turned: NDArray[np.bool_]  # [k], True for a slot of moves that keep the turn
     begin: Ints  # [shares + 1], where the slots for the states of each share begin
     heard: Ints  # [n + 1], where the slots that hear of each state begin
     hearer: NDArray[np.int32]  # [w], those slots, numbered through all shares
@@ -75,7 +83,7 @@ def gather(build: Build, at: BlockId) -> Record:
 
     Save the arrays of a `Share` up to ``begin``, and the ids of the slots, int64[k], by share.
     """
-    columns: list[list[NDArray[Any]]] = [[], [], [], [], []]
+    columns: list[list[NDArray[Any]]] = [[], [], [], [], [], []]
     for wave, parts in enumerate(build.parts):
         for part in overlapping(at.part, build.shares, parts):
             of = BlockId(wave, part)
@@ -85,14 +93,16 @@ def gather(build: Build, at: BlockId) -> Record:
                 column.append(block[name][rows])
             into = block["into"][ragged(offsets(block["counts"]), rows)]
             columns[3].append(asks[into])
-            columns[4].append(block["margin"][rows] if build.kind.scored else block["margin"])
+            columns[4].append(block["turned"][into if build.kind.extra_turns else into[:0]])
+            columns[5].append(block["margin"][rows] if build.kind.scored else block["margin"])
     record: Record = {"shares": build.shares, **received(*columns)}
-    ids, outcome, counts, child, margin = map(np.concatenate, columns)
+    ids, outcome, counts, child, keeps, margin = map(np.concatenate, columns)
     columns.clear()  # free their memory
     rows = np.argsort(ids)
-    children, into = numbered(child)
-    del child
+    children, into, turned = apart(*numbered(child), keeps if build.kind.extra_turns else None)
+    del child, keeps
     asked, place, bucket = by_bucket(children)
+    turned[place] = turned.copy()
     into = place[into][ragged(offsets(counts), rows)]
     offset = offsets(counts[rows])
     backward = Backward.of(Edges(offset, np.empty(0, dtype=np.int32), into), len(children))
@@ -110,6 +120,7 @@ def gather(build: Build, at: BlockId) -> Record:
         parent=backward.parent,
         twice=backward.parent[again],
         twice_into=(np.searchsorted(backward.offset, again, side="right") - 1).astype(np.int32),
+        turned=turned,
         begin=begin,
     )
     build.work.save("share_asks", at, id=asked, begin=begin)

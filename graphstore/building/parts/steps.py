@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphstore.building.parts.partition import by_bucket, overlapping, rows_of, span
+from graphstore.building.parts.partition import apart, by_bucket, overlapping, rows_of, span
 from graphstore.building.parts.texts import Texts, check_texts, merged, register, spelled
 from graphstore.building.parts.work import BlockId, Record, Work
 from graphstore.errors import RulesError, StoreError
@@ -24,8 +24,8 @@ from graphstore.games import find_game
 from graphstore.rules.adapter import ArrayRules
 from graphstore.rules.game import IN_PLAY, Codes, Game, Ints, margins_of, names_of
 from graphstore.rules.positions import read_positions
-from graphstore.solver.columns import PLAIN, Kind, Shorts, Solution, States, Worth
-from graphstore.solver.exploration import Run, Wave, again, expand, twice_in_turn, unseen
+from graphstore.solver.columns import PLAIN, Kind, Shorts, Solution, States, Worth, kept_turns
+from graphstore.solver.exploration import Run, Wave, expand, unseen
 from graphstore.solver.solution import backed_up, scores, solution_of
 from graphstore.store.columns import state_columns
 from graphstore.store.folder.layout import ROW_GROUP, file_of, write_rows
@@ -44,7 +44,7 @@ class Build(NamedTuple):
     ones: tuple[int, ...] = ()  # of each wave, as bits: the one-bit counts of its ids; see `Run`
     shares: int = 0  # the number of shares; see `graphstore.building.parts.shares`
     memory: int = 0  # bytes that a step may take
-    kind: Kind = PLAIN
+    kind: Kind = PLAIN  # of the known waves
 
     @property
     def path(self) -> Path:
@@ -131,14 +131,12 @@ def explore_block(build: Build, at: BlockId) -> Record:
     register(game, states, texts)
     found = expand(game, states)
     parent = np.repeat(np.arange(len(states), dtype=np.int64), found.counts)
-    twice = np.flatnonzero(again(game.turns(states)[parent], game.turns(found.found)[found.into]))
-    if twice.size:
-        edge = twice[0]
-        ends = np.array([states[parent[edge]], found.found[found.into[edge]]])
-        raise twice_in_turn(game, ends, int(found.move[edge]))
-    pairs = np.sort(parent << 32 | found.into)
+    keeps = kept_turns(game.turns(states)[parent], game.turns(found.found)[found.into])
+    child, into, turned = apart(found.found, found.into, keeps)
+    pairs = np.sort(parent << 32 | into)
     more = pairs[~first_of_runs(pairs)]
-    children, place, begin = by_bucket(found.found)
+    children, place, begin = by_bucket(child)
+    turned[place] = turned.copy()
     sums = write_file(build, "edge", at, _edges(found)) if len(found.move) else {}
     margin = margins_of(game, states, found.outcome)
     block = Block(
@@ -146,9 +144,10 @@ def explore_block(build: Build, at: BlockId) -> Record:
         texts,
         found.outcome,
         found.counts,
-        place[found.into],
+        place[into],
         more >> 32,
         place[more & 0xFFFFFFFF],
+        turned,
         np.empty(0, dtype=np.int16) if margin is None else margin,
     )
     work.save("block", at, **block._asdict())
@@ -160,6 +159,7 @@ def explore_block(build: Build, at: BlockId) -> Record:
         "edges": len(found.move) - len(more),
         "asked": len(children),
         "late": len(asked) - len(states),
+        "extra_turns": keeps is not None,
         "ones": _bits(Run.of(states).ones),
         "names": {str(move): name for move, name in names_of(game, found.move).items()},
         "sums": sums,
@@ -186,6 +186,8 @@ def solve_block(build: Build, at: BlockId) -> Record:
         cells = (answers[name][some] if name in answers else None for name in Worth._fields)
         pieces.append(Worth._make(cells))
     children = Worth.joined(pieces)
+    if build.kind.extra_turns and rows.size:
+        children = children.turned(block.turned)
     if rows.size:
         worth.put(rows, backed_up(block.counts[rows], children.at(block.into)))
     score = block_scores(block, worth.value, children.value)
@@ -199,7 +201,7 @@ def solve_block(build: Build, at: BlockId) -> Record:
 
 
 class Block(NamedTuple):
-    """The graph of a block: n states with m moves to k distinct children."""
+    """The graph of a block: n states with m moves to k children; see `apart`."""
 
     id: Ints  # [n], ascending
     text: Texts  # of hashed ids
@@ -208,6 +210,7 @@ class Block(NamedTuple):
     into: NDArray[np.int32]  # [m], the index of the child among those saved
     twice: NDArray[Any]  # [t], states of moves whose child another move reaches, too
     twice_into: NDArray[np.int32]  # [t], the children of those moves
+    turned: NDArray[np.bool_]  # [k], True for a child of moves that keep the turn
     margin: Shorts  # [n], of ended states; empty in a game without scores
 
     @classmethod

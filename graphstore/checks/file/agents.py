@@ -28,7 +28,7 @@ class _Lengths:
 
     def __init__(self, store: Store, arena: Arena) -> None:
         self.cyclic = bool(store.info["cyclic"])
-        self._outcome = np.array(arena.outcome)
+        self._outcome, self._to_move = np.array(arena.outcome), arena.to_move
         self._first, self._child = np.array(arena.first), np.array(arena.child, dtype=np.int64)
         self._known: dict[bool, list[tuple[set[int], set[int]]]] = {False: [], True: []}
         # A layer has the pairs of a state's row and the player to move, as 2 * row + player - 1.
@@ -58,7 +58,10 @@ class _Lengths:
             known.append(({*winner[~is_open].tolist()}, {*mover[is_open].tolist()}))
             counts = self._first[row + 1] - self._first[row]
             into = np.zeros(2 * len(self._outcome), dtype=np.bool_)
-            into[2 * self._child[ragged(self._first, row)] + np.repeat(2 - mover, counts)] = True
+            child = self._child[ragged(self._first, row)]
+            known_mover = self._to_move[child]
+            after = np.where(known_mover == 0, np.repeat(3 - mover, counts), known_mover)
+            into[2 * child + after - 1] = True
             layers.append(np.flatnonzero(into))
             repeats = len(layers) > 2 and np.array_equal(layers[-1], layers[-3])
             del layers[:-3]

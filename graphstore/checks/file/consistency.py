@@ -17,6 +17,7 @@ then all values, depths and plies are right. This holds with and without cycles:
   down to a row of ply 0; these rows are the starts.
 - *Margins and nimbers.* Without a cycle, each follows from those of the children, and the rules say
   the margins of ended states. A game has them for all states or for none.
+- *The winner's own moves* follow in the same way: of the best lines, the fewest or the most.
 - *Random play.* Without a cycle, each number follows from those of the children. With a cycle,
   there are no numbers.
 
@@ -45,6 +46,7 @@ class States(NamedTuple):
 
     id: Ints
     ply: Cells
+    to_move: Cells
     ended: Cells
     value: Cells
     remoteness: Cells
@@ -72,10 +74,25 @@ class Links(NamedTuple):
 
     offset: Ints  # [n + 1], where the moves of each state begin
     child: NDArray[np.int32]  # [m], the rows of the children
+    keeps: NDArray[np.bool_] | None = None  # [m], True if a move keeps the turn; None if none does
 
     def of(self, rows: Ints) -> tuple[Ints, NDArray[np.int32]]:
         """Return the number of moves of each row, int64[k], and the children, row by row."""
         return self.offset[rows + 1] - self.offset[rows], self.child[ragged(self.offset, rows)]
+
+    def kept(self, rows: Ints) -> Any:
+        """Return bool[m], True for each move of the rows that keeps the turn; or False."""
+        return self.keeps is not None and self.keeps[ragged(self.offset, rows)]
+
+    def told(self, states: States) -> "Links":
+        """Return the same edges with `keeps`."""
+        parts = [np.empty(0, dtype=np.bool_)]
+        for rows in in_parts(np.arange(len(states.id))):
+            counts, child = self.of(rows)
+            before = np.repeat(states.to_move[rows], counts)
+            parts.append((before == states.to_move[child]) & (before > 0))
+        keeps = np.concatenate(parts)
+        return self._replace(keeps=keeps if keeps.any() else None)
 
 
 def narrowed(cells: Cells) -> Cells:
@@ -121,12 +138,19 @@ def dangling(
         yield WrongCells(edges["parent"][at], name, found, "the id of a state", moves)
 
 
-def values(states: States, links: Links, rows: Ints) -> Iterator[WrongCells]:
-    """Yield the values and depths of rows that do not follow from the children."""
+def values(
+    states: States, links: Links, rows: Ints, *, is_whole: bool = True
+) -> Iterator[WrongCells]:
+    """Yield the values and depths of rows that do not follow from the children.
+
+    `is_whole` is False if other edges, which are not in `links`, may keep the turn.
+    """
     counts, child = links.of(rows)
     is_open = counts > 0
     begin = (np.cumsum(counts) - counts)[is_open]
     of_child, depth = widened(states.value[child]), widened(states.remoteness[child])
+    if links.keeps is not None:  # then for the opponent of the player who moves
+        of_child = np.where(links.kept(rows), -of_child, of_child)
     value, remoteness = widened(states.value[rows]), widened(states.remoteness[rows])
 
     derived = value.copy()
@@ -147,21 +171,33 @@ def values(states: States, links: Links, rows: Ints) -> Iterator[WrongCells]:
     least = np.where(value == DRAW, nearest(DRAW), least)
     numberless = is_open & (value != DRAW) & (least == NULL)
     least[~is_open] = 0
-    floor = remoteness // 2
+    moves = (remoteness + (value == WIN)) // 2  # of the winner, if turns alternate
+    win, lose = widened(states.win_depth[rows]), widened(states.lose_depth[rows])
+    if begin.size and not (is_whole and links.keeps is None):
+        of_depths = (widened(each[child]) for each in (states.win_depth, states.lose_depth))
+        own = np.where(states.value[child] == LOSS, *of_depths)
+        fits = of_child == np.repeat(-value, counts)
+        fits &= depth == np.repeat(least - 1, counts)
+        fewest = np.minimum.reduceat(np.where(fits, own, MOST - 1), begin) + 1
+        most = np.maximum.reduceat(np.where(fits, own, NULL), begin)
+        derived_moves = np.zeros(len(rows), dtype=np.int64)
+        derived_moves[is_open] = np.where(value[is_open] == WIN, fewest, most)
+        alternates = np.where(value == WIN, lose, win) == moves
+        moves = np.where(alternates & (links.keeps is None), moves, derived_moves)
     for column, found, expected in (
         ("ended", widened(states.ended[rows]), (~is_open).astype(np.int64)),
         ("value", value, derived),
         ("remoteness", remoteness, np.where(numberless, remoteness, least)),
-        ("score", states.score[rows], _scores(states, counts, child, value)),
+        ("score", states.score[rows], _scores(of_child, counts, child, value)),
         (
             "win_depth",
-            widened(states.win_depth[rows]),
-            np.where((value == LOSS) & (remoteness != NULL), floor, NULL),
+            win,
+            np.where((value == LOSS) & (remoteness != NULL), moves, NULL),
         ),
         (
             "lose_depth",
-            widened(states.lose_depth[rows]),
-            np.where((value == WIN) & (remoteness != NULL), floor + (remoteness & 1), NULL),
+            lose,
+            np.where((value == WIN) & (remoteness != NULL), moves, NULL),
         ),
     ):
         yield from _differing(states, rows, column, found, expected)
@@ -183,7 +219,9 @@ def margins(states: States, links: Links, rows: Ints, *, cyclic: bool) -> Iterat
     expected = np.where(found == NULL, value, found)
     if is_open.any():
         begin = (np.cumsum(counts) - counts)[is_open]
-        best = np.minimum.reduceat(widened(states.margin[child]), begin)
+        of_child = widened(states.margin[child])
+        of_child = np.where(links.kept(rows) & (of_child != NULL), -of_child, of_child)
+        best = np.minimum.reduceat(of_child, begin)
         expected[is_open] = np.where(best == NULL, NULL, -best)
     if cyclic:
         expected[:] = NULL
@@ -206,11 +244,13 @@ def nimbers(states: States, links: Links, rows: Ints) -> Iterator[WrongCells]:
     yield WrongCells(states.id[rows[at]], "nimber", found[at], "the least that no child has")
 
 
-def _scores(states: States, counts: Ints, child: Cells, value: Ints) -> NDArray[np.float64]:
+def _scores(of_child: Ints, counts: Ints, child: Cells, value: Ints) -> NDArray[np.float64]:
     """Return the score of each row: for a draw, the share of distinct replies that lose."""
-    parent, reply = distinct_replies(counts, child)
+    parent, _ = distinct_replies(counts, child)
     replies = np.bincount(parent, minlength=len(counts))
-    losing = np.bincount(parent[states.value[reply] == WIN], minlength=len(counts))
+    lost = of_child == WIN
+    lost_of = np.bincount(np.repeat(np.arange(len(counts)), counts)[lost], minlength=len(counts))
+    losing = np.bincount(distinct_replies(lost_of, child[lost])[0], minlength=len(counts))
     share = losing / np.maximum(replies, 1)
     return np.where(value == DRAW, share, -value.astype(np.float64))
 
@@ -263,16 +303,32 @@ def has_cycle(links: Links) -> bool:
 def best_means(states: States, links: Links) -> NDArray[np.float64]:
     """Return float64[n], the best mean result of each row against an opponent who plays at random.
 
-    It is for the player to move: the largest `best_response` of the children.
+    It is for the player to move: the largest `best_response` of the children, or best mean of the
+    children in which that player is to move again. It is infinite where edges to know it are
+    missing.
     """
     result = np.empty(len(states.id))
+    parents, again = list[Ints](), list[Cells]()  # the ends of moves that keep the turn
     for rows in in_parts(np.arange(len(result))):
         counts, child = links.of(rows)
         is_open = counts > 0
         result[rows] = widened(states.value[rows])
         if is_open.any():
             begin = (np.cumsum(counts) - counts)[is_open]
-            result[rows[is_open]] = np.maximum.reduceat(states.best_response[child], begin)
+            of_child = states.best_response[child]
+            if links.keeps is not None:
+                keeps = links.kept(rows)
+                parents.append(np.repeat(rows, counts)[keeps])
+                again.append(child[keeps])
+                of_child = np.where(keeps, -np.inf, of_child)
+            result[rows[is_open]] = np.maximum.reduceat(of_child, begin)
+    unknown = (np.diff(links.offset) == 0) & (states.ended == 0)
+    before = result[:0]
+    while any(map(len, parents)) and not np.array_equal(before, result, equal_nan=True):
+        result[unknown] = np.inf
+        before = result.copy()
+        with np.errstate(invalid="ignore"):  # NULL
+            np.maximum.at(result, np.concatenate(parents), before[np.concatenate(again)])
     return result
 
 
@@ -284,19 +340,24 @@ def random_play(
     `chooser` is the result of `best_means`. If play can cycle, there must be no numbers.
     """
     counts, child = links.of(rows)
+    keeps = links.kept(rows)
+    random, best = states.random_value[child], states.best_response[child]
     is_open = counts > 0
     begin = (np.cumsum(counts) - counts)[is_open]
     ended = widened(states.value[rows]).astype(np.float64)
     for column, sign, of_child in (
-        ("random_value", -1.0, states.random_value),
-        ("best_response", 1.0, chooser),
+        ("random_value", -1.0, np.where(keeps, -random, random)),
+        ("best_response", 1.0, np.where(keeps, best, chooser[child])),
     ):
         expected = np.full(len(rows), np.nan) if cyclic else -sign * ended
         if begin.size and not cyclic:
             with np.errstate(all="ignore"):  # infinities are wrong cells
-                mean = np.add.reduceat(of_child[child], begin) / counts[is_open]
+                mean = np.add.reduceat(of_child, begin) / counts[is_open]
             expected[is_open] = sign * mean
-        yield from _differing(states, rows, column, getattr(states, column)[rows], expected)
+        found = getattr(states, column)[rows]
+        yield from _differing(
+            states, rows, column, found, np.where(np.isposinf(expected), found, expected)
+        )
 
 
 def _differing(

@@ -11,8 +11,14 @@ from graphstore.store.store import Store
 
 
 def objects(store: Store) -> Iterator[Problem]:
-    """Yield the tables, indexes and views that are not as the migrations make them."""
+    """Yield the tables, indexes and views that are not as the migrations make them.
+
+    The views of an older file may be those of its revision.
+    """
+    is_older = store.backend.revision() != schema.REVISIONS[-1]
     for name, sql in store.backend.altered():
+        if is_older and sql and name in schema.VIEWS:
+            continue
         yield Problem("schema", name, "sql", sql or "missing", "as the migrations make it")
 
 

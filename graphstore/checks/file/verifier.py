@@ -202,12 +202,14 @@ def _verify_neighbours(reader: Whole | Sample, findings: Findings, progress: Pro
         findings.note(what, ())
     done = 0
     for states, links, all_rows in reader.neighbourhoods():
+        links, is_whole = links.told(states), isinstance(reader, Whole)
         nearest = consistency.nearest_parents(states, links)
         chooser = consistency.best_means(states, links)
         scored, impartial = map(consistency.is_filled, (states.margin, states.nimber))
         for rows in consistency.in_parts(all_rows):
             random = consistency.random_play(states, links, chooser, rows, cyclic=reader.cyclic)
-            findings.note(Check.VALUES, consistency.values(states, links, rows))
+            values = consistency.values(states, links, rows, is_whole=is_whole)
+            findings.note(Check.VALUES, values)
             if scored:
                 margins = consistency.margins(states, links, rows, cyclic=reader.cyclic)
                 findings.note(Check.VALUES, margins)

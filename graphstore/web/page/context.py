@@ -197,10 +197,11 @@ def _forward(story: Story, query: Query, pages: Pages, *, show: bool) -> tuple[s
 
 def _undo(story: Story, query: Query, pages: Pages) -> str:
     """Return the address before the last move or, against an opponent, before the user's last."""
-    back = 2 if query.against and story.mover() == query.side else 1
-    if story.at < back:
+    at = story.at - 1
+    while at >= 0 and query.against and story.mover(at) != query.side:
+        at -= 1
+    if at < 0:
         return ""
-    at = story.at - back
     return pages.to(story.probes[at].position, story.to(query, at, cut=True))
 
 

@@ -73,9 +73,12 @@ def announcement(story: Story, query: Query, resigned: str, worth: str) -> str:
         return f"{worth[0].upper()}{worth[1:]}." if worth else ""
     if resigned:
         return f"{resigned}. You have won."
-    played = ""
-    if story.at and story.mover(story.at - 1) != query.side:
-        played = f"{sentence(query.against)} played {story.names[story.at - 1]}. "
+    played, since = "", story.at
+    while since and story.mover(since - 1) != query.side:
+        since -= 1
+    if since < story.at:
+        names = " ".join(story.names[since : story.at])
+        played = f"{sentence(query.against)} played {names}. "
     if probe.ended:
         winner = mover if probe.value == WIN else 3 - mover
         result = "you have won" if winner == query.side else "you have lost"

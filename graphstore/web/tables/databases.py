@@ -20,7 +20,7 @@ from graphstore.store.schema import VIEWS, written
 from graphstore.store.sql import ERRORS, Watch, guard, weight
 from graphstore.store.sqlite.opening import connect, explained
 from graphstore.store.store import Store
-from graphstore.web.tables.sorting import sorted_first
+from graphstore.web.tables.sorting import alternates, sorted_first
 from graphstore.web.tables.statements import HAS_SQL, in_thread, limited
 
 T = TypeVar("T")
@@ -146,7 +146,9 @@ class GameFile(Database):  # type: ignore[misc]  # Datasette ships no types
                 (sql, ""), lambda: in_thread(self.ds.executor, self._in_thread, census, None)
             )
 
-        sql = sorted_first(sql, self.store.info["starts"])
+        quick = sorted_first(sql, self.store.info["starts"])
+        if quick != sql and alternates(self.store):
+            sql = quick
         limit = min(custom_time_limit or self.ds.sql_time_limit_ms, self.ds.sql_time_limit_ms)
         most = self.ds.max_returned_rows
         most += most == (page_size or self.ds.page_size)  # one more shows that a page follows

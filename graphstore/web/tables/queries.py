@@ -43,12 +43,18 @@ WHERE id = CASE WHEN :position != '' THEN canonical(:position) END
         "position. Leave the position empty for the start, {start}.",
         """
 SELECT q.move, child.position, q.optimal[, round(q.random, 4) AS random,
-    round(q.best_response, 4) AS best_response], child.win_depth, child.lose_depth, q.child
+    round(q.best_response, 4) AS best_response],
+    CASE WHEN child.to_move = parent.to_move THEN child.lose_depth ELSE child.win_depth END
+        AS win_depth,
+    CASE WHEN child.to_move = parent.to_move THEN child.win_depth ELSE child.lose_depth END
+        AS lose_depth, q.child
 FROM q_table AS q JOIN state AS child ON child.id = q.child
+    JOIN state AS parent ON parent.id = q.state
 WHERE q.state IN (
     SELECT id FROM state WHERE ply = 0 AND :position = ''
     UNION ALL SELECT CASE WHEN :position != '' THEN canonical(:position) END)
-ORDER BY child.score DESC, child.win_depth, child.lose_depth DESC, q.move
+ORDER BY CASE WHEN child.to_move = parent.to_move THEN -child.score ELSE child.score END DESC,
+    q.optimal * child.remoteness, win_depth, lose_depth DESC, q.move
 """,
     ),
     "openings": Stored(
@@ -84,12 +90,15 @@ LIMIT 100
         """
 SELECT s.position, s.ply, s.value, s.remoteness,
     (SELECT e.move FROM edge AS e JOIN state AS c ON c.id = e.child
-     WHERE e.parent = s.id AND c.value = -s.value) AS move, s.id
+     WHERE e.parent = s.id
+        AND c.value = CASE WHEN c.to_move = s.to_move THEN s.value ELSE -s.value END)
+    AS move, s.id
 FROM state AS s
 WHERE NOT s.ended AND s.value >= 0
     AND (:value = '' OR s.value = :value) AND (:ply = '' OR s.ply = :ply)
     AND (
-        SELECT count(*) > 1 AND count(*) FILTER (WHERE c.value = -s.value) = 1
+        SELECT count(*) > 1 AND count(*) FILTER (
+            WHERE c.value = CASE WHEN c.to_move = s.to_move THEN s.value ELSE -s.value END) = 1
         FROM edge AS e JOIN state AS c ON c.id = e.child
         WHERE e.parent = s.id)
 ORDER BY s.id

@@ -5,9 +5,11 @@ which a page shows a hundred. To sort the states by a column of theirs takes 0.2
 """
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from graphstore.store.schema import COLUMNS
+from graphstore.store.store import Store
 
 _PAGE: Final = re.compile(
     r"(select [\w, ]+) from (q_table|best_move)"
@@ -17,16 +19,27 @@ _OF_EDGE: Final = {"state": "parent", "move": "move", "child": "child"}
 _OF_PARENT: Final = ("position", "orbit")
 _OF_CHILD: Final = {"optimal": "-value", "random": "0 - random_value"}  # others have their own name
 _BEST: Final = (
-    "(SELECT move, rank() OVER (ORDER BY score DESC, win_depth, lose_depth DESC) AS rank "
+    "(SELECT move, rank() OVER (ORDER BY score DESC, coalesce(-value * remoteness, 0)) AS rank "
     "FROM edge JOIN state ON id = child WHERE parent = sorted.parent)"
 )
+
+
+@lru_cache(maxsize=32)
+def alternates(store: Store) -> bool:
+    """Return whether none of a game's first and last 10,000 moves keeps the turn."""
+    keeps = (
+        "SELECT 1 FROM (SELECT parent, child FROM edge ORDER BY parent{} LIMIT 10000) AS some "
+        "JOIN state AS p ON p.id = parent JOIN state AS c ON c.id = child "
+        "WHERE p.to_move = c.to_move LIMIT 1"
+    )
+    return not any(len(list(store.sql(keeps.format(order)))) for order in ("", " DESC"))
 
 
 def sorted_first(sql: str, starts: int) -> str:
     """Return a statement with the same rows that sorts a table before it joins it.
 
     A statement that is not Datasette's page of a whole view in the order of a column is returned as
-    it is. `starts` is the number of states that no move may lead to.
+    it is. `starts` is the number of states that no move may lead to. No move may keep the turn.
 
     >>> sorted_first("select move from edge order by move limit 101", 1)
     'select move from edge order by move limit 101'
