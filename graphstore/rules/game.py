@@ -1,4 +1,4 @@
-"""The protocol `Game`, which all rules implement, and the optional `NamesMoves` and `Nimble`.
+"""The protocol `Game`, which all rules implement, and the optional ones beside it.
 
 A *position* is a board as the user sees it; inside the package it is an integer in [0, 2**63).
 Each method of `Game` (a *verb*) takes an array of positions, so that numpy explores built-in games.
@@ -125,6 +125,17 @@ class Game(Protocol):
 
 
 @runtime_checkable
+class Scored(Protocol):
+    """Margins, which a `Game` whose results are scores may add."""
+
+    def margins(self, positions: Ints) -> NDArray[np.int16]:
+        """Return int16[n]: the score of the player to move minus the other's; 0 in play.
+
+        Its sign is the position's outcome.
+        """
+
+
+@runtime_checkable
 class NamesMoves(Protocol):
     """Names for moves, which a `Game` may add."""
 
@@ -242,7 +253,8 @@ class Nimble(Protocol):
 
 VERBS: Final = (
     *("start_states", "expand", "outcomes", "turns", "canonical", "orbits", "texts", "read"),
-    *("read_many", "board", "picture", "search_from", "_look", "write_move", "read_move"),
+    *("read_many", "board", "picture", "margins", "search_from", "_look"),
+    *("write_move", "read_move"),
 )
 _ATTRIBUTES: Final[dict[str, tuple[str, Callable[[Any], bool]]]] = {
     "name": ("a text of one line", lambda value: _is_label(value)),
