@@ -16,6 +16,7 @@ from graphstore.rules.game import IN_PLAY, LOSS, Codes, Ints, Moves
 from graphstore.rules.picture import Cell, Picture
 from graphstore.rules.symmetry import BoardSymmetry
 
+
 class Domineering(TurnedGame):
     """Domineering. Create one with `domineering`. Move m covers cell m and that below or after."""
 

@@ -73,7 +73,9 @@ class DotsAndBoxes(ScoredGame, TurnedGame):
         ]
         self._marks_of = np.where(row % 2, ord("|"), ord("-")).astype(np.uint8)
         breaks = np.flatnonzero(np.diff(row)) + 1
-        self._places = np.arange(self.lines) + np.searchsorted(breaks, np.arange(self.lines), "right")
+        self._places = np.arange(self.lines) + np.searchsorted(
+            breaks, np.arange(self.lines), "right"
+        )
         self._tails = [
             f" {one}-{two} {player}"
             for player in self.players
@@ -100,7 +102,8 @@ class DotsAndBoxes(ScoredGame, TurnedGame):
         return positions & self._full == self._full, difference
 
     def images(self, positions: Ints) -> Ints:
-        return self.symmetry.images(positions & self._full) | positions & ~self._full
+        above = positions >> self.lines << self.lines
+        return self.symmetry.images(positions & self._full) | above
 
     def texts(self, positions: Ints) -> list[str]:
         """Return the rows of lines from the top, the boxes of A and of B, and whose turn it is."""
@@ -127,9 +130,9 @@ class DotsAndBoxes(ScoredGame, TurnedGame):
         rows, tail = self._drawing(position)
         shapes = {"+": "dot", "-": "across", "|": "down", "#": "unit"}
         cells = [Cell(label=each.strip(), shape=shapes.get(each, "")) for each in "".join(rows)]
-        score = [*map(str.strip, re.findall("[0-9]+", tail))]
         below = [Cell()] * len(rows[0])
-        for at, (boxes, player) in enumerate(zip(score, self.players, strict=True)):
+        scores = re.findall("[0-9]+", tail)
+        for at, (boxes, player) in enumerate(zip(scores, self.players, strict=True)):
             below[2 * at] = Cell(label=boxes, note=player)
         free = self.expand(np.array([position])).move.tolist()
         return Picture(
@@ -190,12 +193,11 @@ class DotsAndBoxes(ScoredGame, TurnedGame):
         for row in rows[::2]:
             row[::2] = "+" * (self.columns + 1)
         for at, mark in zip(self._cells.tolist(), body.replace("/", ""), strict=True):
-            row, column = divmod(at, 2 * self.columns + 1)
-            rows[row][column] = " " if mark == "." else mark
-        closed = np.flatnonzero((self._squares & position) == self._squares).tolist()
-        for box in closed:
-            row, column = divmod(box, self.columns)
-            rows[2 * row + 1][2 * column + 1] = "#"
+            down, right = divmod(at, 2 * self.columns + 1)
+            rows[down][right] = " " if mark == "." else mark
+        for box in np.flatnonzero((self._squares & position) == self._squares).tolist():
+            down, right = divmod(box, self.columns)
+            rows[2 * down + 1][2 * right + 1] = "#"
         return ["".join(row) for row in rows], tail
 
     def _read_lines(self, text: str) -> NDArray[np.bool_]:

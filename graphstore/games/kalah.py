@@ -165,9 +165,9 @@ class Kalah(ScoredGame):
             return super()._plain(texts)
         right = (numbers >= 0).all(axis=0) & (numbers[-1] <= 1)
         right &= (numbers <= self.total).all(axis=0) & (numbers[:-1].sum(axis=0) == self.total)
-        numbers = np.where(right, numbers, 0).astype(np.int8)
-        south, north = numbers[self.pits + 1 : -1], numbers[self.pits :: -1]
-        positions = self._pack(south, north, numbers[-1].astype(np.int64))
+        places: Codes = np.where(right, numbers, 0).astype(np.int8)
+        south, north = places[self.pits + 1 : -1], places[self.pits :: -1]
+        positions = self._pack(south, north, places[-1].astype(np.int64))
         same = np.array(self.texts(positions), dtype=object) == np.array(texts, dtype=object)
         return positions, right & same
 
@@ -178,7 +178,7 @@ class Kalah(ScoredGame):
         return np.where(side, north, south), np.where(side, south, north)
 
     def _pack(self, south: Codes, north: Codes, side: Ints) -> Ints:
-        """Return the positions of the pits and stores of both; where play is over, seeds go home."""
+        """Return the positions of pits and stores; where play is over, all seeds go to a store."""
         ends = [~south[:-1].any(axis=0), ~north[:-1].any(axis=0)]
         over = ends[0] | ends[1] if self.either else np.where(side, ends[1], ends[0])
         code = np.zeros(len(side), dtype=np.int64)

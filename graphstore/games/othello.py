@@ -66,7 +66,9 @@ class Othello(ScoredGame, SidedGame):
         disc = self._actions[move] & self.symmetry.full
         own, other = own[parent], other[parent]
         taken = self._taken(disc, own, other)
-        child = self.symmetry.after(own | disc | taken, other ^ taken, self.turns(positions)[parent])
+        child = self.symmetry.after(
+            own | disc | taken, other ^ taken, self.turns(positions)[parent]
+        )
         return Moves(parent, move.astype(np.int32), child)
 
     def results(self, positions: Ints) -> tuple[NDArray[np.bool_], Ints]:
@@ -76,7 +78,7 @@ class Othello(ScoredGame, SidedGame):
 
     def faults(self, positions: Ints) -> Codes:
         black, white = self.symmetry.split(positions)
-        return ((black | white) & self._centre != self._centre).astype(np.int8)
+        return np.where((black | white) & self._centre == self._centre, 0, 1).astype(np.int8)
 
     def read(self, text: str) -> int:
         """Return the position of a text; boards that play does not reach are read, too."""
@@ -86,8 +88,8 @@ class Othello(ScoredGame, SidedGame):
                 f"{shown(text)} has an empty cell at the centre of the board, where {self.name} "
                 "begins with four discs"
             )
-        sides = np.array([[black], [white]])
-        return int(self.symmetry.join(*sides, np.array([turn], dtype=np.int8))[0])
+        turns = np.array([turn], dtype=np.int8)
+        return int(self.symmetry.join(np.array([black]), np.array([white]), turns)[0])
 
     def picture(self, position: int) -> Picture:
         """Return the discs, with the letters of the columns."""

@@ -73,10 +73,20 @@ def title(name: str) -> str:
             return f"Three men's morris, {rest}"
         case "nim", _:
             return f"Nim {rest}{end}"
+        case "wythoff", _:
+            return f"Wythoff's game, {rest}"
+        case "octal", [code, heap]:
+            return f"Octal game {code}, {heap}"
+        case "kayles", [heap]:
+            return f"Kayles, {heap} pins"
+        case "dawson", [heap]:
+            return f"Dawson's Chess, {heap} files"
         case "subtraction", [heap, *takes]:
             return f"Take {', '.join(takes)} from {heap}{end}"
-        case "hexapawn", [wide, high]:
-            return f"Hexapawn, {wide} by {high}"
+        case "hexapawn" | "chomp" | "domineering" | "othello" | "dots_and_boxes", [wide, high]:
+            return f"{family.replace('_', ' ').capitalize()}, {wide} by {high}"
+        case "kalah", [pits, seeds, *options]:
+            return ", ".join((f"Kalah, {pits} pits of {seeds}", *options))
         case "ultimate", _:
             return f"Ultimate tic-tac-toe, {rest}"
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])|_+", " ", name.split(":")[-1].split("(")[0]).strip()
