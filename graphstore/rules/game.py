@@ -1,4 +1,4 @@
-"""The protocol `Game`, which all rules implement, and the optional ones beside it.
+"""The protocol `Game`, which all rules implement; the optional `NamesMoves`, `Nimble`, `Scored`.
 
 A *position* is a board as the user sees it; inside the package it is an integer in [0, 2**63).
 Each method of `Game` (a *verb*) takes an array of positions, so that numpy explores built-in games.
@@ -125,17 +125,6 @@ class Game(Protocol):
 
 
 @runtime_checkable
-class Scored(Protocol):
-    """Margins, which a `Game` whose results are scores may add."""
-
-    def margins(self, positions: Ints) -> NDArray[np.int16]:
-        """Return int16[n]: the score of the player to move minus the other's; 0 in play.
-
-        Its sign is the position's outcome.
-        """
-
-
-@runtime_checkable
 class NamesMoves(Protocol):
     """Names for moves, which a `Game` may add."""
 
@@ -144,6 +133,18 @@ class NamesMoves(Protocol):
 
     def read_move(self, text: str) -> int:
         """Return the move of a name, or raise a MoveError."""
+
+
+@runtime_checkable
+class Scored(Protocol):
+    """Results that are scores, which a `Game` may add."""
+
+    def margins(self, positions: Ints) -> NDArray[np.int16]:
+        """Return int16[n]: by how much the player to move has won; negative if he has lost.
+
+        Of ended positions, the difference of the scores; it has the sign of `Game.outcomes`, and is
+        32,767 at most. Of positions in play, 0.
+        """
 
 
 class MoveNames:
@@ -253,8 +254,8 @@ class Nimble(Protocol):
 
 VERBS: Final = (
     *("start_states", "expand", "outcomes", "turns", "canonical", "orbits", "texts", "read"),
-    *("read_many", "board", "picture", "margins", "search_from", "_look"),
-    *("write_move", "read_move"),
+    *("read_many", "board", "picture", "search_from", "_look", "write_move", "read_move"),
+    "margins",
 )
 _ATTRIBUTES: Final[dict[str, tuple[str, Callable[[Any], bool]]]] = {
     "name": ("a text of one line", lambda value: _is_label(value)),
