@@ -90,14 +90,16 @@ class Kalah(ScoredGame):
     def texts(self, positions: Ints) -> list[str]:
         """Return north's store and pits from left to right, south's pits and store, and S or N."""
         south, north = self._unpack(positions)
-        row = [","] * (self.pits - 1)
-        signs = [" ", *row, "/", *row, " ", " "]  # after each number
-        text = np.full(len(positions), "", dtype="U1")
-        for field, after in zip((*north[::-1], *south), signs, strict=True):
-            text = np.strings.add(np.strings.add(text, field.astype(f"U{self._digits}")), after)
-        sides = np.array(["S", "N"])[positions >> self._width]
-        joined: list[str] = np.strings.add(text, sides).tolist()
-        return joined
+        numbers = np.concatenate((north[::-1], south)).T
+        row = "," * (self.pits - 1)
+        signs = f" {row}/{row}  ".encode()  # after each number
+        letters = np.zeros((len(positions), len(signs) + 1, 3), dtype=np.uint8)
+        letters[:, :-1, 0] = np.where(numbers > 9, numbers // 10 + ord("0"), 0)
+        letters[:, :-1, 1] = numbers % 10 + ord("0")
+        letters[:, :-1, 2] = [*signs]
+        letters[:, -1, 0] = np.where(positions >> self._width, ord("N"), ord("S"))
+        letters[:, -1, 1] = ord("\n")
+        return letters.tobytes().translate(None, b"\0").decode("ascii").split("\n")[:-1]
 
     def board(self, position: int) -> str:
         """Return a drawing: north's store and pits above south's pits and store."""
