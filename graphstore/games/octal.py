@@ -73,8 +73,10 @@ class Octal(ArrayGame):
         for size in map(int, self.texts(np.array([position]))[0].split(",")):
             begins[size] = len(row)
             row += "\u25cf" * size + " "
-        unit, width = Cell(label="\u25cf", shape="unit"), max(2 * self.start, 1)
-        cells = tuple(unit if each.strip() else Cell() for each in row.ljust(width)[:width])
+        # Who takes tokens does not lengthen the row; 4 before the point splits without taking.
+        width = max(self.start * (1 + (self.code[0] == "4")), len(row) - 1, 1)
+        unit = Cell(label="\u25cf", shape="unit")
+        cells = tuple(unit if each.strip() else Cell() for each in row[:width].ljust(width))
         moves = self.expand(np.array([position])).move.tolist()
         free = {begins[move // 10_000] + move // 100 % 100: move for move in moves[::-1]}
         targets = {move: cell for cell, move in free.items()}

@@ -49,6 +49,8 @@ def title(name: str) -> str:
 
     >>> [title(name) for name in ("connect(4,4,4)", "mnk(4,3,3,misere)", "nim(3,4,5)")]
     ['Connect Four, 4 by 4', '3 in a row, 4 by 3, misère', 'Nim 3, 4, 5']
+    >>> [title(name) for name in ("dots_and_boxes(2,3)", "kalah(3,2,empty)", "kayles(12)")]
+    ['Dots and boxes, 2 by 3', 'Kalah, 3 pits of 2, empty', 'Kayles, 12 pins']
     >>> title("my_rules.py:BigChomp"), title("go_fish")
     ('Big Chomp', 'Go fish')
     """

@@ -8,10 +8,10 @@ from functools import cache
 
 import numpy as np
 import pytest
-from conftest import DATA, SLOW, for_all, some_of
+from conftest import DATA, SLOW, few, for_all, some_of
 
 from graphstore import find_game
-from graphstore.rules.game import IN_PLAY, move_text
+from graphstore.rules.game import IN_PLAY, move_text, read_move
 from graphstore.util.arrays import distinct, member
 
 LINES = (DATA / "scored_games.jsonl").read_text().splitlines()
@@ -297,3 +297,32 @@ def test_passes_of_othello_are_moves_where_there_is_no_other():
     passes = moves.parent[moves.move == game.read_move("pass")]
     assert len(passes) == KNOWN[game.name]["passes"]
     assert np.bincount(moves.parent)[passes].tolist() == [1] * len(passes)
+
+
+@for_all(
+    ("name", "other", "names"),
+    [
+        (
+            "dots_and_boxes(3,2)",
+            "dots_and_boxes(num_rows=2,num_cols=3)",  # its lines: all horizontal ones first
+            "a1b1 b1c1 c1d1 a2b2 b2c2 c2d2 a3b3 b3c3 c3d3 a1a2 b1b2 c1c2 d1d2 a2a3 b2b3 c2c3 d2d3",
+        ),
+        ("kalah(6,4,either)", "mancala", "- 1 2 3 4 5 6 - 1 2 3 4 5 6"),
+    ],
+)
+def test_games_at_random_have_the_moves_turns_and_results_of_openspiel(name, other, names):
+    pyspiel = pytest.importorskip("pyspiel")
+    game, names, chance = find_game(name), names.split(), np.random.default_rng(0)
+    for _ in range(few(60)):
+        state, here = pyspiel.load_game(other).new_initial_state(), game.start_states()
+        while not state.is_terminal():
+            assert game.outcomes(here) == IN_PLAY
+            assert game.turns(here) == state.current_player() + 1
+            moves = game.expand(here)
+            legal = {read_move(game, names[each]): each for each in state.legal_actions()}
+            assert moves.move.tolist() == sorted(legal)
+            at = chance.integers(len(legal))
+            state.apply_action(legal[int(moves.move[at])])
+            here = moves.child[at : at + 1]
+        sign = 3 - 2 * game.turns(here)
+        assert game.outcomes(here) * sign == state.returns()[0]

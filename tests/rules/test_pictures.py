@@ -20,11 +20,18 @@ FAMILIES = (
     *("tictactoe", "mnk(4,3,3)", "mnk(3,3,3,misere)", "connect(4,4)", "connect(7,6)", "vanishing"),
     *("morris(king)", "morris(flying,straight)", "nim(3,4,5)", "nim(2,70)", "hexapawn(3,4)"),
     *("subtraction(30,2,5)", "subtraction(500,1,100)", "ultimate(open)", "ultimate(closed)"),
-    *("chomp(4,3)", "kayles(9)", "domineering(4,4)", "othello(4,4)", "othello(2,4)"),
+    *(
+        "chomp(4,3)",
+        "kayles(9)",
+        "octal(4.3,6)",
+        "domineering(4,4)",
+        "othello(4,4)",
+        "othello(2,4)",
+    ),
     *("dots_and_boxes(2,1)", "dots_and_boxes(2,3)", "kalah(2,3)", "kalah(4,2)", "kalah(1,4)"),
 )
-SOME_MOVES = ("subtraction(500", "nim(2,70", "kayles", "othello")  # others have no cell
-NO_TURN = ("nim", "subtraction", "chomp", "kayles")
+SOME_MOVES = ("subtraction(500", "nim(2,70", "kayles", "octal", "othello")  # others have no cell
+NO_TURN = ("nim", "subtraction", "chomp", "kayles", "octal")
 
 
 def luminance(colour):
