@@ -195,6 +195,24 @@ READ = {
         ("X X 2/3 4 5 H", "XX./... H"),
         ("[['X', 'X', None], [None, None, None]]; vertical moves", "XX./... V"),
     ],
+    "othello(4,4)": [
+        ("..../.wb./.bw./.... b", "..../.WB./.BW./.... B"),
+        (".....wb..bw....., black to move", "..../.WB./.BW./.... B"),
+        ("[[0,0,0,0],[0,2,1,0],[0,1,2,0],[0,0,0,0]] W", "..../.WB./.BW./.... W"),
+        ("W W W W/W B B W/W B B W/W W W W White", "WWWW/WBBW/WBBW/WWWW W"),
+    ],
+    "dots_and_boxes(2,1)": [
+        ("+-+ +\n|#|\n+-+ +\n1-0 A", "-./||./-. 1-0 A"),
+        ("+---+   +\n|   |   |\n+---+   + 1:0; b to move", "-./|||/-. 1-0 B"),
+        ("\u25000/110/\u25000, 0-1, B", "-./||./-. 0-1 B"),
+        ("-. /.../.., a", "-./.../.. 0-0 A"),
+    ],
+    "kalah(2,3)": [
+        ("0 3,3/3,3 0 s", "0 3,3/3,3 0 S"),
+        ("0 | 3 0 |\n  | 4 4 | 1; North to move", "0 3,0/4,4 1 N"),
+        ("3 0\n0 1\n4 4\nN", "0 3,0/4,4 1 N"),
+        ("[[5, 1, 0], [0, 0, 6]], south", "6 0,0/0,0 6 S"),  # seeds go home where play is over
+    ],
     **dict.fromkeys(ULTIMATE, ULTIMATE_READ),
 }
 
@@ -296,6 +314,30 @@ ULTIMATE_REFUSED = [
     ("0" * 50, PositionError, "the record '0000…"),
 ]
 REFUSED = {
+    "othello(4,4)": [
+        ("", WrongSizeError, "'' has no cells; othello(4,4) has 16 cells, 4 rows of 4…"),
+        ("..../.WB./.BW./....", TurnMissingError, "a board of othello(4,4) does not show whose…"),
+        ("..../..B./.BW./.... B", UnreachableError, "…has an empty cell at the centre of the…"),
+        ("..../.XB./.BW./.... B", UnknownCharacterError, "'X' is not a cell of othello(4,4);…"),
+    ],
+    "dots_and_boxes(2,1)": [
+        ("", TurnMissingError, "'' does not show whose turn it is; write A or B after the board…"),
+        ("../.../..", TurnMissingError, "…whose turn it is; write A or B after the board, as in…"),
+        ("../../.. A", WrongSizeError, "…is not a board of dots_and_boxes(2,1); write rows of 2…"),
+        ("+-+\n| |\n+-+ 0-0 A", WrongSizeError, "…is not a board of dots_and_boxes(2,1); write…"),
+        ("+-+-+-+ 0-0 A", WrongSizeError, "…is not a board of dots_and_boxes(2,1); write rows…"),
+        ("x./.../.. A", UnknownCharacterError, "'x' is not a line of dots_and_boxes(2,1); write…"),
+        ("-./||./-. B", ImpossibleCountsError, "…has 1 closed box; write how many each player…"),
+        ("../.../.. 1-0 A", ImpossibleCountsError, "…has 0 closed boxes; write how many each…"),
+        ("-" * 10_000 + " A", WrongSizeError, "…is not a board of dots_and_boxes(2,1); write…"),
+    ],
+    "kalah(2,3)": [
+        ("0 3,3/3,3 0", TurnMissingError, "…whose turn it is; write S or N after the board, as…"),
+        ("0 3,3/3,3 S", WrongSizeError, "…has 5 numbers; kalah(2,3) has 4 pits and 2 stores, as…"),
+        ("0 3,3/3,4 0 S", ImpossibleCountsError, "…has 13 seeds; kalah(2,3) has 12"),
+        ("0 3,3/3,-3 0 S", UnknownCharacterError, "'-' is not allowed in a position of kalah(2…"),
+        ("9" * 9_000 + " 3,3/3,3 0 S", ImpossibleCountsError, "…has 10,000,000,012 seeds;…"),
+    ],
     "kayles(12)": [
         ("", WrongSizeError, "'' is not a position of kayles(12); write heaps of 0 to 12 tokens…"),
         ("1,,2", WrongSizeError, "'1,,2' is not a position of kayles(12); write heaps…"),
@@ -475,6 +517,9 @@ DRAWN = [
     ("vanishing", "Ab./.C./...", "Ab.\n.C.\n..."),
     ("morris(diagonals)", "XO./.X./... O", "XO.\n.X.\n... O"),
     ("hexapawn(3,3)", "BBB/W../.WW B", "BBB\nW..\n.WW B"),
+    ("othello(4,4)", "..../.WB./.BW./.... B", "....\n.WB.\n.BW.\n.... B"),
+    ("dots_and_boxes(2,1)", "-./||./-. 0-1 B", "+-+ +\n|#|  \n+-+ +\n0-1 B"),
+    ("kalah(2,3)", "0 3,0/4,4 1 N", " 0 |  3  0 |\n   |  4  4 |  1 N"),
     ("nim(3,4,5)", "3,0,5", "3 |||\n0\n5 |||||"),
     ("nim(2,100)", "0,100", "  0\n100 " + 60 * "|"),
     ("subtraction(21,1,2,3)", "5", "5 |||||"),

@@ -18,7 +18,7 @@ from graphstore.errors import MoveError, PositionError
 from graphstore.games import FAMILIES, find_game
 from graphstore.games.connect import Connect
 from graphstore.rules.adapter import ArrayRules, accept
-from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Game, move_text, read_move
+from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Game, Scored, move_text, read_move
 from graphstore.rules.positions import IllegalMovesError, read_bare, read_position
 
 NAMES = [name for family in FAMILIES for name in (*family.examples, *family.large)]
@@ -27,6 +27,7 @@ SMALL = (  # shapes of boards that are not among the examples
     *("mnk(1,1,1)", "mnk(5,1,2)", "mnk(1,5,3)", "mnk(1,7,2)", "mnk(7,1,2)", "mnk(4,4,3)"),
     *("mnk(31,1,9,misere)", "connect(2,2,2)", "connect(2,3,2)", "connect(1,1)"),
 )
+MOVES_AGAIN = ("dots_and_boxes", "kalah")  # some moves keep the turn
 PER_PLY, PLIES = few(30), 80  # positions to test per ply, and plies
 
 
@@ -133,7 +134,16 @@ def test_turns_alternate_where_they_are_known(game, in_play):
     parent, _, child = game.expand(in_play)
     before, after = game.turns(in_play)[parent], game.turns(child)
     assert ((before == 0) == (after == 0)).all()
-    assert ((before == 0) | (before + after == 3)).all()
+    alternate = (before == 0) | (before + after == 3)
+    assert alternate.all() != game.name.startswith(MOVES_AGAIN)
+
+
+@every_game
+def test_a_margin_has_the_sign_of_the_outcome(game, positions):
+    if isinstance(game, Scored):
+        margins, outcomes = game.margins(positions), game.outcomes(positions)
+        assert (margins.dtype, margins.shape) == (np.int16, positions.shape)
+        assert np.array_equal(np.sign(margins), np.where(outcomes == IN_PLAY, 0, outcomes))
 
 
 @every_game

@@ -21,11 +21,14 @@ from graphstore.games import (
     chomp,
     connect,
     domineering,
+    dots_and_boxes,
     grid,
     hexapawn,
+    kalah,
     morris,
     nim,
     octal,
+    othello,
     subtraction,
     vanishing,
     wythoff,
@@ -160,6 +163,33 @@ FAMILIES = (
         "leaving the opponent without a move",
         ("hexapawn(3,3)", "hexapawn(4,4)"),
         hexapawn.hexapawn,
+    ),
+    Family(
+        "othello(w,h)",
+        "discs that outflank others turn them; w columns by h rows, even, at most 31 cells; a "
+        "player who cannot turn any passes; the result is the difference of the discs",
+        ("othello(4,4)",),
+        othello.othello,
+        ("othello(4,6)",),
+        aliases=("reversi",),
+    ),
+    Family(
+        "dots_and_boxes(w,h)",
+        "draw lines around w columns by h rows of boxes; who closes a box has it and moves again; "
+        "the result is the difference of the boxes",
+        ("dots_and_boxes(2,2)", "dots_and_boxes(1,3)"),
+        dots_and_boxes.dots_and_boxes,
+        aliases=("dots", "boxes"),
+    ),
+    Family(
+        "kalah(m,n[,empty][,either])",
+        "sow the seeds of m pits of n a side; a last seed in the own store moves again, in an own "
+        "empty pit takes the seeds opposite; empty: also from an empty pit; either: the game ends "
+        "when either player has no seeds in pits, else when the mover has none",
+        ("kalah(3,2)", "kalah(2,3,empty)", "kalah(2,2,either)"),
+        kalah.kalah,
+        ("kalah(6,4)",),
+        aliases=("kalaha",),
     ),
     Family(
         "ultimate(rules[,count])",

@@ -88,6 +88,38 @@ class SymmetricGame(ArrayGame):
         return self.symmetry.orbits(positions)
 
 
+class TurnedGame(ArrayGame):
+    """A built-in game that lists the images of positions; the state is the smallest image."""
+
+    def images(self, positions: Ints) -> Ints:
+        """Return int64[k, n]: every position under every symmetry, the identity first."""
+        raise NotImplementedError
+
+    def canonical(self, positions: Ints) -> Ints:
+        return np.asarray(self.images(positions).min(axis=0))
+
+    def orbits(self, positions: Ints) -> Ints:
+        images = self.images(positions)
+        return np.asarray(len(images) // (images == positions).sum(axis=0))
+
+
+class ScoredGame(ArrayGame):
+    """A built-in game whose results are differences of scores."""
+
+    def results(self, positions: Ints) -> tuple[NDArray[np.bool_], Ints]:
+        """Return bool[n], True for ended positions, and the mover's score minus the other one."""
+        raise NotImplementedError
+
+    def outcomes(self, positions: Ints) -> Codes:
+        ended, difference = self.results(positions)
+        return np.where(ended, np.sign(difference), IN_PLAY).astype(np.int8)
+
+    def margins(self, positions: Ints) -> NDArray[np.int16]:
+        """See `graphstore.rules.game.Scored`."""
+        ended, difference = self.results(positions)
+        return np.where(ended, difference, 0).astype(np.int16)
+
+
 def check_whole(family: str, /, *, least: int = 1, **parameters: object) -> None:
     """Refuse parameters of a family that are not whole numbers of at least `least`."""
     for name, value in parameters.items():

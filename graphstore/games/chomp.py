@@ -11,6 +11,7 @@ from graphstore.games.base import ArrayGame, check_whole
 from graphstore.games.nim import MAX_BITS, MAX_HEAP, Nim
 from graphstore.games.sided import UnreachableError
 from graphstore.rules.game import IN_PLAY, LOSS, Codes, Ints, Moves
+from graphstore.rules.picture import UNITS, Cell, Picture
 
 
 class Chomp(Nim):
@@ -44,6 +45,22 @@ class Chomp(Nim):
     def outcomes(self, positions: Ints) -> Codes:
         left = self._unpack(positions).sum(axis=1)
         return np.where(left == 1, LOSS, IN_PLAY).astype(np.int8)
+
+    def picture(self, position: int) -> Picture:
+        """Return the squares, X for the poisoned one; a move is on the square that it eats."""
+        lengths = self._unpack(np.array([position]))[0].tolist()
+        columns = min(int(self.heaps[0]), UNITS)
+        rows = [[Cell(label="\u25cf", shape="unit")] * min(each, columns) for each in lengths]
+        rows = [[*row, *[Cell()] * (columns - len(row))] for row in rows]
+        rows[0][0] = Cell(label="X", shape="X")
+        targets = {
+            (row + 1) * 10**self._digits + column + 1: row * columns + column
+            for row, length in enumerate(lengths)
+            for column in range(min(length, columns))
+            if row or column
+        }
+        cells = tuple(cell for row in rows for cell in row)
+        return Picture(cells, columns, (len(rows), columns), "heaps", targets=targets)
 
     def read(self, text: str) -> int:
         """Return the position of a text, the length of every row from the top."""

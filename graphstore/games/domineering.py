@@ -6,23 +6,18 @@ J. H. Conway, R. K. Guy, Winning Ways, chapter 5. A position packs the side to m
 of covered cells.
 """
 
-import re
-
 import numpy as np
 
-from graphstore.errors import GameNameError, ImpossibleCountsError, shown
-from graphstore.games.base import ArrayGame, check_whole
+from graphstore.errors import GameNameError, ImpossibleCountsError
+from graphstore.games.base import TurnedGame, check_whole
 from graphstore.games.boardtext import read_cells, write_cells
-from graphstore.games.sided import MAX_CELLS, TurnMissingError
+from graphstore.games.sided import MAX_CELLS, split_turn
 from graphstore.rules.game import IN_PLAY, LOSS, Codes, Ints, Moves
+from graphstore.rules.picture import Cell, Picture
 from graphstore.rules.symmetry import BoardSymmetry
 
-_SIDE = re.compile(
-    r"[\s,;:]+(v|h|vertical|horizontal)(\s+to\s+(move|play)|\s+moves)?\s*\Z", re.IGNORECASE
-)
 
-
-class Domineering(ArrayGame):
+class Domineering(TurnedGame):
     """Domineering. Create one with `domineering`. Move m covers cell m and that below or after."""
 
     players = ("vertical", "horizontal")
@@ -65,15 +60,7 @@ class Domineering(ArrayGame):
         return np.where(places == 0, LOSS, IN_PLAY).astype(np.int8)
 
     def images(self, positions: Ints) -> Ints:
-        """Return int64[k, n]: every position under every symmetry, the identity first."""
         return self.symmetry.images(positions & self._full) | positions & 1 << self.cells
-
-    def canonical(self, positions: Ints) -> Ints:
-        return np.asarray(self.images(positions).min(axis=0))
-
-    def orbits(self, positions: Ints) -> Ints:
-        images = self.images(positions)
-        return np.asarray(len(images) // (images == positions).sum(axis=0))
 
     def texts(self, positions: Ints) -> list[str]:
         """Return the rows from the top, X for a covered cell, and whose turn it is."""
@@ -81,21 +68,26 @@ class Domineering(ArrayGame):
         which = (positions >> self.cells).astype(np.int8)
         return write_cells(cells, **self._size, marks=".X", tails=(" V", " H"), which=which)
 
+    def picture(self, position: int) -> Picture:
+        """Return the covered cells; a move is on the first cell of its domino."""
+        covered = (position & self._bits) != 0
+        cells = tuple(Cell(label="\u25a0") if each else Cell() for each in covered)
+        rows, columns = self._size["rows"], self._size["columns"]
+        turn = self._mover(position)
+        moves = self.expand(np.array([position])).move.tolist()
+        targets = dict(zip(moves, moves, strict=True))
+        return Picture(cells, columns, (rows, columns), turn=turn, targets=targets)
+
     def read(self, text: str) -> int:
         """Return the position of a text; boards that play does not reach are read, too."""
-        side = _SIDE.search(text)
-        if side is None:
-            raise TurnMissingError(
-                f"{shown(text)} does not show whose turn it is; write V or H after the board, as "
-                f"in {self.texts(self.start_states())[0]}"
-            )
-        cells = read_cells(text[: side.start()], **self._size, marks="X", game=self.name)
+        board, turn = split_turn(text, self)
+        cells = read_cells(board, **self._size, marks="X", game=self.name)
         if cells.count("X") % 2:
             raise ImpossibleCountsError(
                 f"{cells.count('X')} covered cells are impossible: a domino covers two"
             )
         mask = sum(bit for cell, bit in zip(cells, self._bits.tolist(), strict=True) if cell == "X")
-        return int(mask) | (side[1][0] in "hH") << self.cells
+        return int(mask) | (turn - 1) << self.cells
 
 
 def domineering(w: int, h: int) -> Domineering:

@@ -18,7 +18,6 @@ from graphstore.games.sided import (
     MAX_CELLS,
     SidedBoard,
     SidedGame,
-    TurnMissingError,
     UnreachableError,
 )
 from graphstore.rules.game import IN_PLAY, LOSS, Codes, Ints, Moves
@@ -81,12 +80,7 @@ class Hexapawn(SidedGame):
         unreachable boards are accepted: 2,531 boards of hexapawn(3,3) are read, and 135 can be
         reached.
         """
-        white, black, turn = self.symmetry.read(text, game=self.name)
-        if not turn:
-            raise TurnMissingError(
-                f"a board of {self.name} does not show whose turn it is; write W or B after it, "
-                f"as in {self.texts(self.start_states())[0]}"
-            )
+        white, black, turn = self._read_sides(text)
         turns = np.array([turn], dtype=np.int8)
         position = self.symmetry.join(np.array([white]), np.array([black]), turns)
         fault = self.faults(position)[0]

@@ -16,6 +16,7 @@ from graphstore.errors import GameNameError, MoveError, WrongSizeError, shown
 from graphstore.games.base import ArrayGame, check_whole
 from graphstore.games.heaps import heap_size, heap_texts
 from graphstore.rules.game import IN_PLAY, LOSS, Codes, Ints, Moves
+from graphstore.rules.picture import Cell, Picture
 from graphstore.util.arrays import offsets, ragged
 
 MOST = 63  # tokens in a position
@@ -64,6 +65,24 @@ class Octal(ArrayGame):
     def texts(self, positions: Ints) -> list[str]:
         """Return the heaps, the smallest first; ``0`` without heaps."""
         return [_text(position) for position in positions.tolist()]
+
+    def picture(self, position: int) -> Picture:
+        """Return all heaps in one row, the smallest first, with a gap after each.
+
+        A move that leaves a tokens on the left is after these, if no other move is there.
+        """
+        begins, row = {}, ""
+        for size in map(int, self.texts(np.array([position]))[0].split(",")):
+            begins[size] = len(row)
+            row += "\u25cf" * size + " "
+        # Who takes tokens does not lengthen the row; 4 before the point splits without taking.
+        width = max(self.start * (1 + (self.code[0] == "4")), len(row) - 1, 1)
+        unit = Cell(label="\u25cf", shape="unit")
+        cells = tuple(unit if each.strip() else Cell() for each in row[:width].ljust(width))
+        moves = self.expand(np.array([position])).move.tolist()
+        free = {begins[move // 10_000] + move // 100 % 100: move for move in moves[::-1]}
+        targets = {move: cell for cell, move in free.items()}
+        return Picture(cells, width, (1, width), "heaps", targets=targets)
 
     def read(self, text: str) -> int:
         """Return the position of a text: heaps in any order, of up to `start` tokens together."""

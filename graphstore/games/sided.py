@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from graphstore.errors import PositionError, WrongSizeError, shown
 from graphstore.games.base import SymmetricGame
 from graphstore.games.boardtext import TwoMasks
-from graphstore.rules.game import Codes, Ints
+from graphstore.rules.game import Codes, Game, Ints
 from graphstore.rules.symmetry import BoardSymmetry
 
 MAX_CELLS = 31  # two masks and the side to move must fit into 63 bits
@@ -26,6 +26,26 @@ class TurnMissingError(PositionError):
 
 class UnreachableError(PositionError):
     """A board that play cannot reach."""
+
+
+def split_turn(text: str, game: Game) -> tuple[str, int]:
+    """Return a text without the side to move at its end, and that player, 1 or 2.
+
+    The end is a player's first letter or name, also as ``, V`` or ``; vertical to move``.
+    """
+    letters = "".join(player[0].upper() for player in game.players)
+    end = text.rstrip()[-LONGEST_TURN:]
+    said = re.search(
+        rf"[\s,;:]+({'|'.join((*game.players, *letters))})(\s+to\s+(move|play)|\s+moves)?\Z",
+        end,
+        re.IGNORECASE,
+    )
+    if said is None:
+        raise TurnMissingError(
+            f"{shown(text)} does not show whose turn it is; write {' or '.join(letters)} after the "
+            f"board, as in {game.texts(game.start_states())[0]}"
+        )
+    return text.rstrip()[: said.start() - len(end)], 1 + letters.index(said[1][0].upper())
 
 
 class SidedBoard(BoardSymmetry):
@@ -144,6 +164,17 @@ class SidedGame(SymmetricGame):
 
     def texts(self, positions: Ints) -> list[str]:
         return self.symmetry.texts(positions)
+
+    def _read_sides(self, text: str) -> tuple[int, int, int]:
+        """Return both masks of a text that must say whose turn it is, and the player to move."""
+        first, second, turn = self.symmetry.read(text, game=self.name)
+        if not turn:
+            raise TurnMissingError(
+                f"a board of {self.name} does not show whose turn it is; write "
+                f"{' or '.join(self.symmetry.marks)} after it, as in "
+                f"{self.texts(self.start_states())[0]}"
+            )
+        return first, second, turn
 
     def _plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]]:
         positions, right = self.symmetry.plain(texts)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphstore.errors import BothSidesWonError, PlayAfterWinError, PositionError
-from graphstore.games.base import ArrayGame
+from graphstore.games.base import TurnedGame
 from graphstore.games.boardtext import plain_cells, read_cells, write_cells
 from graphstore.games.grid import tictactoe
 from graphstore.rules.game import IN_PLAY, LOSS, Codes, Ints, Moves
@@ -32,7 +32,7 @@ class MarkOrderError(PositionError):
     """Marks whose letters do not give their order."""
 
 
-class Vanishing(ArrayGame):
+class Vanishing(TurnedGame):
     """Tic-tac-toe with marks that vanish."""
 
     name = "vanishing"
@@ -51,17 +51,9 @@ class Vanishing(ArrayGame):
         return codes
 
     def images(self, positions: Ints) -> Ints:
-        """Return int64[8, n]: every position under every symmetry, the identity first."""
         images: Ints = self._images[:, positions >> 12] << 12
         images |= self._images[:, positions & (2**12 - 1)]
         return images
-
-    def canonical(self, positions: Ints) -> Ints:
-        return np.asarray(self.images(positions).min(axis=0))
-
-    def orbits(self, positions: Ints) -> Ints:
-        images = self.images(positions)
-        return np.asarray(len(images) // (images == positions).sum(axis=0))
 
     def texts(self, positions: Ints) -> list[str]:
         """Return the rows from the top; the letter of a mark is its rank by age.

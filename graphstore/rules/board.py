@@ -149,10 +149,12 @@ def choices(
     """Return the `Choice` of each `graphstore.store.probe.Move` of a position."""
     before = board_of(text, game)
     picture = None if game is None else picture_if_any(text, game)
-    own = picture is not None and (before is None or len(before.cells) != len(picture.cells))
+    own = picture is not None and (
+        bool(picture.targets) or before is None or len(before.cells) != len(picture.cells)
+    )
     found = []
     for move in moves:
-        if own:  # the cells of the picture are not those of the text
+        if own:  # the cells of the text do not show where the moves are
             assert picture is not None
             cell, source = _cells_in(picture, move, game)
         else:

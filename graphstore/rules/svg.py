@@ -79,6 +79,8 @@ _PIECES: Final = {
     " 30C12 22 20 17 28 19V14H24V10H28Z",
 }
 
+_LINES: Final = {"across": "M3 30H57", "down": "M30 3V57", "dot": "M27 30H33M30 27V33"}
+
 
 class Strength(NamedTuple):
     """The look of a move beside the others."""
@@ -256,6 +258,8 @@ def mark_svg(cell: Cell) -> str:
         drawn = f'<circle class="gs-disc{side}" cx="30" cy="30" r="{size}"/>'
         if cell.side == 2:  # told apart without colours
             drawn += '<circle class="gs-paper" cx="30" cy="30" r="9"/>'
+    elif cell.shape in _LINES:
+        drawn = _path(f"mark{side}", _LINES[cell.shape])
     elif cell.shape in _PIECES:
         drawn = _path(f"piece{side}", _PIECES[cell.shape])
     else:

@@ -15,9 +15,10 @@ CHUNK_BITS = 16  # a table of 2**16 int32 entries stays in a processor's second-
 
 
 class BoardSymmetry:
-    """The symmetry group of a board of `rows` by `columns` cells, at most 31 cells.
+    """The symmetry group of a board of `rows` by `columns` cells.
 
-    `permutations` (cell -> its image, the identity first) restricts it to some symmetries.
+    A mask has at most 63 cells, a packed position 31. `permutations` (cell -> its image, the
+    identity first) restricts the group to some symmetries.
 
     >>> BoardSymmetry(rows=3, columns=3).canonical(np.array([0b100000000_000000000]))
     array([512])
@@ -68,8 +69,8 @@ class BoardSymmetry:
         """Return the image of each mask under the symmetry `which`, one for each mask, or all."""
         low = masks & (2**self._width - 1)
         image: Ints = self._tables[0][which, low].astype(np.int64)
-        if len(self._tables) == 2:
-            image |= self._tables[1][which, masks >> self._width]
+        for number, table in enumerate(self._tables[1:], 1):
+            image |= table[which, (masks >> number * self._width) & (len(table[0]) - 1)]
         return image
 
     def _least(self, masks: Ints) -> tuple[Ints, NDArray[np.intp], NDArray[np.bool_]]:
@@ -80,18 +81,22 @@ class BoardSymmetry:
         return _least(self.images(masks))
 
     @cached_property
-    def _tables(self) -> list[NDArray[np.int32]]:
-        """The images of each chunk of a mask, the low chunk first: int32[order, 2**width]."""
+    def _tables(self) -> list[NDArray[np.int32] | Ints]:
+        """The images of each chunk of a mask, the low chunk first: [order, 2**width].
+
+        They are int32 up to 31 cells, else int64.
+        """
+        kind: type[np.int32 | np.int64] = np.int32 if self.cells < 32 else np.int64
         tables = []
         for shift in range(0, self.cells, self._width):
             width = min(self._width, self.cells - shift)
             chunk = np.arange(2**width, dtype=np.int64)
-            table = np.zeros((self.order, 2**width), dtype=np.int32)
+            table = np.zeros((self.order, 2**width), dtype=kind)
             for row, permutation in zip(table, self.permutations, strict=True):
                 for bit in range(width):
                     cell = self.cells - 1 - (bit + shift)
                     image = self.cells - 1 - permutation[cell]
-                    row |= (((chunk >> bit) & 1) << image).astype(np.int32)
+                    row |= (((chunk >> bit) & 1) << image).astype(kind)
             tables.append(table)
         return tables
 

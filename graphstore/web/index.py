@@ -49,6 +49,8 @@ def title(name: str) -> str:
 
     >>> [title(name) for name in ("connect(4,4,4)", "mnk(4,3,3,misere)", "nim(3,4,5)")]
     ['Connect Four, 4 by 4', '3 in a row, 4 by 3, misère', 'Nim 3, 4, 5']
+    >>> [title(name) for name in ("dots_and_boxes(2,3)", "kalah(3,2,empty)", "kayles(12)")]
+    ['Dots and boxes, 2 by 3', 'Kalah, 3 pits of 2, empty', 'Kayles, 12 pins']
     >>> title("my_rules.py:BigChomp"), title("go_fish")
     ('Big Chomp', 'Go fish')
     """
@@ -73,10 +75,20 @@ def title(name: str) -> str:
             return f"Three men's morris, {rest}"
         case "nim", _:
             return f"Nim {rest}{end}"
+        case "wythoff", _:
+            return f"Wythoff's game, {rest}"
+        case "octal", [code, heap]:
+            return f"Octal game {code}, {heap}"
+        case "kayles", [heap]:
+            return f"Kayles, {heap} pins"
+        case "dawson", [heap]:
+            return f"Dawson's Chess, {heap} files"
         case "subtraction", [heap, *takes]:
             return f"Take {', '.join(takes)} from {heap}{end}"
-        case "hexapawn", [wide, high]:
-            return f"Hexapawn, {wide} by {high}"
+        case "hexapawn" | "chomp" | "domineering" | "othello" | "dots_and_boxes", [wide, high]:
+            return f"{family.replace('_', ' ').capitalize()}, {wide} by {high}"
+        case "kalah", [pits, seeds, *options]:
+            return ", ".join((f"Kalah, {pits} pits of {seeds}", *options))
         case "ultimate", _:
             return f"Ultimate tic-tac-toe, {rest}"
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])|_+", " ", name.split(":")[-1].split("(")[0]).strip()
