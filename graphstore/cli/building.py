@@ -304,7 +304,9 @@ def solve(game: str, position: str | None, timeout: float | None, as_json: bool)
     if as_json:
         console.print_json(found)
     else:
-        console.print_searched(rules, found)
+        from graphstore.cli import boards
+
+        boards.print_searched(rules, found)
 
 
 @click.command()

@@ -64,7 +64,7 @@ def play(
     a perfect one never gives away a win or a draw. FILE may be the name of a small game, as in
     `graphstore show`. During the match, ? lists the commands.
     """
-    from graphstore.cli import console, terminal
+    from graphstore.cli import boards, console, terminal
     from graphstore.play.match import PERSON, Match
     from graphstore.play.training import learn_from, refuse_match
 
@@ -85,7 +85,7 @@ def play(
         match = Match(store, *seats, start=position, seed=seed)
         if learn and match.agents:
             refuse_match(match)
-        screen = console.out(stderr=as_json)
+        screen = boards.out(stderr=as_json)
         interrupted = False
         try:
             if moves is None:

@@ -6,9 +6,6 @@ from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 
-from sqlalchemy import Dialect
-from sqlalchemy.dialects import sqlite
-
 from graphstore.util.signals import held_back
 
 _PAGE = """
@@ -22,7 +19,7 @@ class RowReader:
 
     main = "main"
     chosen = "temp.graphstore_chosen"
-    dialect: Dialect = sqlite.dialect()
+    dialect = "sqlite"
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection

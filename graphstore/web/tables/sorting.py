@@ -7,7 +7,7 @@ which a page shows a hundred. To sort the states by a column of theirs takes 0.2
 import re
 from typing import Final
 
-from graphstore.store.schema import COLUMNS
+from graphstore.store.format import COLUMNS
 
 _PAGE: Final = re.compile(
     r"(select [\w, ]+) from (q_table|best_move)"

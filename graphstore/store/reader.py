@@ -1,0 +1,136 @@
+"""Reading through the driver of SQLite or PostgreSQL, with SQL that both understand.
+
+Importing SQLAlchemy takes longer than most reads, so only `Reader.core` does it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final, Self
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+MOST: Final = 1_000  # keys per statement; SQLite takes 32,766 at most
+KEPT: Final = 8  # connections that a pool keeps open
+_EXACT = 32  # more keys than this are padded to a power of two, so that few statements exist
+_ENGINES: Final[dict[str, dict[str, Any]]] = {
+    "sqlite": {"url": "sqlite://"},
+    "postgresql": {"url": "postgresql+psycopg://", "use_native_hstore": False},
+}
+
+
+class Reader:
+    """A connection of a driver that can only read; `dialect` is sqlite or postgresql."""
+
+    def __init__(self, driver: Any, dialect: str) -> None:
+        self.driver = driver
+        self.dialect = dialect
+        self._engine: Any = None
+
+    @classmethod
+    def of(cls, connection: "Connection") -> Self:
+        """Return the reader that a connection of SQLAlchemy uses."""
+        return cls(connection.connection.driver_connection, connection.dialect.name)
+
+    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Return the rows of a statement, in which ``?`` marks a parameter."""
+        cursor = self.driver.cursor()
+        rows: list[tuple[Any, ...]] = cursor.execute(self.text(sql), parameters).fetchall()
+        cursor.close()
+        return rows
+
+    def text(self, sql: str) -> str:
+        """Return a statement as the driver takes it."""
+        return sql if self.dialect == "sqlite" else sql.replace("?", "%s")
+
+    @contextmanager
+    def core(self) -> Iterator["Connection"]:
+        """Yield the connection as one of SQLAlchemy."""
+        if self._engine is None:
+            from sqlalchemy import create_engine
+            from sqlalchemy.pool import StaticPool
+
+            settings = _ENGINES[self.dialect]
+            self._engine = create_engine(
+                **settings, creator=lambda: self.driver, poolclass=StaticPool
+            )
+        with self._engine.connect() as connection:
+            yield connection
+
+
+class Pool:
+    """Open readers, which threads take and give back."""
+
+    def __init__(self, connect: Callable[[], Reader]) -> None:
+        self._connect = connect
+        self._idle: list[Reader] = []
+        self._closed = False
+
+    def take(self) -> Reader:
+        """Return an idle reader, the last one used, or a new one."""
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return self._connect()
+
+    def give_back(self, reader: Reader) -> None:
+        """End the transaction of a reader and keep it, or close it if it is broken or one of many.
+
+        If it is broken, the server may have ended all connections, so the idle ones are closed.
+        """
+        try:
+            reader.driver.rollback()
+        except Exception:
+            reader.driver.close()
+            self._drain()
+            return
+        if len(self._idle) < KEPT:
+            self._idle.append(reader)
+        else:
+            reader.driver.close()
+        if self._closed:
+            self._drain()
+
+    def close(self) -> None:
+        """Close the idle readers now, and those in use when they are given back."""
+        self._closed = True
+        self._drain()
+
+    def _drain(self) -> None:
+        while self._idle:
+            self._idle.pop().driver.close()
+
+
+class Keyed:
+    """A SELECT of columns of a table by one of them, the key, ascending by it."""
+
+    def __init__(self, columns: Iterable[str], table: str, key: str) -> None:
+        self._sql = f"SELECT {', '.join(columns)} FROM {table} WHERE {key} IN ({{}}) ORDER BY {key}"
+
+    def rows(self, reader: Reader, keys: Sequence[int]) -> Iterable[tuple[Any, ...]]:
+        """Return the rows with these distinct keys; they ascend by key if the keys do.
+
+        More than `MOST` keys are looked up in parts, as the rows are consumed.
+        """
+        if len(keys) <= MOST:
+            return self._some(reader, keys)
+        parts = (keys[begin : begin + MOST] for begin in range(0, len(keys), MOST))
+        return chain.from_iterable(self._some(reader, part) for part in parts)
+
+    def _some(self, reader: Reader, keys: Sequence[int]) -> list[tuple[Any, ...]]:
+        marks = len(keys)
+        if marks > _EXACT:
+            marks = min(1 << (marks - 1).bit_length(), MOST)
+            keys = [*keys, *[keys[-1]] * (marks - len(keys))]  # repeats find no more rows
+        return reader.rows(self.text(marks), keys) if marks else []
+
+    def text(self, marks: int) -> str:
+        """Return the statement for a number of keys, `marks`."""
+        return _with_marks(self._sql, marks)
+
+
+@cache
+def _with_marks(sql: str, marks: int) -> str:
+    return sql.format(", ".join("?" * marks))
