@@ -11,7 +11,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from graphstore.cli.console import WIDEST, _cell, room
+from graphstore.cli import console as data
 from graphstore.errors import visible
 from graphstore.rules import game as rules
 from graphstore.rules.board import WORDS
@@ -66,7 +66,7 @@ def print_probe(game: Game | None, probe: Probe, namer: Namer, *, bound: bool = 
     console.print(about)
     if not probe.moves:
         return
-    most = room()
+    most = data.room()
     table = Table(box=None, pad_edge=False, header_style="bold")
     names = ("name",) if names_moves(namer) else ()
     numbers = ("score", "win_depth", "lose_depth", "remoteness")
@@ -85,10 +85,10 @@ def print_probe(game: Game | None, probe: Probe, namer: Namer, *, bound: bool = 
             *(Text(move_text(namer, move.move)) for _ in names),
             Text(move.position),
             Text(WORDS[result], style=COLOURS[result]),
-            *(f"{cell:.4g}" if isinstance(cell, float) else _cell(cell) for cell in cells),
+            *(f"{cell:.4g}" if isinstance(cell, float) else data._cell(cell) for cell in cells),
         )
     console.print()
-    unbounded = console.options.update_width(WIDEST)
+    unbounded = console.options.update_width(data.WIDEST)
     widest = console.measure(table, options=unbounded).maximum  # so that nothing is cut
     console.width = widest if most is None else min(widest, most)
     console.print(table)

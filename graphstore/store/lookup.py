@@ -16,8 +16,9 @@ from graphstore.errors import (
 )
 from graphstore.rules.game import Ints
 from graphstore.rules.positions import Position
+from graphstore.store.by_key import Keyed
 from graphstore.store.probe import Probe, Values
-from graphstore.store.reader import Keyed, Reader
+from graphstore.store.reader import Reader
 from graphstore.util import arguments
 from graphstore.util.arrays import numbered
 from graphstore.util.forks import Owned

@@ -14,8 +14,9 @@ from graphstore.rules.board import WORDS, Choice, choices
 from graphstore.rules.game import IN_PLAY, Game, best_first, move_text
 from graphstore.rules.notebook import or_none, picture, row, table
 from graphstore.rules.positions import Position
+from graphstore.store.by_key import Keyed
 from graphstore.store.format import COLUMNS, STRATEGY, WHOLE
-from graphstore.store.reader import Keyed, Reader
+from graphstore.store.reader import Reader
 from graphstore.util import arguments
 
 BATCH = 10_000  # ids per statement; SQLite takes 32,766 at most
