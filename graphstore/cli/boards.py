@@ -1,4 +1,4 @@
-"""Positions, lines of play and results of searches as text."""
+"""Positions and boards on a terminal, in colours."""
 
 import os
 import re
@@ -11,19 +11,18 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from graphstore.cli import console as data
+from graphstore.cli import console
 from graphstore.errors import visible
 from graphstore.rules import game as rules
 from graphstore.rules.board import WORDS
 from graphstore.rules.game import Game, Namer, move_text, names_moves
 from graphstore.rules.plain import PlainGame
 from graphstore.store.format import STRATEGY
-from graphstore.store.probe import Line, Probe
-from graphstore.store.words import _count, in_words, move_in_words
+from graphstore.store.probe import Probe
+from graphstore.store.words import in_words, move_in_words
 
 if TYPE_CHECKING:
     from graphstore.play.match import Match  # only one command needs it
-    from graphstore.solver.search import Searched
 
 COLOURS = {rules.WIN: "green", rules.DRAW: "yellow", rules.LOSS: "red"}
 PLAYER_COLOURS = ("cyan", "magenta")
@@ -56,17 +55,17 @@ def out(*, stderr: bool = False) -> Console:
 
 def print_probe(game: Game | None, probe: Probe, namer: Namer, *, bound: bool = False) -> None:
     """Print a position, its value and its moves, which `namer` names; `bound`: see `in_words`."""
-    console = out()
-    console.print(_coloured_board(game, probe))
-    console.print()
-    console.print(Text(f"{probe.position}  {in_words(game, probe, bound=bound)}", style="bold"))
+    screen = out()
+    screen.print(_coloured_board(game, probe))
+    screen.print()
+    screen.print(Text(f"{probe.position}  {in_words(game, probe, bound=bound)}", style="bold"))
     about = f"state {probe.state}, ply {probe.ply}, orbit {probe.orbit}, score {probe.score:.4g}"
     if probe.random_value is not None:
         about += f", random play {probe.random_value:+.4f}"
-    console.print(about)
+    screen.print(about)
     if not probe.moves:
         return
-    most = data.room()
+    most = console.room()
     table = Table(box=None, pad_edge=False, header_style="bold")
     names = ("name",) if names_moves(namer) else ()
     numbers = ("score", "win_depth", "lose_depth", "remoteness")
@@ -85,49 +84,13 @@ def print_probe(game: Game | None, probe: Probe, namer: Namer, *, bound: bool = 
             *(Text(move_text(namer, move.move)) for _ in names),
             Text(move.position),
             Text(WORDS[result], style=COLOURS[result]),
-            *(f"{cell:.4g}" if isinstance(cell, float) else data._cell(cell) for cell in cells),
+            *(f"{cell:.4g}" if isinstance(cell, float) else console._cell(cell) for cell in cells),
         )
-    console.print()
-    unbounded = console.options.update_width(data.WIDEST)
-    widest = console.measure(table, options=unbounded).maximum  # so that nothing is cut
-    console.width = widest if most is None else min(widest, most)
-    console.print(table)
-
-
-def print_searched(game: Game, found: "Searched") -> None:
-    """Print the result of a search."""
-    names = game.players if found.to_move else ("the player to move", "the other player")
-    mover, other = names if found.to_move != 2 else names[::-1]
-    ended = found.method == "rules"
-    if found.value is None:
-        why = {
-            "timeout": "it did not end in time",
-            "memory": "out of memory",
-            "endless": "play can repeat a position, and too many positions are below this one",
-        }
-        worth = f"unknown ({why[str(found.why)]})"
-    elif found.value == rules.DRAW:
-        worth = "over: drawn (value 0)" if ended else "drawn (value 0)"
-    else:
-        who = mover if found.value == rules.WIN else other
-        worth = f"over: {who} has won" if ended else f"{who} wins"
-        worth += f" (value {found.value:+})"
-    turn = f"{mover} to move: " if found.to_move and not ended else ""
-    console = out()
-    console.print(f"{found.game}: {found.position}")
-    console.print(f"{turn}{worth}")
-    console.print(f"{found.method}, {_count(found.nodes, 'node', 'nodes')}, {found.seconds} s")
-
-
-def print_line(game: Game | None, line: Line, namer: Namer, *, bound: bool = False) -> None:
-    """Print the positions of a line of best play; the arguments are those of `print_probe`."""
-    console = out()
-    for number, probe in enumerate(line.probes):
-        move = move_text(namer, line.moves[number - 1]) if number else ""
-        worth = in_words(game, probe, bound=bound)
-        console.print(f"{number:>3}  {move:>4}  {probe.position}  {worth}")
-    if line.repeats:
-        console.print("the line repeats from here; play need never end")
+    screen.print()
+    unbounded = screen.options.update_width(console.WIDEST)
+    widest = screen.measure(table, options=unbounded).maximum  # so that nothing is cut
+    screen.width = widest if most is None else min(widest, most)
+    screen.print(table)
 
 
 def _coloured_board(game: Game | None, probe: Probe) -> Text:
@@ -184,12 +147,12 @@ def _initials(game: Game | None) -> dict[str, str]:
     return {} if letters[0] == letters[1] else dict(zip(letters, PLAYER_COLOURS, strict=True))
 
 
-def print_hint(console: Console, match: "Match") -> None:
+def print_hint(screen: Console, match: "Match") -> None:
     """Print the legal moves with their results, best first."""
     moves, bound = match.hint().moves, match.store.info["extent"] == STRATEGY
     width = max(len(match.name(move)) for move in moves)
     for move in moves:
-        console.print(
+        screen.print(
             Text(match.name(move).rjust(width) + "  "),
             Text(move_in_words(move, bound=bound), style=COLOURS[-move.value]),
             sep="",

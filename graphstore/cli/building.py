@@ -304,9 +304,7 @@ def solve(game: str, position: str | None, timeout: float | None, as_json: bool)
     if as_json:
         console.print_json(found)
     else:
-        from graphstore.cli import boards
-
-        boards.print_searched(rules, found)
+        console.print_searched(rules, found)
 
 
 @click.command()

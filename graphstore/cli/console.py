@@ -17,7 +17,9 @@ from graphstore.errors import visible
 from graphstore.store.sql import weight
 
 if TYPE_CHECKING:
-    from graphstore.rules.game import Progress  # imports numpy, which SQL does not need
+    from graphstore.rules.game import Game, Namer, Progress  # imports numpy
+    from graphstore.solver.search import Searched
+    from graphstore.store.probe import Line
 
 WIDTH_SAMPLE = 200  # rows that set the widths of the columns of a table
 WIDEST = 100_000
@@ -272,6 +274,46 @@ def print_report(report: Mapping[str, Any]) -> None:
         lines = _folded(text, most and max(3 * NARROWEST, most - width - 2))
         for label, line in zip_longest([name], lines, fillvalue=""):
             print(f"{label.ljust(width)}  {line}")
+
+
+def print_searched(game: "Game", found: "Searched") -> None:
+    """Print the result of a search."""
+    from graphstore.rules import game as rules
+    from graphstore.store.words import _count
+
+    names = game.players if found.to_move else ("the player to move", "the other player")
+    mover, other = names if found.to_move != 2 else names[::-1]
+    ended = found.method == "rules"
+    if found.value is None:
+        why = {
+            "timeout": "it did not end in time",
+            "memory": "out of memory",
+            "endless": "play can repeat a position, and too many positions are below this one",
+        }
+        worth = f"unknown ({why[str(found.why)]})"
+    elif found.value == rules.DRAW:
+        worth = "over: drawn (value 0)" if ended else "drawn (value 0)"
+    else:
+        who = mover if found.value == rules.WIN else other
+        worth = f"over: {who} has won" if ended else f"{who} wins"
+        worth += f" (value {found.value:+})"
+    turn = f"{mover} to move: " if found.to_move and not ended else ""
+    print(visible(f"{found.game}: {found.position}"))
+    print(visible(f"{turn}{worth}"))
+    print(f"{found.method}, {_count(found.nodes, 'node', 'nodes')}, {found.seconds} s")
+
+
+def print_line(game: "Game | None", line: "Line", namer: "Namer", *, bound: bool = False) -> None:
+    """Print the positions of a line of best play; the arguments are those of `print_probe`."""
+    from graphstore.rules.game import move_text
+    from graphstore.store.words import in_words
+
+    for number, probe in enumerate(line.probes):
+        move = move_text(namer, line.moves[number - 1]) if number else ""
+        worth = in_words(game, probe, bound=bound)
+        print(visible(f"{number:>3}  {move:>4}  {probe.position}  {worth}"))
+    if line.repeats:
+        print("the line repeats from here; play need never end")
 
 
 def _cell(cell: Any) -> str:

@@ -64,9 +64,7 @@ def line(file: str, position: str | None, rules: str | None, as_json: bool) -> N
                 found["names"] = [move_text(store.namer, move) for move in best.moves]
             console.print_json(found)
         else:
-            from graphstore.cli import boards  # imports rich, which JSON does not need
-
-            boards.print_line(game, best, store.namer, bound=options.is_strategy(store))
+            console.print_line(game, best, store.namer, bound=options.is_strategy(store))
 
 
 @click.command()
