@@ -66,7 +66,6 @@ def play(
     """
     from graphstore.cli import boards, console, terminal
     from graphstore.play.match import PERSON, Match
-    from graphstore.play.training import learn_from, refuse_match
 
     if moves is not None and PERSON not in (you, against):
         raise click.UsageError(
@@ -83,8 +82,11 @@ def play(
             first = "machine" if forced else "you"
         seats = (you, against) if first == "you" else (against, you)
         match = Match(store, *seats, start=position, seed=seed)
-        if learn and match.agents:
-            refuse_match(match)
+        if learn:
+            from graphstore.play.training import learn_from, refuse_match
+
+            if match.agents:
+                refuse_match(match)
         screen = boards.out(stderr=as_json)
         interrupted = False
         try:
