@@ -68,6 +68,7 @@ class Store:
             from graphstore.games import rules_of, warn_of_other_rules
 
             self._rules = rules_of(rules, "rules")
+        self._closed = False
         self._pool = self._own_pool()
         try:
             with backend.explained(), self._taken() as reader:
@@ -149,6 +150,7 @@ class Store:
 
     def close(self) -> None:
         """Close all connections; a connection in use is closed at the end of its use."""
+        self._closed = True
         self._pool.close()
 
     @property
@@ -428,6 +430,8 @@ class Store:
 
     def _own_pool(self) -> Owned[Pool]:
         pool = Pool(self.backend.connect)
+        if self._closed:
+            pool.close()
         return Owned(pool, pool.close, _OF_PARENT)
 
 
