@@ -47,7 +47,7 @@ _VIEWS: Final = {
 }
 TABLES: Final = tuple(_TABLES)
 """The names of the tables."""
-COLUMNS: Final = {name: tuple(columns.split()) for name, columns in (_TABLES | _VIEWS).items()}
+COLUMNS: Final = {name: columns.split() for name, columns in (_TABLES | _VIEWS).items()}
 """The names of the columns of each table and view, in their order."""
 
 CENSUS: Final = """
