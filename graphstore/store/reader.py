@@ -4,7 +4,7 @@ Importing SQLAlchemy takes longer than most reads, so only `Reader.core` does it
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, Self
 
 if TYPE_CHECKING:
@@ -72,28 +72,26 @@ class Pool:
             return self._connect()
 
     def give_back(self, reader: Reader) -> None:
-        """End the transaction of a reader and keep it, or close it if it is broken or one of many.
+        """End the transaction of a reader, and keep it for the next `take`.
 
-        If it is broken, the server may have ended all connections, so the idle ones are closed.
+        If it is broken, the server may have ended all connections, so all are closed.
         """
         try:
             reader.driver.rollback()
         except Exception:
             reader.driver.close()
             self._drain()
-            return
-        if len(self._idle) < KEPT:
-            self._idle.append(reader)
         else:
-            reader.driver.close()
-        if self._closed:
-            self._drain()
+            self._idle.append(reader)
+            self._drain(0 if self._closed else KEPT)
 
     def close(self) -> None:
         """Close the idle readers now, and those in use when they are given back."""
         self._closed = True
         self._drain()
 
-    def _drain(self) -> None:
-        while self._idle:
-            self._idle.pop().driver.close()
+    def _drain(self, most: int = 0) -> None:
+        """Close the idle readers that were not used for longest, but for `most`."""
+        while len(self._idle) > most:
+            with suppress(IndexError):  # another thread has taken it
+                self._idle.pop(0).driver.close()
