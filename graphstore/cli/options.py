@@ -8,7 +8,6 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
-from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 import click
@@ -156,6 +155,8 @@ def opened_or_built(file: str, rules: str | None = None) -> Iterator[Any]:
         file, game = file_name(game.name), None
     with ExitStack() as held:
         if game is not None:
+            from tempfile import TemporaryDirectory
+
             from graphstore.building.in_memory import build
             from graphstore.solver.exploration import estimate
 

@@ -56,8 +56,8 @@ TARGETS = (
         (f"graphstore {name}, {words}", f"commands/{name}", under, -most)
         for words, under, bounds in (
             ("s of CPU", "", (0.2, 0.2, 0.2, 0.2)),
-            ("over that of python", "commands/python", (18, 18, 10, 10)),
-            ("over import sqlite3, click", "commands/imports", (4.5, 4.5, 2.5, 2.5)),
+            ("over that of python", "commands/python", (18, 15, 9, 9)),
+            ("over import sqlite3, click", "commands/imports", (4.5, 4, 2.2, 2.2)),
         )
         for name, most in zip(("show", "line", "sql", "stats"), bounds, strict=True)
     ),

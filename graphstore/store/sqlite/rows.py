@@ -3,7 +3,6 @@
 import json
 import sqlite3
 from collections.abc import Generator, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 
 from graphstore.util.signals import held_back
@@ -42,6 +41,8 @@ class RowReader:
 
         SQLite returns each column as one JSON text: its driver takes twice as long for the rows.
         """
+        from concurrent.futures import ThreadPoolExecutor  # slow to import
+
         with self.cursor() as cursor, ThreadPoolExecutor(max_workers=1) as ahead:
 
             def page(parent: int, move: int) -> tuple[str, ...]:
