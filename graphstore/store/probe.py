@@ -175,7 +175,8 @@ def find(reader: Reader, info: Mapping[str, Any], game: Game | None, position: A
     if isinstance(position, str) and position.strip().lower() == positions.START:
         with suppress(PositionError, NotInStoreError):
             return probe_as_stored(reader, position)  # a text of the user's rules
-        return start(reader, info, game)
+        if position != info["start"]:  # else the file is damaged
+            return start(reader, info, game)
     if game is None:
         return probe_as_stored(reader, position)
     try:

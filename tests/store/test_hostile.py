@@ -20,6 +20,7 @@ from graphstore.errors import (
     EncodingError,
     GameNameError,
     NotAStoreError,
+    NotInStoreError,
     OpponentError,
     PositionError,
     QueryError,
@@ -287,6 +288,14 @@ def test_an_export_and_the_census_use_no_view_of_the_file(run, copy):
     assert run("export", copy, "--format", "csv", "--table", "census").stdout == whole
     assert run("stats", copy, "--csv").stdout == whole
     assert "not done" in error_line(run("sql", copy, "SELECT * FROM census", "--seconds", 0.2))
+
+
+def test_a_start_that_is_written_start_is_not_looked_for_without_end(run, copy):
+    spoil(copy, "UPDATE game SET start = 'start'")
+    assert run("show", copy, "--json").returncode == 0  # the rules know the start
+    spoil(copy, "UPDATE game SET name = 'x'")
+    with Store.open(copy) as store, pytest.raises(NotInStoreError, match="is written 'start'"):
+        store.start()
 
 
 NAMES = [
