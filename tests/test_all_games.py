@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from usergames import USER_GAMES
 
-from graphstore.cli.console import _board
+from graphstore.cli.boards import _board
 from graphstore.errors import MoveError, PositionError
 from graphstore.games import FAMILIES, find_game
 from graphstore.games.connect import Connect

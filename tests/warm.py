@@ -241,7 +241,7 @@ def warm_up():
 
     from graphstore import Store, build, export, train, verify
     from graphstore.__main__ import run
-    from graphstore.cli import console  # noqa: F401
+    from graphstore.cli import boards, console  # noqa: F401
     from graphstore.cli.main import main  # noqa: F401
 
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:

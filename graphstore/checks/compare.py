@@ -16,6 +16,7 @@ from graphstore.rules.game import Progress, quiet
 from graphstore.store import schema
 from graphstore.store.bulk import streamed
 from graphstore.store.names import read_names
+from graphstore.store.reader import Reader
 from graphstore.store.store import Address, Store, opened
 from graphstore.util import arguments
 
@@ -151,7 +152,7 @@ def compare(
     ):
         found.add("game", {}, _game(first), _game(second))
         both = (one, other)
-        _compare_names(found, *map(read_names, both))
+        _compare_names(found, *(read_names(Reader.of(each)) for each in both))
         digests = [_digests(each) for each in both]
         differing = tuple(sorted({name for name, _ in digests[0].items() ^ digests[1].items()}))
         if not differing and first.info["digest"] != second.info["digest"]:

@@ -3,8 +3,6 @@
 import csv
 import json
 import math
-import os
-import re
 import shutil
 import sys
 import textwrap
@@ -15,68 +13,32 @@ from itertools import chain, islice, zip_longest
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.segment import Segment
-from rich.table import Table
-from rich.text import Text
-
 from graphstore.errors import visible
-from graphstore.rules import game as rules
-from graphstore.rules.board import WORDS
-from graphstore.rules.game import Game, Namer, move_text, names_moves
-from graphstore.rules.plain import PlainGame
-from graphstore.store.probe import Line, Probe, margin_of
-from graphstore.store.schema import STRATEGY
 from graphstore.store.sql import weight
-from graphstore.store.words import _count, in_words, move_in_words, signed
 
 if TYPE_CHECKING:
-    from graphstore.play.match import Match  # only one command needs it
+    from graphstore.rules.game import Game, Namer, Progress  # imports numpy
     from graphstore.solver.search import Searched
+    from graphstore.store.probe import Line
 
 WIDTH_SAMPLE = 200  # rows that set the widths of the columns of a table
 WIDEST = 100_000
 NARROW = 60  # columns of the narrowest terminal that tables fit
 NARROWEST = 4  # columns of a folded head of numbers
-COLOURS = {rules.WIN: "green", rules.DRAW: "yellow", rules.LOSS: "red"}
-PLAYER_COLOURS = ("cyan", "magenta")
-
-
-class _Console(Console):
-    """A console that leaves a closed pipe to `graphstore.cli.main.main`; rich would exit with 1."""
-
-    def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:
-        """Yield the segments to print, without control characters in their texts."""
-        for segment in super().render(renderable, options):
-            yield segment if segment.control else segment._replace(text=visible(segment.text))
-
-    def on_broken_pipe(self) -> None:
-        """Raise the error that rich caught."""
-        raise
-
-
-def out(*, stderr: bool = False) -> Console:
-    """Return a console on stdout, or with `stderr` on stderr; NO_COLOR turns colours off."""
-    return _Console(
-        file=sys.stderr if stderr else sys.stdout,
-        highlight=False,
-        markup=False,
-        emoji=False,
-        soft_wrap=True,
-        color_system=None if os.environ.get("NO_COLOR") else "auto",  # None: no bold either
-    )
 
 
 @contextmanager
-def progress_shown() -> Iterator[rules.Progress]:
+def progress_shown() -> "Iterator[Progress]":
     """Yield a progress callback that draws on stderr, or prints lines if it is not a terminal."""
+    from rich.console import Console  # slow to import
+
     console = Console(stderr=True)
     if not console.is_terminal:
         lines = PlainProgress(lambda line: print(line, file=sys.stderr, flush=True))
         yield lines
         lines.finish()
         return
-    from rich import progress  # slow to import
+    from rich import progress
     from rich.table import Column
 
     columns = (
@@ -314,53 +276,11 @@ def print_report(report: Mapping[str, Any]) -> None:
             print(f"{label.ljust(width)}  {line}")
 
 
-def print_probe(game: Game | None, probe: Probe, namer: Namer, *, bound: bool = False) -> None:
-    """Print a position, its value and its moves, which `namer` names; `bound`: see `in_words`."""
-    console = out()
-    console.print(_coloured_board(game, probe))
-    console.print()
-    console.print(Text(f"{probe.position}  {in_words(game, probe, bound=bound)}", style="bold"))
-    about = f"state {probe.state}, ply {probe.ply}, orbit {probe.orbit}, score {probe.score:.4g}"
-    if probe.random_value is not None:
-        about += f", random play {probe.random_value:+.4f}"
-    if probe.nimber is not None:
-        about += f", nimber {probe.nimber}"
-    console.print(about)
-    if not probe.moves:
-        return
-    most = room()
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    names = ("name",) if names_moves(namer) else ()
-    scored = ("margin",) * (probe.margin is not None)
-    numbers = (*scored, "score", "win_depth", "lose_depth", "remoteness")
-    for name in ("move", *names, "position", "result", *numbers):
-        table.add_column(
-            name,
-            justify="right" if name in ("move", *numbers) else "left",
-            no_wrap=most is None or name in ("move", "result"),
-            overflow="fold",
-        )
-    for move in probe.moves:
-        result = -move.value
-        cells = (move.score, move.win_depth, move.lose_depth, move.remoteness)
-        margins = (signed(margin_of(move)) for _ in scored)
-        table.add_row(
-            str(move.move),
-            *(Text(move_text(namer, move.move)) for _ in names),
-            Text(move.position),
-            Text(WORDS[result], style=COLOURS[result]),
-            *margins,
-            *(f"{cell:.4g}" if isinstance(cell, float) else _cell(cell) for cell in cells),
-        )
-    console.print()
-    unbounded = console.options.update_width(WIDEST)
-    widest = console.measure(table, options=unbounded).maximum  # so that nothing is cut
-    console.width = widest if most is None else min(widest, most)
-    console.print(table)
-
-
-def print_searched(game: Game, found: "Searched") -> None:
+def print_searched(game: "Game", found: "Searched") -> None:
     """Print the result of a search."""
+    from graphstore.rules import game as rules
+    from graphstore.store.words import _count
+
     names = game.players if found.to_move else ("the player to move", "the other player")
     mover, other = names if found.to_move != 2 else names[::-1]
     ended = found.method == "rules"
@@ -378,87 +298,22 @@ def print_searched(game: Game, found: "Searched") -> None:
         worth = f"over: {who} has won" if ended else f"{who} wins"
         worth += f" (value {found.value:+})"
     turn = f"{mover} to move: " if found.to_move and not ended else ""
-    console = out()
-    console.print(f"{found.game}: {found.position}")
-    console.print(f"{turn}{worth}")
-    console.print(f"{found.method}, {_count(found.nodes, 'node', 'nodes')}, {found.seconds} s")
+    print(visible(f"{found.game}: {found.position}"))
+    print(visible(f"{turn}{worth}"))
+    print(f"{found.method}, {_count(found.nodes, 'node', 'nodes')}, {found.seconds} s")
 
 
-def print_line(game: Game | None, line: Line, namer: Namer, *, bound: bool = False) -> None:
+def print_line(game: "Game | None", line: "Line", namer: "Namer", *, bound: bool = False) -> None:
     """Print the positions of a line of best play; the arguments are those of `print_probe`."""
-    console = out()
+    from graphstore.rules.game import move_text
+    from graphstore.store.words import in_words
+
     for number, probe in enumerate(line.probes):
         move = move_text(namer, line.moves[number - 1]) if number else ""
         worth = in_words(game, probe, bound=bound)
-        console.print(f"{number:>3}  {move:>4}  {probe.position}  {worth}")
+        print(visible(f"{number:>3}  {move:>4}  {probe.position}  {worth}"))
     if line.repeats:
-        console.print("the line repeats from here; play need never end")
-
-
-def _coloured_board(game: Game | None, probe: Probe) -> Text:
-    """Return the board, with the numbers of free cells in the colours of their results."""
-    colours = {move.move: COLOURS[-move.value] for move in probe.moves}
-
-    def style(cell: int, mark: str) -> str:
-        return colours.get(cell, "dim" if mark == "." else "bold")
-
-    return _board(game, probe, style)
-
-
-def board_in_play(match: "Match") -> Text:
-    """Return the board of a match, marks in their players' colours, the last one in reverse."""
-    initials = _initials(match.game)
-    free = {move.move for move in match.probe.moves}
-    owners = {turn.move.move: PLAYER_COLOURS[turn.player - 1] for turn in match.turns}
-    last = match.turns[-1].move.move if match.turns else None
-
-    def style(cell: int, mark: str) -> str:
-        if cell in free or mark == ".":
-            return "dim"
-        colour = owners.get(cell) or initials.get(mark, "")
-        return f"bold {colour}{' reverse' * (cell == last)}"
-
-    text = _board(match.game, match.probe, style)
-    if match.game is None or match.game.shape is None:
-        for letter, colour in initials.items():
-            text.highlight_regex(re.escape(letter), colour)
-    return text
-
-
-def _board(game: Game | None, probe: Probe, style: Callable[[int, str], str]) -> Text:
-    """Return the board with numbers on free cells; `style` takes a cell and its mark."""
-    drawn = probe.position if game is None else game.board(game.read(probe.position))
-    if game is None or game.shape is None:
-        return Text(drawn)
-    rows, columns = game.shape
-    free = {move.move for move in probe.moves}
-    width = len(str(rows * columns - 1))
-    text = Text()
-    for cell, mark in enumerate(drawn.replace("\n", "")):
-        shown = str(cell) if cell in free else mark
-        text.append(" " * (width - len(shown)))
-        text.append(shown, style=style(cell, mark))
-        text.append(" " if (cell + 1) % columns else "\n" * (cell + 1 < rows * columns))
-    return text
-
-
-def _initials(game: Game | None) -> dict[str, str]:
-    """Return the colour of each player's initial; empty if both initials are the same."""
-    names = PlainGame.players if game is None else game.players
-    letters = [name[:1].upper() for name in names]
-    return {} if letters[0] == letters[1] else dict(zip(letters, PLAYER_COLOURS, strict=True))
-
-
-def print_hint(console: Console, match: "Match") -> None:
-    """Print the legal moves with their results, best first."""
-    moves, bound = match.hint().moves, match.store.info["extent"] == STRATEGY
-    width = max(len(match.name(move)) for move in moves)
-    for move in moves:
-        console.print(
-            Text(match.name(move).rjust(width) + "  "),
-            Text(move_in_words(move, bound=bound), style=COLOURS[-move.value]),
-            sep="",
-        )
+        print("the line repeats from here; play need never end")
 
 
 def _cell(cell: Any) -> str:

@@ -8,7 +8,6 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
-from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 import click
@@ -112,7 +111,6 @@ def opened(
     `rules` are the text of --rules, or rules to choose from. See `graphstore.games.fitting` for
     `loosely`, and `recover` for `repair`.
     """
-    from graphstore.games import not_a_file
     from graphstore.store.store import Store, recover
     from graphstore.util.forks import closed_on_error
 
@@ -132,6 +130,8 @@ def opened(
         for other in (context.params.get("position"), context.params.get("statement")):
             if other is not None and os.path.isfile(other):
                 raise click.UsageError(f"{other} is a file; FILE goes first") from None
+        from graphstore.games import not_a_file
+
         advice = not_a_file(file, then=f"run graphstore {context.info_name}")
         if advice:
             raise StoreMissingError(f"there is no file {file}; {advice}") from None
@@ -155,6 +155,8 @@ def opened_or_built(file: str, rules: str | None = None) -> Iterator[Any]:
         file, game = file_name(game.name), None
     with ExitStack() as held:
         if game is not None:
+            from tempfile import TemporaryDirectory
+
             from graphstore.building.in_memory import build
             from graphstore.solver.exploration import estimate
 
@@ -191,10 +193,12 @@ def _fitting(
 
     A warning says that no given rules fit, except for built-in games if several were given.
     """
+    if not rules:
+        return None
     from graphstore.games import find_builtin, find_game, fitting
 
     name, builtin = info["name"], find_builtin(info["name"]) is not None
-    if not rules or (builtin and from_environment("rules")):
+    if builtin and from_environment("rules"):
         return None  # the variable does not apply to built-in games
     games: Sequence[Any] = [find_game(rules)] if isinstance(rules, str) else rules
     game = fitting(games, name, info["rules"], loosely=loosely)
@@ -213,7 +217,7 @@ def from_environment(option: str) -> bool:
 
 def is_strategy(store: Any) -> bool:
     """Return whether a database holds a strategy, whose depths are upper bounds."""
-    from graphstore.store.schema import STRATEGY
+    from graphstore.store.format import STRATEGY
 
     return bool(store.info["extent"] == STRATEGY)
 

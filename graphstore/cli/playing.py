@@ -66,9 +66,8 @@ def play(
     a perfect one never gives away a win or a draw. FILE may be the name of a small game, as in
     `graphstore show`. During the match, ? lists the commands.
     """
-    from graphstore.cli import console, terminal
+    from graphstore.cli import boards, console, terminal
     from graphstore.play.match import PERSON, Match
-    from graphstore.play.training import learn_from, refuse_match
 
     if moves is not None and PERSON not in (you, against):
         raise click.UsageError(
@@ -85,9 +84,12 @@ def play(
             first = "machine" if forced else "you"
         seats = (you, against) if first == "you" else (against, you)
         match = Match(store, *seats, start=position, by=by, seed=seed)
-        if learn and match.agents:
-            refuse_match(match)
-        screen = console.out(stderr=as_json)
+        if learn:
+            from graphstore.play.training import learn_from, refuse_match
+
+            if match.agents:
+                refuse_match(match)
+        screen = boards.out(stderr=as_json)
         interrupted = False
         try:
             if moves is None:

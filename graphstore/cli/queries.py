@@ -36,7 +36,9 @@ def show(file: str, position: str | None, by: str, rules: str | None, as_json: b
                 move["name"] = move_text(store.namer, move["move"])
             console.print_json(found)
         else:
-            console.print_probe(game, probe, store.namer, bound=options.is_strategy(store))
+            from graphstore.cli import boards  # imports rich, which JSON does not need
+
+            boards.print_probe(game, probe, store.namer, bound=options.is_strategy(store))
 
 
 @click.command()
@@ -124,11 +126,11 @@ def sql(
 def stats(file: str, as_json: bool, as_csv: bool) -> None:
     """Print facts about the game of FILE and a census of its states by ply."""
     from graphstore.cli import console
-    from graphstore.store.schema import VIEWS
+    from graphstore.store.format import COLUMNS
 
     with options.opened(file) as store:
         info, census = store.info, store.census()
-    columns = VIEWS["census"].selected_columns.keys()
+    columns = COLUMNS["census"]
     rows = [list(row.values()) for row in census]
     if as_json:
         console.print_json({"game": info, "census": census})

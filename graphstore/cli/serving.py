@@ -4,7 +4,6 @@ import os
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -95,6 +94,8 @@ def loaded(held: ExitStack, file: str) -> str:
     """Return a file or address, of a folder of parts a temporary file with its game."""
     if not os.path.isdir(file):
         return file
+    from tempfile import TemporaryDirectory
+
     from graphstore.building.from_folder import load
     from graphstore.store.folder.folder import Folder
 

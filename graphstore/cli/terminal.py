@@ -7,7 +7,7 @@ from io import TextIOWrapper
 from rich.console import Console
 from rich.text import Text
 
-from graphstore.cli.console import board_in_play, print_hint
+from graphstore.cli.boards import board_in_play, print_hint
 from graphstore.errors import GameOverError, MoveError
 from graphstore.play.match import LISTED, PERSON, Match
 from graphstore.rules.game import DRAW, LOSS, WIN

@@ -199,8 +199,8 @@ def selected(
 def _reached(store: Store, below: str | int, plies: int | None, progress: Progress) -> Ints:
     start = store.probe(below).state
     ids: list[list[int]] = []
-    with store.connect() as connection:
-        waves = probe.below(connection, start)
+    with store.reader() as reader:
+        waves = probe.below(reader, start)
         for wave in waves if plies is None else islice(waves, min(plies, _ENDLESS) + 1):
             ids.append(wave)
             progress("select below", sum(map(len, ids)), None)

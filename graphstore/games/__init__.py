@@ -13,27 +13,10 @@ import re
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import partial
-from typing import NamedTuple
+from importlib import import_module
+from typing import Any, NamedTuple
 
 from graphstore.errors import GameNameError, RulesDifferWarning, RulesMissingError, shown
-from graphstore.games import (
-    chomp,
-    connect,
-    domineering,
-    dots_and_boxes,
-    grid,
-    hexapawn,
-    kalah,
-    morris,
-    nim,
-    octal,
-    othello,
-    subtraction,
-    vanishing,
-    wythoff,
-)
-from graphstore.games.ultimate import rules as ultimate
 from graphstore.rules import loading, openspiel
 from graphstore.rules.adapter import accept
 from graphstore.rules.game import Game
@@ -63,25 +46,38 @@ class Family(NamedTuple):
         return ", such as ".join(dict.fromkeys((self.usage, (*self.examples, *self.large)[0])))
 
 
+def _in(module: str, name: str, *first: Any) -> Callable[..., Any]:
+    """Return a function that calls one of a module of this package, imported at the first call.
+
+    `first` are its first arguments.
+    """
+
+    def call(*parameters: Any) -> Any:
+        function = getattr(import_module(f"graphstore.games.{module}"), name)
+        return function(*first, *parameters)
+
+    return call
+
+
 FAMILIES = (
     Family(
         "tictactoe",
         "three in a row on a board of 3 by 3; the same as mnk(3,3,3)",
         ("tictactoe",),
-        grid.tictactoe,
+        _in("grid", "tictactoe"),
         aliases=("ttt", "noughts and crosses", "naughts and crosses"),
     ),
     Family(
         "mnk(m,n,k[,misere])",
         "k in a row on m columns by n rows, at most 31 cells; misere: a line loses",
         ("mnk(4,3,3)", "mnk(4,4,4)", "mnk(3,3,3,misere)"),
-        grid.mnk,
+        _in("grid", "mnk"),
     ),
     Family(
         "connect(w,h[,k])",
         "stones fall down w columns of h cells; k in a row win, by default 4; w * (h + 1) <= 63",
         ("connect(4,4)", "connect(5,3,3)", "connect(6,2)"),
-        connect.connect,
+        _in("connect", "connect"),
         aliases=("connect 4", "connect four", "4 in a row", "four in a row"),
         default="7,6",
     ),
@@ -89,7 +85,7 @@ FAMILIES = (
         "vanishing",
         "three in a row on a board of 3 by 3; a player's fourth mark removes his oldest one",
         ("vanishing",),
-        vanishing.Vanishing,
+        _in("vanishing", "Vanishing"),
         aliases=("vanishing tic tac toe", "infinite tic tac toe"),
     ),
     Family(
@@ -97,50 +93,50 @@ FAMILIES = (
         "three men's morris: place three men, then move them; variant: orthogonal, diagonals, "
         "king or flying; stuck: loss, draw or pass; straight: diagonal lines do not win",
         ("morris(orthogonal)", "morris(diagonals)", "morris(flying)", "morris(king,pass,straight)"),
-        morris.morris,
+        _in("morris", "morris"),
         aliases=("three men's morris", "3 men's morris"),
     ),
     Family(
         "nim(heap,...[,misere])",
         "take any number from one heap; taking the last one wins; misere: it loses",
         ("nim(3,4,5)", "nim(1,3,5,7,misere)", "nim(2,2,12)"),
-        nim.nim,
+        _in("nim", "nim"),
     ),
     Family(
         "subtraction(n,take,...[,misere])",
         "take one of the given numbers from a heap of n; a player who cannot move loses; "
         "misere: wins",
         ("subtraction(21,1,2,3)", "subtraction(30,2,5,6,misere)"),
-        subtraction.subtraction,
+        _in("subtraction", "subtraction"),
     ),
     Family(
         "octal(code,n)",
         "take from a heap of n, at most 63, and perhaps split it, as an octal code such as 0.77 "
         "says; a player who cannot move loses",
         ("octal(0.07,12)", "octal(4.3,9)"),
-        octal.octal,
+        _in("octal", "octal"),
         words=r"[0-9]?\.[0-9]{1,99}",
-        spell=octal.with_point,
+        spell=_in("octal", "with_point"),
     ),
     Family(
         "kayles(n)",
         "knock down one pin or two neighbours of a row of n, at most 63; octal(0.77,n)",
         ("kayles(12)",),
-        partial(octal.row, "kayles", "0.77"),
+        _in("octal", "row", "kayles", "0.77"),
     ),
     Family(
         "dawson(n)",
         "take one of a row of n, at most 63, and its neighbours go, too; octal(0.137,n), the same "
         "as Dawson's Kayles, octal(0.07,n+1)",
         ("dawson(14)",),
-        partial(octal.row, "dawson", "0.137"),
+        _in("octal", "row", "dawson", "0.137"),
         aliases=("dawson's chess",),
     ),
     Family(
         "wythoff(a,b)",
         "take any number from one of two heaps, or the same number from both; taking the last wins",
         ("wythoff(5,8)",),
-        wythoff.wythoff,
+        _in("wythoff", "wythoff"),
         aliases=("wythoff's game", "wythoff's nim"),
     ),
     Family(
@@ -148,28 +144,28 @@ FAMILIES = (
         "eat a square of w columns by h rows with all that are below or to the right of it; the "
         "square at the top left is not eaten",
         ("chomp(4,3)",),
-        chomp.chomp,
+        _in("chomp", "chomp"),
     ),
     Family(
         "domineering(w,h)",
         "cover two free cells of w columns by h rows, at most 31 cells: one player vertically, the "
         "other horizontally; either may begin, and a player who cannot move loses",
         ("domineering(3,3)", "domineering(4,4)"),
-        domineering.domineering,
+        _in("domineering", "domineering"),
     ),
     Family(
         "hexapawn(w,h)",
         "pawns on w columns by h rows, at most 31 cells; a player wins by reaching the far side or "
         "leaving the opponent without a move",
         ("hexapawn(3,3)", "hexapawn(4,4)"),
-        hexapawn.hexapawn,
+        _in("hexapawn", "hexapawn"),
     ),
     Family(
         "othello(w,h)",
         "discs that outflank others turn them; w columns by h rows, even, at most 31 cells; a "
         "player who cannot turn any passes; the result is the difference of the discs",
         ("othello(4,4)",),
-        othello.othello,
+        _in("othello", "othello"),
         ("othello(4,6)",),
         aliases=("reversi",),
     ),
@@ -178,7 +174,7 @@ FAMILIES = (
         "draw lines around w columns by h rows of boxes; who closes a box has it and moves again; "
         "the result is the difference of the boxes",
         ("dots_and_boxes(2,2)", "dots_and_boxes(1,3)"),
-        dots_and_boxes.dots_and_boxes,
+        _in("dots_and_boxes", "dots_and_boxes"),
         aliases=("dots", "boxes"),
     ),
     Family(
@@ -187,7 +183,7 @@ FAMILIES = (
         "empty pit takes the seeds opposite; empty: also from an empty pit; either: the game ends "
         "when either player has no seeds in pits, else when the mover has none",
         ("kalah(3,2)", "kalah(2,3,empty)", "kalah(2,2,either)"),
-        kalah.kalah,
+        _in("kalah", "kalah"),
         ("kalah(6,4)",),
         aliases=("kalaha",),
     ),
@@ -196,7 +192,7 @@ FAMILIES = (
         "nine fields of tic-tac-toe; the spot played is the field of the next move; rules: open or "
         "closed; count: most fields decide; too large to build from the start",
         (),
-        ultimate.ultimate,
+        _in("ultimate.rules", "ultimate"),
         ("ultimate(open)", "ultimate(closed)", "ultimate(closed,count)"),
         aliases=("ultimate tic tac toe", "super tic tac toe"),
     ),

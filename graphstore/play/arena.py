@@ -5,15 +5,17 @@ all moves to that child. Perfect, random and learning players draw an edge by it
 """
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphstore.rules.game import LOSS
 from graphstore.solver.columns import Solution, kept_turns
-from graphstore.solver.graph import GameGraph
 from graphstore.util.arrays import first_of_runs
+
+if TYPE_CHECKING:
+    from graphstore.solver.graph import GameGraph  # imports networkx
 
 Choose: TypeAlias = Callable[[int], int]  # from a state's row to the edge to follow, or `RESIGN`
 RESIGN = -1
@@ -36,7 +38,7 @@ class Arena(NamedTuple):
     starts: list[int]  # rows of the starts
 
     @classmethod
-    def of(cls, graph: GameGraph) -> "Arena":
+    def of(cls, graph: "GameGraph") -> "Arena":
         """Return the arena of a solved graph."""
         assert graph.solution is not None
         parent, child = graph.edges_by_move.parent, graph.edges_by_move.child

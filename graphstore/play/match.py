@@ -15,8 +15,8 @@ from graphstore.rules.game import DRAW, WIN, Game, move_text, read_move
 from graphstore.rules.notebook import or_none, picture
 from graphstore.rules.plain import PlainGame
 from graphstore.rules.positions import Position
+from graphstore.store.format import STRATEGY
 from graphstore.store.probe import Move, Probe
-from graphstore.store.schema import STRATEGY
 from graphstore.store.store import Address, HoldsStore, Store
 from graphstore.util import arguments
 from graphstore.util.forks import closed_on_error

@@ -6,14 +6,16 @@ A player looks a position up and chooses one of its moves, so it does not need t
 import random
 from collections.abc import Callable, Sequence
 from itertools import accumulate
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from graphstore.errors import AgentMissingError, GameOverError, OpponentError, ResignedError
-from graphstore.play import agents
 from graphstore.play.opponents import USAGE, Opponent, read_opponent
 from graphstore.store.probe import Move, Probe
 from graphstore.store.store import Address, HoldsStore, Store
 from graphstore.util.forks import closed_on_error
+
+if TYPE_CHECKING:
+    from graphstore.play.agents import Agent  # imports SQLAlchemy, which only an agent needs
 
 Chooser: TypeAlias = Callable[[Probe], Move]  # returns a move of a position in play
 
@@ -122,11 +124,12 @@ def _by_value(opponent: Opponent, generator: random.Random, by: str) -> Chooser:
     return choose
 
 
-def _by_beads(store: Store, known: agents.Agent, generator: random.Random) -> Chooser:
+def _by_beads(store: Store, known: "Agent", generator: random.Random) -> Chooser:
     """Return a chooser that draws beads from the boxes of an agent in the database."""
+    from graphstore.play.agents import beads_in
 
     def choose(probe: Probe) -> Move:
-        beads = agents.beads_in(store, known, probe.state)
+        beads = beads_in(store, known, probe.state)
         if not beads:
             return one_of(probe.moves, generator)  # a single edge, which needs no box
         left = sum(number for _, number in beads)
@@ -143,7 +146,9 @@ def _by_beads(store: Store, known: agents.Agent, generator: random.Random) -> Ch
     return choose
 
 
-def _loaded(store: Store, name: str) -> agents.Agent:
+def _loaded(store: Store, name: str) -> "Agent":
+    from graphstore.play import agents
+
     try:
         return agents.load(store, name)
     except AgentMissingError as error:

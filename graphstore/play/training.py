@@ -16,7 +16,7 @@ from graphstore.play.match import PERSON, Match
 from graphstore.play.menace import Boxes, Settings, next_checkpoint, whole_number, written
 from graphstore.play.opponents import read_opponent
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Progress, quiet
-from graphstore.store.schema import STRATEGY
+from graphstore.store.format import STRATEGY
 from graphstore.store.store import Address, Store, opened
 
 SELF = "self"

@@ -19,7 +19,6 @@ from collections.abc import Sequence
 from contextlib import chdir, suppress
 from functools import cache, partial
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
-from importlib.metadata import entry_points
 from itertools import count
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -89,6 +88,8 @@ copyreg.pickle(ArrayRules, _reduced)
 
 def installed() -> dict[str, str]:
     """Return the games of installed packages, {name: ``package.module:Name``}."""
+    from importlib.metadata import entry_points  # slow to import
+
     return {point.name: point.value for point in entry_points(group=GROUP)}
 
 

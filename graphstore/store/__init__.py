@@ -2,8 +2,9 @@
 
 Input: an address, or columns of rows. Output: probes, arrays, SQL answers and graphs. `store` has
 `Store`, an opened database; `backend` is the protocol of a SQLite file (`sqlite/`) and a PostgreSQL
-schema (`postgres/`), which have the same module names; `folder/` reads Parquet parts. `schema` has
-the tables and views, and `structure` finds those that were altered; `probe`, `lookup` and `q_table`
-read them; `bulk` and `columns` write them. Only `building` and `play.agents` write to a
-database that other programs read.
+schema (`postgres/`), which have the same module names; `folder/` reads Parquet parts. `format` has
+the names of tables and columns, `schema` defines them and the views in SQLAlchemy, and `structure`
+finds those that were altered; `reader` reads them through the driver, for `probe` and `lookup`;
+`bulk` and `columns` write them. Only `building` and `play.agents` write to a database that other
+programs read.
 """

@@ -7,18 +7,21 @@ An *address* is the text by which a user names a database.
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
-from sqlalchemy import Connection, Dialect, Engine
-
-from graphstore.rules.game import Ints
+from graphstore.store.reader import Reader
 from graphstore.store.sql import Answer, Function, Statement
+
+if TYPE_CHECKING:  # slow to import
+    from sqlalchemy import Connection
+
+    from graphstore.rules.game import Ints
 
 WAIT: Final = 30  # seconds to wait for other readers and writers
 UNCHANGED: Final = "nothing was changed"
 REPLACE: Final = "add --force (force=True) to replace it"
 
-Carry: TypeAlias = Callable[[Connection, str, str], None]
+Carry: TypeAlias = Callable[["Connection", str, str], None]
 """Copies agents. Takes a connection, and the SQL qualifiers of the old and the new tables."""
 
 
@@ -28,7 +31,7 @@ class Draft(Protocol):
     def check_space(self, needed: int) -> None:
         """Raise StoreError if the disk is known to have less than `needed` bytes."""
 
-    def filling(self, jobs: int) -> AbstractContextManager[Sequence[Connection]]:
+    def filling(self, jobs: int) -> "AbstractContextManager[Sequence[Connection]]":
         """Yield at most `jobs` connections, one per thread, to empty tables without indexes."""
 
     def index(self) -> None:
@@ -46,7 +49,7 @@ class RowReader(Protocol):
 
     main: str  # SQL qualifier of the tables of the game
     chosen: str  # name of the table of the chosen ids
-    dialect: Dialect
+    dialect: str  # of SQL: sqlite or postgresql
 
     def cursor(self) -> AbstractContextManager[Any]:
         """Yield the driver's cursor, which streams rows and which Ctrl-C can interrupt."""
@@ -99,10 +102,10 @@ class Backend(Protocol):
             NotAStoreError: graphstore did not write it, or it is damaged.
         """
 
-    def engine(self) -> Engine:
-        """Return an engine of read-only connections."""
+    def connect(self) -> Reader:
+        """Return a new connection that can only read."""
 
-    def check_same(self, connection: Connection, digest: str | None) -> None:
+    def check_same(self, reader: Reader, digest: str | None) -> None:
         """Begin to read; raise StoreReplacedError if the game now has another digest."""
 
     def sql(self, statement: Statement, functions: Mapping[str, Function], digest: str) -> Answer:
@@ -112,20 +115,20 @@ class Backend(Protocol):
             QueryError: the SQL is wrong, or would do more than read.
         """
 
-    def reading(self, digest: str, chosen: Ints | None) -> AbstractContextManager[RowReader]:
+    def reading(self, digest: str, chosen: "Ints | None") -> AbstractContextManager[RowReader]:
         """Yield a reader of many rows; with `chosen`, of the states with these ids only."""
 
     def altered(self) -> Iterator[tuple[str, str]]:
         """Yield the name and SQL of each object that is not as the migrations make it."""
 
-    def writing(self) -> AbstractContextManager[Connection]:
+    def writing(self) -> "AbstractContextManager[Connection]":
         """Yield a connection in a transaction that excludes other writers; commit at the end.
 
         Raises:
             NotAStoreError: a table is not as the migrations make it, so writing could run code.
         """
 
-    def upgrading(self) -> AbstractContextManager[Connection]:
+    def upgrading(self) -> "AbstractContextManager[Connection]":
         """Yield a connection in a transaction that may change tables; commit at the end.
 
         Raises:

@@ -1,56 +1,44 @@
-"""Look-ups of rows by key through the driver's cursor, with statements compiled only once."""
+"""Look-ups of rows by key, by few statements."""
 
 from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import chain
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Dialect, Select, bindparam, select
+from graphstore.store.reader import Reader
 
 MOST: Final = 1_000  # keys per statement; SQLite takes 32,766 at most
 _EXACT = 32  # more keys than this are padded to a power of two, so that few statements exist
-_POSITIONAL = {"pyformat": "format", "named": "qmark", "numeric": "qmark"}
 
 
 class Keyed:
-    """A SELECT of rows by their keys, ascending by key."""
+    """A SELECT of columns of a table by one of them, the key, ascending by it."""
 
-    def __init__(self, key: ColumnElement[Any], *columns: ColumnElement[Any]) -> None:
-        self._query = select(*columns).where(key.in_(bindparam("keys", expanding=True)))
-        self._query = self._query.order_by(key)
+    def __init__(self, columns: Iterable[str], table: str, key: str) -> None:
+        self._sql = f"SELECT {', '.join(columns)} FROM {table} WHERE {key} IN ({{}}) ORDER BY {key}"
 
-    def rows(self, connection: Connection, keys: Sequence[int]) -> Iterable[tuple[Any, ...]]:
+    def rows(self, reader: Reader, keys: Sequence[int]) -> Iterable[tuple[Any, ...]]:
         """Return the rows with these distinct keys; they ascend by key if the keys do.
 
         More than `MOST` keys are looked up in parts, as the rows are consumed.
         """
         if len(keys) <= MOST:
-            return self._some(connection, keys)
+            return self._some(reader, keys)
         parts = (keys[begin : begin + MOST] for begin in range(0, len(keys), MOST))
-        return chain.from_iterable(self._some(connection, part) for part in parts)
+        return chain.from_iterable(self._some(reader, part) for part in parts)
 
-    def _some(self, connection: Connection, keys: Sequence[int]) -> list[tuple[Any, ...]]:
+    def _some(self, reader: Reader, keys: Sequence[int]) -> list[tuple[Any, ...]]:
         marks = len(keys)
         if marks > _EXACT:
             marks = min(1 << (marks - 1).bit_length(), MOST)
             keys = [*keys, *[keys[-1]] * (marks - len(keys))]  # repeats find no more rows
-        cursor: Any = connection.connection.cursor()
-        rows: list[tuple[Any, ...]] = (
-            cursor.execute(self.text(connection.dialect, marks), keys).fetchall() if marks else []
-        )
-        cursor.close()
-        return rows
+        return reader.rows(self.text(marks), keys) if marks else []
 
-    def text(self, dialect: Dialect, marks: int) -> str:
-        """Return the SQL text for a number of keys, `marks`, which are bound by position."""
-        kind: Any = type(dialect)
-        lacks = getattr(dialect, "lacks_later", False)
-        return _text(self._query, kind, dialect.paramstyle, marks, lacks)
+    def text(self, marks: int) -> str:
+        """Return the statement for a number of keys, `marks`."""
+        return _with_marks(self._sql, marks)
 
 
 @cache
-def _text(query: Select[Any], kind: Any, paramstyle: str, marks: int, lacks_later: bool) -> str:
-    dialect = kind(paramstyle=_POSITIONAL.get(paramstyle, paramstyle))
-    dialect.lacks_later = lacks_later
-    some = query.params(keys=list(range(marks)))
-    return str(some.compile(dialect=dialect, compile_kwargs={"render_postcompile": True}))
+def _with_marks(sql: str, marks: int) -> str:
+    return sql.format(", ".join("?" * marks))

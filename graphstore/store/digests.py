@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from graphstore.store import schema
+from graphstore.store.format import LATER
 
 NULL = np.iinfo(np.int64).min
 
 
-_LATER = [f"state.{name}" for name in schema.LATER]
+_LATER = [f"state.{name}" for name in LATER]
 
 
 class ColumnDigests:

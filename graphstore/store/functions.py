@@ -1,15 +1,15 @@
 """The SQL functions `board` and `canonical`, computed by the rules of a game."""
 
 from collections.abc import Callable
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from graphstore.errors import QueryError
-from graphstore.rules.game import Game
+
+if TYPE_CHECKING:
+    from graphstore.rules.game import Game
 
 
-def functions(read: Callable[..., tuple[Game, int]]) -> dict[str, Callable[..., Any]]:
+def functions(read: "Callable[..., tuple[Game, int]]") -> dict[str, Callable[..., Any]]:
     """Return `board` and `canonical` by name; each returns NULL for NULL.
 
     `read` turns their arguments into the rules and a packed position.
@@ -24,6 +24,8 @@ def functions(read: Callable[..., tuple[Game, int]]) -> dict[str, Callable[..., 
     def canonical(argument: Any, *more: Any) -> int | None:
         if argument is None:
             return None
+        import numpy as np  # few statements call it
+
         game, position = read(argument, *more)
         return int(game.canonical(np.array([position], dtype=np.int64))[0])
 

@@ -15,6 +15,7 @@ from graphstore.solver.graph import GameGraph
 from graphstore.store import probe, schema
 from graphstore.store.bulk import columns
 from graphstore.store.columns import null_of
+from graphstore.store.reader import Reader
 from graphstore.util.arrays import member
 
 
@@ -46,7 +47,8 @@ def load(connection: Connection, name: str, *, below: int | None = None) -> Game
     of_states = [_STATE.order_by(by_state)]
     of_edges = [_EDGE.order_by(by_parent, schema.edge.c.move)]
     if below is not None:
-        ids = sorted(chain.from_iterable(probe.below(connection, below)))
+        reader = Reader.of(connection)
+        ids = sorted(chain.from_iterable(probe.below(reader, below)))
         parts = [ids[begin : begin + probe.BATCH] for begin in range(0, len(ids), probe.BATCH)]
         of_states = [of_states[0].where(by_state.in_(part)) for part in parts]
         of_edges = [of_edges[0].where(by_parent.in_(part)) for part in parts]

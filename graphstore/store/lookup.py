@@ -5,7 +5,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection
 
 from graphstore.errors import (
     NotAStoreError,
@@ -19,7 +18,7 @@ from graphstore.rules.game import Ints
 from graphstore.rules.positions import Position
 from graphstore.store.by_key import Keyed
 from graphstore.store.probe import Probe, Values
-from graphstore.store.schema import cell_type, state
+from graphstore.store.reader import Reader
 from graphstore.util import arguments
 from graphstore.util.arrays import numbered
 from graphstore.util.forks import Owned
@@ -43,15 +42,20 @@ class Lookup(NamedTuple):
     lose_depth: "np.ma.MaskedArray[Any, np.dtype[np.int32]]"
 
 
-_TYPES = {name: np.dtype(cell_type(state.c[name])) for name in Values._fields}
-_ROWS = Keyed(state.c.id, state.c.id, *(state.c[name] for name in _TYPES))
+_TYPES = {
+    name: np.dtype(kind)
+    for name, kind in zip(
+        Values._fields, ("int8", "int32", "float64", "int32", "int32"), strict=True
+    )
+}
+_ROWS = Keyed(("id", *Values._fields), "state", "id")
 _ROW = np.dtype([("id", np.int64), *((name, np.float64) for name in _TYPES)])  # NaN where NULL
 
 
-def lookup(connection: Connection, states: Ints) -> Lookup:
+def lookup(reader: Reader, states: Ints) -> Lookup:
     """Return the values of states by id, int64[k]; the database may lack some of them."""
     keys, which = numbered(states)
-    table = np.fromiter(_ROWS.rows(connection, keys.tolist()), _ROW)
+    table = np.fromiter(_ROWS.rows(reader, keys.tolist()), _ROW)
     at = np.searchsorted(keys, table["id"])
     found = np.zeros(len(keys), dtype=np.bool_)
     found[at] = True
@@ -110,7 +114,7 @@ def _masked(cells: NDArray[np.float64], mask: NDArray[np.bool_], dtype: np.dtype
     return np.ma.MaskedArray(exact, mask)
 
 
-_VALUES = Keyed(state.c.id, *(state.c[name] for name in Values._fields))
+_VALUES = Keyed(Values._fields, "state", "id")
 
 
 class Snapshot:
@@ -118,15 +122,15 @@ class Snapshot:
 
     def __init__(
         self,
-        connection: Connection,
-        probe: Callable[[Connection, Position], Probe],
-        lookup: Callable[[Connection, Many], Lookup],
+        reader: Reader,
+        probe: Callable[[Reader, Position], Probe],
+        lookup: Callable[[Reader, Many], Lookup],
     ) -> None:
-        self._connection = connection
+        self._reader = reader
         self._probe = probe
         self._lookup = lookup
-        self._one = _VALUES.text(connection.dialect, 1)
-        cursor: Any = connection.connection.cursor()
+        self._one = reader.text(_VALUES.text(1))
+        cursor = reader.driver.cursor()
         refusal = StoreError(
             "this snapshot belongs to the parent process; take one here: with store.snapshot()"
         )
@@ -151,12 +155,12 @@ class Snapshot:
     def probe(self, position: Position) -> Probe:
         """Return the probe of a position, as `graphstore.Store.probe` does."""
         self._checked()
-        return self._probe(self._connection, position)
+        return self._probe(self._reader, position)
 
     def lookup(self, positions: Many) -> Lookup:
         """Return the values of many positions, as `graphstore.Store.lookup` does."""
         self._checked()
-        return self._lookup(self._connection, positions)
+        return self._lookup(self._reader, positions)
 
     def end(self) -> None:
         """End the snapshot; further look-ups raise StoreError."""

@@ -1,14 +1,11 @@
 """Reading of the table `move`."""
 
-from sqlalchemy import Connection, select
-
-from graphstore.store.schema import move
+from graphstore.store.reader import Reader
 
 
-def read_names(connection: Connection) -> dict[int, str]:
+def read_names(reader: Reader) -> dict[int, str]:
     """Return the names of moves by number, ascending; empty if the file is older than the table."""
-    version = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
-    if version is None or version < "0005":
+    if reader.rows("SELECT version_num FROM alembic_version")[0][0] < "0005":
         return {}
-    rows = connection.execute(select(move).order_by(move.c.move))
+    rows = reader.rows("SELECT move, name FROM move ORDER BY move")
     return {number: str(name) for number, name in rows if isinstance(number, int)}  # else damage

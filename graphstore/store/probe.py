@@ -1,22 +1,31 @@
 """Probes: the row of a position in any orientation, and of each of its moves."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from operator import itemgetter
 from typing import Any, Final, NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
-from sqlalchemy import Connection, bindparam, select
 
-from graphstore.errors import ArgumentError, NotAStoreError, NotInStoreError, shown
+from graphstore.errors import (
+    ArgumentError,
+    NotAStoreError,
+    NotInStoreError,
+    PositionError,
+    RulesError,
+    shown,
+)
 from graphstore.rules import positions
+from graphstore.rules.adapter import ArrayRules
 from graphstore.rules.board import WORDS, Choice, choices
 from graphstore.rules.game import IN_PLAY, Game, best_first, move_text
 from graphstore.rules.notebook import or_none, picture, row, table
 from graphstore.rules.positions import Position
 from graphstore.store.by_key import Keyed
-from graphstore.store.schema import STRATEGY, WHOLE, edge, state
+from graphstore.store.format import COLUMNS, STRATEGY, WHOLE
+from graphstore.store.reader import Reader
+from graphstore.util import arguments
 
 BATCH = 10_000  # ids per statement; SQLite takes 32,766 at most
 
@@ -202,40 +211,73 @@ class Line(NamedTuple):
         )
 
 
-_CHILDREN = Keyed(edge.c.parent, edge.c.child)
-_BY_ID = Keyed(state.c.id, *state.c)
-_BY_TEXT = select(state).where(state.c.position == bindparam("text"))
-_MOVES = (
-    select(
-        state.c.to_move,
-        *(edge.c.move, state.c.id),
-        *(state.c[name] for name in Move._fields[2:]),
-    )
-    .join(state, state.c.id == edge.c.child)
-    .where(edge.c.parent == bindparam("state"))
-)
+_CHILDREN = Keyed(["child"], "edge", "parent")
+_BY_ID = Keyed(COLUMNS["state"], "state", "id")
+_BY_TEXT = f"SELECT {', '.join(COLUMNS['state'])} FROM state WHERE position = ?"
+_MOVES = f"""
+SELECT state.to_move, edge.move, state.id, {", ".join(f"state.{name}" for name in Move._fields[2:])}
+FROM edge JOIN state ON state.id = edge.child WHERE edge.parent = ?
+"""
 _TO_MOVE = Probe._fields.index("to_move")
 _VALUES = itemgetter(*map(Probe._fields.index, Move._fields[3:]))
 
 
-def read_position(connection: Connection, game: Game, position: Position) -> int:
+def find(reader: Reader, info: Mapping[str, Any], game: Game | None, position: Any) -> Probe:
+    """Return the probe of a position as `graphstore.Store.probe` does; see `start` for `info`."""
+    position = arguments.position("position", position)
+    extent = info["extent"]
+    if isinstance(position, str) and position.strip().lower() == positions.START:
+        with suppress(PositionError, NotInStoreError):
+            return probe_as_stored(reader, position)  # a text of the user's rules
+        if position != info["start"]:  # else the file is damaged
+            return start(reader, info, game)
+    if game is None:
+        return probe_as_stored(reader, position)
+    try:
+        here = read_position(reader, game, position)
+    except PositionError as error:
+        # For rules that write texts but cannot read them: look for the text as stored.
+        with suppress(NotInStoreError):
+            return probe_as_stored(reader, position)
+        raise error from None
+    try:
+        return probe(reader, game, here, extent=extent)
+    except (NotInStoreError, RulesError):
+        if not isinstance(game, ArrayRules) or not isinstance(position, str):
+            raise
+        other = positions.read_bare(game, position)  # `PlainGame` may read any text as a position
+        if other is None:
+            raise
+        return probe(reader, game, other, extent=extent)
+
+
+def start(reader: Reader, info: Mapping[str, Any], game: Game | None) -> Probe:
+    """Return the probe of the (first) start; `info` is the row of the table game."""
+    if game is not None:
+        here = game.start_states()[:1]
+        if game.texts(game.canonical(here)) == [info["start"]]:
+            return probe(reader, game, int(here[0]), extent=info["extent"])
+    return find(reader, info, game, info["start"])
+
+
+def read_position(reader: Reader, game: Game, position: Position) -> int:
     """Return the packed position of a text, the id of a state, or a list of moves."""
 
     def find(number: int) -> int | None:
-        row = _by_id(connection, number)
+        row = _by_id(reader, number)
         return None if row is None else game.read(row.position)
 
     return positions.read_position(
-        game, position, find=find, stored=lambda text: _by_text(connection, text) is not None
+        game, position, find=find, stored=lambda text: _by_text(reader, text) is not None
     )
 
 
-def states_by_id(connection: Connection, ids: Sequence[int]) -> dict[int, Probe]:
+def states_by_id(reader: Reader, ids: Sequence[int]) -> dict[int, Probe]:
     """Return the rows of states by id, without moves; ids that are not stored are left out."""
-    return {row[0]: Probe(*row) for row in _BY_ID.rows(connection, ids)}
+    return {row[0]: Probe(*row) for row in _BY_ID.rows(reader, ids)}
 
 
-def probe(connection: Connection, game: Game, position: int, *, extent: str = WHOLE) -> Probe:
+def probe(reader: Reader, game: Game, position: int, *, extent: str = WHOLE) -> Probe:
     """Return the probe of a packed position.
 
     In a strategy (`extent`) a state in which player 1 is to move has the stored moves only.
@@ -248,7 +290,7 @@ def probe(connection: Connection, game: Game, position: int, *, extent: str = WH
     family = np.concatenate((here, children))
     text, *texts = game.texts(family)
     ids = game.canonical(family).tolist()
-    rows = {row[0]: row for row in _BY_ID.rows(connection, ids)}
+    rows = {row[0]: row for row in _BY_ID.rows(reader, ids)}
     row = rows.get(ids[0])
     if row is None:
         why = _NOT_THERE.get(extent, _NOT_THERE[WHOLE]).format(player=game.players[0])
@@ -256,7 +298,7 @@ def probe(connection: Connection, game: Game, position: int, *, extent: str = WH
     kept = set(ids)
     stored = Probe(*row)
     if extent == STRATEGY and stored.to_move == 1:
-        kept = {child for (child,) in _CHILDREN.rows(connection, ids[:1])}
+        kept = {child for (child,) in _CHILDREN.rows(reader, ids[:1])}
     legal = [each for each in zip(played.tolist(), ids[1:], texts, strict=True) if each[1] in kept]
     if not kept <= rows.keys() or bool(legal) != bool(texts):
         raise NotAStoreError(f"the database is damaged: a move of {text} leads to no state")
@@ -269,16 +311,16 @@ def probe(connection: Connection, game: Game, position: int, *, extent: str = WH
     return found
 
 
-def probe_as_stored(connection: Connection, position: Position) -> Probe:
+def probe_as_stored(reader: Reader, position: Position) -> Probe:
     """Return the probe of a state by its id or its stored text, without the rules."""
-    stored = _by_text(connection, position) if isinstance(position, str) else None
+    stored = _by_text(reader, position) if isinstance(position, str) else None
     if stored is None and _is_number(position):
-        stored = _by_id(connection, position)
+        stored = _by_id(reader, position)
     if stored is None:
         raise NotInStoreError(
             f"no stored state is written {shown(position)}; give --rules to read other spellings"
         )
-    rows = connection.execute(_MOVES, {"state": stored.state})
+    rows = reader.rows(_MOVES, [stored.state])
     moves = [_move(stored.to_move, *row) for row in rows]
     return _answer(stored, stored.position, moves)
 
@@ -297,13 +339,13 @@ def line(
     return Line(moves, positions, tuple(probes), probes[-1].state in met)
 
 
-def below(connection: Connection, start: int) -> Iterator[list[int]]:
+def below(reader: Reader, start: int) -> Iterator[list[int]]:
     """Yield the ids of the states that play from a state can reach, in waves."""
     met = {start}
     wave = [start]
     while wave:
         yield wave
-        children = _CHILDREN.rows(connection, wave)
+        children = _CHILDREN.rows(reader, wave)
         wave = list({child for (child,) in children} - met)
         met.update(wave)
 
@@ -325,18 +367,17 @@ def _is_number(position: Position) -> TypeGuard[str | int]:
     return isinstance(position, int)
 
 
-def _by_text(connection: Connection, text: str) -> Probe | None:
+def _by_text(reader: Reader, text: str) -> Probe | None:
     """Return the row of a state by its stored text; None without such a state."""
     with suppress(UnicodeEncodeError):  # a lone surrogate, which SQLite cannot store
-        rows = connection.execute(_BY_TEXT, {"text": text})
-        return next((Probe(*row) for row in rows), None)
+        return next((Probe(*row) for row in reader.rows(_BY_TEXT, [text])), None)
     return None
 
 
-def _by_id(connection: Connection, state: str | int) -> Probe | None:
+def _by_id(reader: Reader, state: str | int) -> Probe | None:
     """Return the row of a state by its id, an integer of any size; None without such a state."""
     number = int(state)
-    return states_by_id(connection, [number]).get(number) if 0 <= number < 2**63 else None
+    return states_by_id(reader, [number]).get(number) if 0 <= number < 2**63 else None
 
 
 def _answer(row: Probe, text: str, moves: list[Move]) -> Probe:

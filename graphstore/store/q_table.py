@@ -10,6 +10,7 @@ from graphstore.errors import NotAStoreError
 from graphstore.solver.columns import kept_turns
 from graphstore.store.bulk import streamed
 from graphstore.store.probe import Probe, states_by_id
+from graphstore.store.reader import Reader
 from graphstore.store.schema import VIEWS, cell_type, edge, state
 
 Q_TABLE = np.dtype(
@@ -65,9 +66,9 @@ def whole(connection: Connection) -> NDArray[np.void]:
     return table
 
 
-def of_position(connection: Connection, probe: Probe) -> NDArray[np.void]:
+def of_position(reader: Reader, probe: Probe) -> NDArray[np.void]:
     """Return the moves of a position in the orientation of its probe, `Q_TABLE`[k], by move."""
-    children = states_by_id(connection, list({move.state for move in probe.moves}))
+    children = states_by_id(reader, list({move.state for move in probe.moves}))
     rows = []
     for move in sorted(probe.moves, key=lambda move: move.move):
         child = children[move.state]

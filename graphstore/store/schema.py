@@ -6,24 +6,21 @@
 from typing import Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import sqlite
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.schema import CreateView, SchemaItem
 
-APPLICATION_ID: Final = 0x67726673  # "grfs", at offset 68 of the header of a SQLite file
-REVISIONS: Final = ("0001", "0002", "0003", "0004", "0005", "0006")
-"""The alembic revisions, oldest first; a database is current at the last one."""
-READABLE: Final = REVISIONS[-3:]
-"""The revisions that are read without an upgrade: before 0005 moves have no names, before 0006
-states have no `LATER` columns, and every move passes the turn, in the views, too."""
-
-WHOLE: Final = "whole"
-BELOW: Final = "below"
-STRATEGY: Final = "strategy"
-"""The states that a database holds, in `game.extent`: all that play from the game's starts can
-reach; all that play from some positions can reach, which have ply 0; or a strategy, with one move
-of player 1 and all of player 2, for which values hold and depths are bounds."""
-EXTENTS: Final = (WHOLE, BELOW, STRATEGY)
+from graphstore.store.format import APPLICATION_ID as APPLICATION_ID
+from graphstore.store.format import BELOW as BELOW
+from graphstore.store.format import BY_MARGIN as BY_MARGIN
+from graphstore.store.format import COLUMNS as COLUMNS
+from graphstore.store.format import EXTENTS as EXTENTS
+from graphstore.store.format import LATER as LATER
+from graphstore.store.format import READABLE as READABLE
+from graphstore.store.format import REVISIONS as REVISIONS
+from graphstore.store.format import STRATEGY as STRATEGY
+from graphstore.store.format import WHOLE as WHOLE
+from graphstore.store.format import WINNER
 
 # STRICT tables in SQLite have only INTEGER, REAL and TEXT.
 Big = sa.BigInteger().with_variant(sqlite.INTEGER(), "sqlite")
@@ -59,10 +56,6 @@ def _later(column: Any, compiler: Any, **options: Any) -> str:
     return "CAST(NULL AS INTEGER)" if lacks else text
 
 
-WINNER: Final = (
-    "CASE WHEN to_move IS NULL THEN NULL WHEN value = 0 THEN 0 "
-    "WHEN value = 1 THEN to_move ELSE 3 - to_move END"
-)
 state = _table(
     "state",
     sa.Column("id", Big, primary_key=True, autoincrement=False),
@@ -336,7 +329,6 @@ def _matchbox() -> sa.Select[tuple[object, ...]]:
     )
 
 
-BY_MARGIN: Final = "best_move_by_margin"
 VIEWS: Final[dict[str, sa.Select[tuple[object, ...]]]] = {
     "best_move": _best_move(),
     BY_MARGIN: _best_move_by_margin(),
@@ -344,15 +336,6 @@ VIEWS: Final[dict[str, sa.Select[tuple[object, ...]]]] = {
     "census": _census(),
     "matchbox": _matchbox(),
 }
-
-COLUMNS: Final = {
-    **{name: of.c.keys() for name, of in metadata.tables.items()},
-    **{name: view.selected_columns.keys() for name, view in VIEWS.items()},
-}
-"""The names of the columns of each table and view, in their order."""
-
-LATER: Final = ("margin", "nimber")
-"""The columns of state that a game has for all states, or for none: then they are NULL."""
 
 STORED: Final = {
     "state": tuple(column for column in state.c if column.computed is None),
@@ -388,6 +371,7 @@ def create_views(connection: sa.Connection, revision: str = REVISIONS[-1]) -> No
         connection.execute(CreateView(query, name))
 
 
-def written(query: sa.ClauseElement, dialect: sa.Dialect) -> str:
-    """Return a query as SQL text, with its parameters filled in."""
-    return str(query.compile(dialect=dialect, compile_kwargs={"literal_binds": True}))
+def written(query: sa.ClauseElement, dialect: str) -> str:
+    """Return a query as SQL text of sqlite or postgresql, with its parameters filled in."""
+    kind: Any = {"sqlite": sqlite, "postgresql": postgresql}[dialect]
+    return str(query.compile(dialect=kind.dialect(), compile_kwargs={"literal_binds": True}))

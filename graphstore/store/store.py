@@ -1,16 +1,14 @@
 """`Store`, a solved game opened for reading; `upgrade`, to the newest schema."""
 
+from __future__ import annotations
+
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
-from sqlalchemy import Connection, Engine
 
 from graphstore.errors import (
     ArgumentError,
@@ -19,34 +17,33 @@ from graphstore.errors import (
     NotInStoreError,
     OlderStoreError,
     PositionError,
-    RulesError,
     RulesMissingError,
     StoreError,
     StoreReplacedError,
     shown,
 )
-from graphstore.games import given_or_builtin, rules_of, warn_of_other_rules
-from graphstore.rules.adapter import ArrayRules
-from graphstore.rules.game import Game, MoveNames
-from graphstore.rules.notebook import facts, or_none
-from graphstore.rules.plain import PlainGame
-from graphstore.rules.positions import START, Position, read_bare, read_positions
-from graphstore.store import probe as query
-from graphstore.store import schema
 from graphstore.store.backend import UNCHANGED, Backend
+from graphstore.store.format import CENSUS, COLUMNS, READABLE, REVISIONS
 from graphstore.store.functions import functions, not_a_position
-from graphstore.store.lookup import Lookup, Many, Snapshot, ids_or_texts, lookup
-from graphstore.store.migrating import migrate
 from graphstore.store.names import read_names
-from graphstore.store.q_table import of_position, whole
+from graphstore.store.reader import Pool, Reader
 from graphstore.store.sql import Answer, Statement
 from graphstore.store.sqlite.backend import SqliteFile
 from graphstore.util import arguments
 from graphstore.util.extras import extra
 from graphstore.util.forks import Owned
 
-if TYPE_CHECKING:
-    from graphstore.solver.graph import GameGraph  # imports networkx, which only graph() needs
+if TYPE_CHECKING:  # methods import what they need: SQL needs neither SQLAlchemy, numpy nor rules
+    import numpy as np
+    from numpy.typing import NDArray
+    from sqlalchemy import Connection
+
+    from graphstore.rules.game import Game, MoveNames
+    from graphstore.rules.plain import PlainGame
+    from graphstore.rules.positions import Position
+    from graphstore.solver.graph import GameGraph
+    from graphstore.store.lookup import Lookup, Many, Snapshot
+    from graphstore.store.probe import Line, Probe
 
 Address: TypeAlias = str | os.PathLike[str]
 """A file, its URL, or the URL of a PostgreSQL database; see `Store.open`."""
@@ -69,22 +66,26 @@ class Store:
         backend: Backend,
         rules: Game | PlainGame | str | None = None,
         *,
-        revision: str = schema.REVISIONS[-1],
+        revision: str = REVISIONS[-1],
     ) -> None:
         self.backend = _backend(backend)
         self.revision = revision
-        self._rules: Game | None = None if rules is None else rules_of(rules, "rules")
+        self._rules: Game | None = None
+        if rules is not None:
+            from graphstore.games import rules_of, warn_of_other_rules
+
+            self._rules = rules_of(rules, "rules")
         self._closed = False
-        self._engine = self._own_engine()
+        self._pool = self._own_pool()
         try:
-            with backend.explained(), self._connection() as connection:
-                backend.check_same(connection, None)
-                rows = connection.execute(schema.game.select()).mappings().all()
+            with backend.explained(), self._taken() as reader:
+                backend.check_same(reader, None)
+                rows = reader.rows(_GAME)
                 if len(rows) != 1:
                     raise NotAStoreError(
                         f"{self.address} is damaged: its table game has {len(rows)} rows, not one"
                     )
-                self.info: dict[str, Any] = dict(rows[0])
+                self.info: dict[str, Any] = dict(zip(COLUMNS["game"], rows[0], strict=True))
             if self._rules is not None:
                 name, version = self.info["name"], self.info["rules"]
                 warn_of_other_rules(
@@ -95,7 +96,7 @@ class Store:
             raise
 
     @classmethod
-    def open(cls, address: Address, *, rules: Game | PlainGame | str | None = None) -> "Store":
+    def open(cls, address: Address, *, rules: Game | PlainGame | str | None = None) -> Store:
         """Open a database for reading.
 
         Args:
@@ -112,22 +113,22 @@ class Store:
         return cls.at(find_backend(address).located(), rules=rules)
 
     @classmethod
-    def at(cls, backend: Backend, *, rules: Game | PlainGame | str | None = None) -> "Store":
+    def at(cls, backend: Backend, *, rules: Game | PlainGame | str | None = None) -> Store:
         """Open the game of a backend; see `open`."""
         revision = _backend(backend).revision()
-        if revision not in schema.REVISIONS:
+        if revision not in REVISIONS:
             raise _newer(backend, revision)
-        if revision not in schema.READABLE:
+        if revision not in READABLE:
             raise OlderStoreError(
                 f"{backend.address} has schema {revision}, this graphstore reads "
-                f"{schema.REVISIONS[-1]}; run: graphstore upgrade {backend.address}"
+                f"{REVISIONS[-1]}; run: graphstore upgrade {backend.address}"
             )
         try:
             return cls(backend, rules, revision=revision)
         except StoreReplacedError:  # since its revision was read
             return cls.at(backend.located(), rules=rules)
 
-    def __enter__(self) -> "Store":
+    def __enter__(self) -> Store:
         return self
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
@@ -136,7 +137,7 @@ class Store:
             self.backend.blame(error)
 
     def __del__(self) -> None:
-        if hasattr(self, "_engine"):  # else Ctrl-C interrupted __init__
+        if hasattr(self, "_pool"):  # else Ctrl-C interrupted __init__
             self.close()
 
     def __reduce__(self) -> str:
@@ -147,8 +148,9 @@ class Store:
     def __repr__(self) -> str:
         return f"<Store {self.address}: {self.info['name']}, {self.info['states']} states>"
 
-    @or_none
     def _repr_html_(self) -> str:
+        from graphstore.rules.notebook import facts
+
         names = ("states", "moves", "positions", "plies", "start", "value", "remoteness", "extent")
         report = {name: self.info[name] for name in names if name in self.info}
         return facts(f"{self.info['name']}: {self.address}", report)
@@ -156,7 +158,7 @@ class Store:
     def close(self) -> None:
         """Close all connections; a connection in use is closed at the end of its use."""
         self._closed = True
-        self._engine.close()
+        self._pool.close()
 
     @property
     def address(self) -> str:
@@ -179,14 +181,18 @@ class Store:
         Raises:
             RulesMissingError: the game is not built in and no rules were given.
         """
+        from graphstore.games import given_or_builtin
+
         self._rules = given_or_builtin(self.info["name"], self._rules)
         return self._rules
 
     @cached_property
     def names(self) -> MoveNames:
         """The names of moves that the database holds; none if its moves have none."""
-        with self.connect() as connection:
-            return MoveNames(read_names(connection))
+        from graphstore.rules.game import MoveNames
+
+        with self.reader() as reader:
+            return MoveNames(read_names(reader))
 
     @property
     def namer(self) -> Game | MoveNames:
@@ -201,7 +207,7 @@ class Store:
         except RulesMissingError:
             return False
 
-    def probe(self, position: Position) -> query.Probe:
+    def probe(self, position: Position) -> Probe:
         """Return the row of a position in the database, and all its moves, best first.
 
         Args:
@@ -212,20 +218,17 @@ class Store:
             PositionError: it is not a position; the subclass says why.
             NotInStoreError: the database does not hold it.
         """
-        with self.connect() as connection:
-            return self._probe(connection, position)
+        with self.reader() as reader:
+            return self._probe(reader, position)
 
-    def start(self) -> query.Probe:
+    def start(self) -> Probe:
         """Return the probe of the (first) start, as the rules write it if they are known."""
-        with self.connect() as connection:
-            if self.has_rules:
-                here = self.game.start_states()[:1]
-                if self.game.texts(self.game.canonical(here)) == [self.info["start"]]:
-                    extent = self.info["extent"]
-                    return query.probe(connection, self.game, int(here[0]), extent=extent)
-            return self._probe(connection, self.info["start"])
+        from graphstore.store.probe import start
 
-    def get(self, position: Position) -> query.Probe | None:
+        with self.reader() as reader:
+            return start(reader, self.info, self.game if self.has_rules else None)
+
+    def get(self, position: Position) -> Probe | None:
         """Return `probe` of a position, or None if there is no such position."""
         position = arguments.position("position", position)
         try:
@@ -244,8 +247,8 @@ class Store:
             PositionError: a text is not a position, or the list is neither all texts nor all ids.
             NotInStoreError: an integer is too large for an id. Other missing ids are masked.
         """
-        with self.connect() as connection:
-            return self._lookup(connection, positions)
+        with self.reader() as reader:
+            return self._lookup(reader, positions)
 
     @contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
@@ -259,46 +262,30 @@ class Store:
         ...     [snapshot.values(state) for state in (34832, 77)]
         [Values(value=0, remoteness=6, score=0.5, win_depth=None, lose_depth=None), None]
         """
-        with self.connect() as connection:
-            if connection.dialect.name == "sqlite":  # psycopg has begun a transaction
-                connection.exec_driver_sql("BEGIN")
-            snapshot = Snapshot(connection, self._probe, self._lookup)
+        from graphstore.store.lookup import Snapshot
+
+        with self.reader() as reader:
+            if reader.dialect == "sqlite":  # psycopg has begun a transaction
+                reader.driver.execute("BEGIN")
+            snapshot = Snapshot(reader, self._probe, self._lookup)
             try:
                 yield snapshot
             finally:
                 snapshot.end()
 
-    def _probe(self, connection: Connection, position: Position) -> query.Probe:
-        position = arguments.position("position", position)
-        extent = self.info["extent"]
-        if isinstance(position, str) and position.strip().lower() == START:
-            with suppress(PositionError, NotInStoreError):
-                return query.probe_as_stored(connection, position)  # a text of the user's rules
-            return self.start()
-        if not self.has_rules:
-            return query.probe_as_stored(connection, position)
-        try:
-            here = query.read_position(connection, self.game, position)
-        except PositionError as error:
-            # For rules that write texts but cannot read them: look for the text as stored.
-            with suppress(NotInStoreError):
-                return query.probe_as_stored(connection, position)
-            raise error from None
-        try:
-            return query.probe(connection, self.game, here, extent=extent)
-        except (NotInStoreError, RulesError):
-            if not isinstance(self.game, ArrayRules) or not isinstance(position, str):
-                raise
-            other = read_bare(self.game, position)  # `PlainGame` may read any text as a position
-            if other is None:
-                raise
-            return query.probe(connection, self.game, other, extent=extent)
+    def _probe(self, reader: Reader, position: Position) -> Probe:
+        from graphstore.store.probe import find
 
-    def _lookup(self, connection: Connection, positions: Many) -> Lookup:
+        return find(reader, self.info, self.game if self.has_rules else None, position)
+
+    def _lookup(self, reader: Reader, positions: Many) -> Lookup:
+        from graphstore.rules.positions import read_positions
+        from graphstore.store.lookup import ids_or_texts, lookup
+
         states = ids_or_texts(positions)
         if isinstance(states, list):
             states = self.game.canonical(read_positions(self.game, states))
-        return lookup(connection, states)
+        return lookup(reader, states)
 
     def q_table(self, position: Position | None = None) -> NDArray[np.void]:
         """Return the worth of moves to the player who makes them, one row per legal move.
@@ -327,15 +314,18 @@ class Store:
         >>> openings["best_response"].round(4).tolist()[:5]
         [0.9948, 0.987, 0.9948, 0.987, 0.9896]
         """
-        probe = None if position is None else self.probe(position)
-        with self.connect() as connection:
-            if probe is None:
+        from graphstore.store.q_table import of_position, whole
+
+        if position is None:
+            with self.connect() as connection:
                 return whole(connection)
-            return of_position(connection, probe)
+        probe = self.probe(position)
+        with self.reader() as reader:
+            return of_position(reader, probe)
 
     def line(
         self, position: Position | None = None, *, by: str = "value", most: int | None = None
-    ) -> query.Line:
+    ) -> Line:
         """Return a line of best play from a position, by default from the (first) start.
 
         Args:
@@ -347,8 +337,10 @@ class Store:
             PositionError, NotInStoreError: see `probe`.
             ArgumentError: the game has no margins.
         """
+        from graphstore.store.probe import line
+
         first = self.start() if position is None else self.probe(position)
-        return query.line(self.probe, first, by=by, most=arguments.limit("most", most))
+        return line(self.probe, first, by=by, most=arguments.limit("most", most))
 
     def sql(
         self,
@@ -375,7 +367,7 @@ class Store:
             limited = Statement(statement, arguments.parameters(parameters), *limits)
             return self.backend.sql(limited, self.functions(), self.info["digest"])
 
-    def graph(self, *, below: Position | None = None) -> "GameGraph":
+    def graph(self, *, below: Position | None = None) -> GameGraph:
         """Return the solved graph, or the part that play from the position `below` can reach.
 
         The ply of a state is its distance from a start, not from `below`.
@@ -388,8 +380,9 @@ class Store:
 
     def census(self) -> list[dict[str, Any]]:
         """Return the rows of the view census: counts of states and positions by ply."""
-        with self.connect() as connection:
-            return [dict(row) for row in connection.execute(schema.VIEWS["census"]).mappings()]
+        with self.reader() as reader:
+            rows = reader.rows(CENSUS)
+        return [dict(zip(COLUMNS["census"], row, strict=True)) for row in rows]
 
     def functions(self) -> dict[str, Callable[[Any], Any]]:
         """Return the functions that a statement of `sql` may call, by name."""
@@ -397,13 +390,15 @@ class Store:
         def read(position: Any) -> tuple[Game, int]:
             if not isinstance(position, str | int):
                 raise not_a_position(repr(position))
-            with self.connect() as connection:
-                return self.game, query.read_position(connection, self.game, position)
+            from graphstore.store.probe import read_position
+
+            with self.reader() as reader:
+                return self.game, read_position(reader, self.game, position)
 
         return functions(read)
 
     @contextmanager
-    def connect(self) -> Iterator[Connection]:
+    def reader(self) -> Iterator[Reader]:
         """Yield a read-only connection; database errors become a StoreError of one line.
 
         In PostgreSQL the block is one transaction, which sees one state of the game.
@@ -411,35 +406,54 @@ class Store:
         Raises:
             StoreError: another game has replaced this one, or it cannot be read.
         """
-        with self.backend.explained(), self._connection() as connection:
-            self.backend.check_same(connection, self.info["digest"])
-            try:
-                yield connection
-            except Exception as error:
-                self.backend.blame(error)
-                raise
+        with self.backend.explained(), self._taken() as reader, self._checked(reader):
+            yield reader
 
     @contextmanager
-    def _connection(self) -> Iterator[Connection]:
-        if not self._engine.ours:  # a forked process cannot use it
-            self._engine.close()
-            self._engine = self._own_engine()
-        connection = self._engine.value.connect()
-
-        def close() -> None:
-            if self._closed and not connection.invalidated:
-                connection.detach()  # else the engine would keep it
-            connection.close()
-
-        with closing(Owned(connection, close, _OF_PARENT)):
+    def connect(self) -> Iterator[Connection]:
+        """Yield a connection of SQLAlchemy, as `reader` does."""
+        with (
+            self.backend.explained(),
+            self._taken() as reader,
+            reader.core() as connection,  # before the transaction, which its first use would end
+            self._checked(reader),
+        ):
             yield connection
 
-    def _own_engine(self) -> Owned[Engine]:
-        engine: Any = self.backend.engine()
-        engine.dialect.lacks_later = self.revision < "0006"
-        return Owned(engine, engine.dispose, _OF_PARENT)
+    @contextmanager
+    def _checked(self, reader: Reader) -> Iterator[None]:
+        self.backend.check_same(reader, self.info["digest"])
+        try:
+            yield
+        except Exception as error:
+            self.backend.blame(error)
+            raise
+
+    @contextmanager
+    def _taken(self) -> Iterator[Reader]:
+        if not self._pool.ours:  # a forked process cannot use it
+            self._pool.close()
+            self._pool = self._own_pool()
+        pool = self._pool.value
+        reader = pool.take()
+        with closing(Owned(reader, lambda: pool.give_back(reader), _OF_PARENT)):
+            yield reader
+
+    def _own_pool(self) -> Owned[Pool]:
+        backend, lacks_later = self.backend, self.revision < "0006"
+
+        def connect() -> Reader:
+            reader = backend.connect()
+            reader.lacks_later = lacks_later
+            return reader
+
+        pool = Pool(connect)
+        if self._closed:
+            pool.close()
+        return Owned(pool, pool.close, _OF_PARENT)
 
 
+_GAME = f"SELECT {', '.join(COLUMNS['game'])} FROM game"
 _OF_PARENT = StoreError("this connection belongs to the parent process")
 
 
@@ -454,9 +468,11 @@ def upgrade(address: str | os.PathLike[str]) -> str:
     backend = find_backend(address).located()
     with backend.explained(UNCHANGED), backend.upgrading() as connection:
         before = backend.revision()
-        if before not in schema.REVISIONS:
+        if before not in REVISIONS:
             raise _newer(backend, before)
-        if before != schema.REVISIONS[-1]:
+        if before != REVISIONS[-1]:
+            from graphstore.store.migrating import migrate  # imports SQLAlchemy
+
             try:
                 migrate(connection)
             except NotAStoreError as error:
@@ -553,12 +569,12 @@ def refuse_newer(backend: Backend) -> None:
         revision = backend.revision()
     except StoreError:
         return
-    if revision not in schema.REVISIONS:
+    if revision not in REVISIONS:
         raise _newer(backend, revision)
 
 
 def _newer(backend: Backend, revision: str) -> NewerStoreError:
     return NewerStoreError(
         f"{backend.address} was written by a newer graphstore (schema {revision}, this one knows "
-        f"up to {schema.REVISIONS[-1]}); upgrade graphstore"
+        f"up to {REVISIONS[-1]}); upgrade graphstore"
     )

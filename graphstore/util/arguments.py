@@ -5,20 +5,22 @@ argument, its value and the allowed values. NumPy integers are accepted; True an
 """
 
 import os
+import sys
 from collections.abc import Iterable, Mapping
 from numbers import Real
 from operator import index
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from graphstore.errors import ArgumentError, GraphstoreError, PositionTypeError, shown
+
+if TYPE_CHECKING:  # slow to import
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 def position(name: str, value: Any) -> Any:
     """Return `value`, a position: a text, the id of a state as an int, or a list of moves."""
-    if isinstance(value, str | list | tuple) or (isinstance(value, np.ndarray) and value.ndim == 2):
+    if isinstance(value, str | list | tuple) or (_is_numpy(value, "ndarray") and value.ndim == 2):
         return value
     number = integer(value)
     if number is None:
@@ -35,8 +37,10 @@ def position_texts(name: str, value: Any) -> list[str]:
     return texts
 
 
-def position_ids(name: str, value: Any) -> NDArray[np.int64]:
+def position_ids(name: str, value: Any) -> "NDArray[np.int64]":
     """Return `value`, one or more positions as integers, as int64[k]."""
+    import numpy as np
+
     if isinstance(value, np.ndarray) and value.dtype == np.int64 and value.shape > (0,):
         return value.ravel()
     ids = [integer(each) for each in _listed(value)]
@@ -133,7 +137,13 @@ def integer(value: Any) -> int | None:
 
 
 def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
+    return value.item() if _is_numpy(value, "generic") else value
+
+
+def _is_numpy(value: Any, kind: str) -> bool:
+    """Return whether a value is of a class of numpy; it is not if numpy was never imported."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, getattr(numpy, kind))
 
 
 def _listed(value: Any) -> list[Any]:

@@ -8,8 +8,8 @@ from typing import Any
 from datasette import hookimpl
 from datasette.utils.asgi import Response
 
+from graphstore.store.format import COLUMNS
 from graphstore.store.meanings import TABLES
-from graphstore.store.schema import COLUMNS
 from graphstore.store.store import Store
 from graphstore.web import addresses, assets, failures, index
 from graphstore.web.page import graph, view

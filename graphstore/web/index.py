@@ -10,8 +10,8 @@ from markupsafe import Markup
 from graphstore.rules import board
 from graphstore.rules.game import move_text
 from graphstore.rules.svg import svg
+from graphstore.store.format import STRATEGY
 from graphstore.store.probe import Probe
-from graphstore.store.schema import STRATEGY
 from graphstore.store.store import Store
 from graphstore.store.words import in_words
 from graphstore.web import addresses

@@ -19,6 +19,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 import graphstore
+import graphstore.store.lookup  # `Store` imports it only for a look-up
 from graphstore import errors
 from graphstore.cli.main import cli
 from graphstore.errors import GraphstoreError

@@ -211,7 +211,7 @@ FIGURES = {
     "edges wins draws losses states_per_s edges_per_s file_mb bytes_per_state bytes_per_edge",
     "copy": "states edges index total",
     "plain_game": "total states states_per_s states_8 states_per_s_8 states_720 states_per_s_720",
-    "commands": "help show",
+    "commands": "python imports help show line sql stats",
     "lookups": (
         "by_id probe_by_id probe_typed probe_typed_snapshot lookup_ids lookup_typed "
         "raw_by_id raw_by_id_cached raw_ids raw_ids_cached"

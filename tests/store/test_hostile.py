@@ -20,6 +20,7 @@ from graphstore.errors import (
     EncodingError,
     GameNameError,
     NotAStoreError,
+    NotInStoreError,
     OpponentError,
     PositionError,
     QueryError,
@@ -200,10 +201,10 @@ def test_0_means_no_limit(run, tictactoe_db):
 
 
 def test_all_connections_to_a_file_trust_nothing_in_it(file_store):
-    with file_store.connect() as connection:
-        driver = connection.connection.driver_connection
-        assert driver.execute("PRAGMA trusted_schema").fetchone() == (0,)
-        assert driver.execute("PRAGMA cell_size_check").fetchone() == (1,)
+    with file_store.connect() as connection, file_store.reader() as reader:
+        for driver in (connection.connection.driver_connection, reader.driver):
+            assert driver.execute("PRAGMA trusted_schema").fetchone() == (0,)
+            assert driver.execute("PRAGMA cell_size_check").fetchone() == (1,)
 
 
 TRAPS = {
@@ -281,11 +282,20 @@ def test_views_of_a_file_call_no_function_that_graphstore_adds(copy):
             list(store.sql("SELECT * FROM mine"))
 
 
-def test_an_export_uses_no_view_of_the_file(run, copy):
+def test_an_export_and_the_census_use_no_view_of_the_file(run, copy):
     whole = run("export", copy, "--format", "csv", "--table", "census").stdout
     spoil(copy, f"DROP VIEW census; CREATE VIEW census AS {ENDLESS} SELECT max(i) AS ply FROM n")
     assert run("export", copy, "--format", "csv", "--table", "census").stdout == whole
+    assert run("stats", copy, "--csv").stdout == whole
     assert "not done" in error_line(run("sql", copy, "SELECT * FROM census", "--seconds", 0.2))
+
+
+def test_a_start_that_is_written_start_is_not_looked_for_without_end(run, copy):
+    spoil(copy, "UPDATE game SET start = 'start'")
+    assert run("show", copy, "--json").returncode == 0  # the rules know the start
+    spoil(copy, "UPDATE game SET name = 'x'")
+    with Store.open(copy) as store, pytest.raises(NotInStoreError, match="is written 'start'"):
+        store.start()
 
 
 NAMES = [

@@ -227,6 +227,20 @@ def test_a_reader_sees_one_game_in_a_block_and_gets_an_error_afterwards(server):
             agents.remove(store, "x")
 
 
+def test_after_the_server_ended_its_connections_a_store_opens_new_ones(server):
+    place = postgresql.place(server)
+    build("nim(1,2)", place)
+    with Store.open(place) as store:
+        with store.reader(), store.connect():
+            pass  # two connections are idle afterwards
+        others = "application_name = 'graphstore' AND pid <> pg_backend_pid()"
+        end = f"SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE {others}"
+        assert len(postgresql.ask(server, end)) >= 2
+        with pytest.raises(StoreError, match=r"terminat|closed"):
+            store.start()
+        assert store.start().ply == 0
+
+
 def test_readers_meet_no_error_while_a_game_is_rebuilt(server):
     place = postgresql.place(server)
     build("tictactoe", place)

@@ -11,7 +11,9 @@ from sqlalchemy import create_engine
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.schema import CreateView
 
+from graphstore import Store
 from graphstore.solver.columns import Solution
+from graphstore.store import format as plain
 from graphstore.store import meanings, schema
 from graphstore.store.lookup import Lookup
 from graphstore.store.migrating import migrate, migrations
@@ -201,6 +203,20 @@ def test_the_classes_of_answers_have_the_columns_of_the_table_state():
     assert Move._fields[3:] == (*Values._fields, "margin")
     assert {*Solution._fields} < {*columns}
     assert [*Q_TABLE.names] == [name for name in schema.COLUMNS["q_table"] if name in Q_TABLE.names]
+
+
+def test_the_plain_names_of_columns_are_those_of_the_schema():
+    defined = {name: of.c.keys() for name, of in schema.metadata.tables.items()}
+    views = {name: view.selected_columns.keys() for name, view in schema.VIEWS.items()}
+    assert list(plain.COLUMNS.items()) == list((defined | views).items())
+    assert (*schema.metadata.tables,) == plain.TABLES
+
+
+def test_a_look_up_has_the_types_of_the_table_state(tictactoe_db):
+    with Store.open(tictactoe_db) as store:
+        found = store.lookup([0])
+    for name in Values._fields:
+        assert getattr(found, name).dtype == schema.cell_type(schema.state.c[name])
 
 
 def test_every_column_has_a_meaning_and_every_meaning_a_column():

@@ -25,6 +25,7 @@ from graphstore.rules.adapter import ArrayRules
 from graphstore.rules.game import IN_PLAY, Game, Ints, Progress, quiet
 from graphstore.store import schema
 from graphstore.store.names import read_names
+from graphstore.store.reader import Reader
 from graphstore.store.store import Address, Store, opened
 from graphstore.util import arguments
 from graphstore.util.arrays import distinct
@@ -114,7 +115,7 @@ def verify(
             else:
                 of_rows = {str(column) for of in schema.STORED.values() for column in of}
                 columns, what = {each: stored[each] for each in of_rows & stored.keys()}, Check.ROW
-            names = read_names(connection)
+            names = read_names(Reader.of(connection))
             note(what, structure.digests_differ(store, stored, columns, names))
             if names and sample is None:  # older files have none
                 moves = {*connection.scalars(select(schema.edge.c.move).distinct())}

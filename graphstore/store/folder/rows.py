@@ -17,7 +17,7 @@ from graphstore.store.arrow import pyarrow, types_of
 from graphstore.store.columns import Chunk, Column
 from graphstore.store.digests import ColumnDigests
 from graphstore.store.folder.layout import ROW_GROUP, TABLES, files_of
-from graphstore.store.schema import LATER
+from graphstore.store.format import LATER
 
 PRIMARY: Final = {"state": ("id",), "edge": ("parent", "move")}
 """The key of each table; files are merged by its first column, and rows of one id share a file."""

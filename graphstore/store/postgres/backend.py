@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-from sqlalchemy import Connection, Engine, create_engine, text
-from sqlalchemy.pool import QueuePool
+from sqlalchemy import Connection, text
 
 from graphstore.errors import (
     NotAStoreError,
@@ -30,6 +29,7 @@ from graphstore.store.postgres.rows import RowReader
 from graphstore.store.postgres.server import MARK, Address, check_name, explained, quoted
 from graphstore.store.postgres.sql import run
 from graphstore.store.postgres.structure import refuse_traps
+from graphstore.store.reader import Reader
 from graphstore.store.sql import Answer, Function, Statement
 from graphstore.store.structure import altered, refuse_altered
 from graphstore.util.forks import closed_on_error
@@ -137,19 +137,12 @@ class PostgresSchema(GameSchema):
             )
         return str(rows[0])
 
-    def engine(self) -> Engine:
-        return create_engine(
-            "postgresql+psycopg://",
-            creator=lambda: server.connect(self._at, reads=True, inside=True),
-            poolclass=QueuePool,
-            max_overflow=-1,
-            use_native_hstore=False,
-        )
+    def connect(self) -> Reader:
+        return Reader(server.connect(self._at, reads=True, inside=True), self.dialect)
 
-    def check_same(self, connection: Connection, digest: str | None) -> None:
+    def check_same(self, reader: Reader, digest: str | None) -> None:
         """Begin a transaction; raise StoreReplacedError if the game has another digest."""
-        driver: Any = connection.connection.driver_connection
-        self._check_same(driver, digest)
+        self._check_same(reader.driver, digest)
 
     def _check_same(self, driver: psycopg.Connection[Any], digest: str | None) -> None:
         try:

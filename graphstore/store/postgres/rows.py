@@ -5,14 +5,13 @@ from contextlib import contextmanager
 from typing import Any
 
 import psycopg
-from sqlalchemy import Dialect, create_engine
 
 
 class RowReader:
     """A reader of many rows of a schema; see `store.backend`."""
 
     chosen = "pg_temp.graphstore_chosen"
-    dialect: Dialect = create_engine("postgresql+psycopg://", creator=lambda: None).dialect
+    dialect = "postgresql"
 
     def __init__(self, driver: psycopg.Connection[Any], main: str) -> None:
         self.main = main

@@ -7,25 +7,23 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
-
-from sqlalchemy import Connection, Engine, create_engine
-from sqlalchemy.pool import NullPool, QueuePool
+from typing import TYPE_CHECKING, Any
 
 from graphstore.errors import NotAStoreError, StoreMissingError, StoreReplacedError
-from graphstore.games import not_a_file
-from graphstore.rules.game import Ints
-from graphstore.store import schema
 from graphstore.store.backend import UNCHANGED, WAIT
-from graphstore.store.folder.layout import is_folder
+from graphstore.store.format import APPLICATION_ID, REVISIONS
+from graphstore.store.reader import Reader
 from graphstore.store.sql import LONGEST, Answer, Function, Statement, run
-from graphstore.store.sqlite.draft import SqliteDraft, agents_seen, check_target
 from graphstore.store.sqlite.opening import application_id, blame, connect, explained, refuse_traps
 from graphstore.store.sqlite.rows import RowReader
-from graphstore.store.sqlite.structure import made, objects
-from graphstore.store.structure import altered, refuse_altered
 from graphstore.util.files import locked_file, uri
 from graphstore.util.forks import closed_on_error
+
+if TYPE_CHECKING:  # slow to import
+    from sqlalchemy import Connection
+
+    from graphstore.rules.game import Ints
+    from graphstore.store.sqlite.draft import SqliteDraft
 
 CACHE = 64 * 2**20  # most bytes of a file that a connection keeps in memory
 _STEPS = 100_000  # of SQLite's virtual machine between two checks for signals
@@ -88,7 +86,7 @@ class SqliteFile:
         self._file = file
         return str(rows[0][0])
 
-    def connect(self) -> sqlite3.Connection:
+    def _driver(self) -> sqlite3.Connection:
         """Return a read-only connection to the file that `revision` has read."""
         connection = connect(self.path)
         with closed_on_error(connection.close):
@@ -98,35 +96,22 @@ class SqliteFile:
                 )
         return connection
 
-    def engine(self) -> Engine:
-        """Return an engine of read-only connections with large caches."""
+    def connect(self) -> Reader:
+        connection = self._driver()
+        with closed_on_error(connection.close):
+            connection.execute(f"PRAGMA cache_size = -{CACHE // 1024}")
+        return Reader(connection, self.dialect)
 
-        def caching() -> sqlite3.Connection:
-            connection = self.connect()
-            with closed_on_error(connection.close):
-                connection.execute(f"PRAGMA cache_size = -{CACHE // 1024}")
-            return connection
-
-        return create_engine(
-            "sqlite://",
-            creator=caching,
-            poolclass=QueuePool,
-            pool_size=8,
-            max_overflow=-1,
-            pool_use_lifo=True,
-            pool_reset_on_return=None,
-        )
-
-    def check_same(self, connection: Connection, digest: str | None) -> None:
+    def check_same(self, reader: Reader, digest: str | None) -> None:
         """Do nothing: an open file keeps its content when another file replaces it."""
 
     def sql(self, statement: Statement, functions: Mapping[str, Function], digest: str) -> Answer:
-        return run(self.connect(), statement, functions)
+        return run(self._driver(), statement, functions)
 
     @contextmanager
-    def reading(self, digest: str, chosen: Ints | None) -> Iterator[RowReader]:
+    def reading(self, digest: str, chosen: "Ints | None") -> Iterator[RowReader]:
         with explained(self.path):
-            connection = self.connect()
+            connection = self._driver()
         with closing(connection):
             connection.set_progress_handler(lambda: 0, _STEPS)  # lets Python handle signals
             if chosen is not None:
@@ -137,7 +122,10 @@ class SqliteFile:
             yield RowReader(connection)
 
     @contextmanager
-    def writing(self, *, foreign_keys: bool = True) -> Iterator[Connection]:
+    def writing(self, *, foreign_keys: bool = True) -> "Iterator[Connection]":
+        from sqlalchemy import create_engine
+        from sqlalchemy.pool import NullPool
+
         driver = partial(
             sqlite3.connect,
             uri(self.path.absolute(), "mode=rw"),
@@ -168,7 +156,7 @@ class SqliteFile:
                 connection.execute("SELECT 1 FROM sqlite_master").fetchone()
 
     @contextmanager
-    def upgrading(self) -> Iterator[Connection]:
+    def upgrading(self) -> "Iterator[Connection]":
         """Yield a connection in a transaction that may change tables.
 
         SQLite first rolls back the transaction of a killed program.
@@ -178,18 +166,26 @@ class SqliteFile:
             yield connection
 
     def altered(self) -> Iterator[tuple[str, str]]:
-        with closing(self.connect()) as connection:
+        from graphstore.store.sqlite.structure import made, objects
+        from graphstore.store.structure import altered
+
+        with closing(self._driver()) as connection:
             (revision,) = connection.execute("SELECT version_num FROM alembic_version").fetchone()
             yield from altered(objects(connection), made(revision))
 
     def _refuse_altered(self, connection: Any) -> None:
+        from graphstore.store.sqlite.structure import made, objects
+        from graphstore.store.structure import refuse_altered
+
         refuse_traps(connection, self.path)
         revisions = connection.execute("SELECT version_num FROM alembic_version").fetchall()
-        if len(revisions) == 1 and revisions[0][0] in schema.REVISIONS:
+        if len(revisions) == 1 and revisions[0][0] in REVISIONS:
             refuse_altered(self.address, objects(connection), made(revisions[0][0]))
 
     def agents_in(self) -> tuple[str, list[str]]:
         """Return the names of the game and its agents, after a rollback as in `upgrading`."""
+        from graphstore.store.sqlite.draft import agents_seen
+
         with self.explained(UNCHANGED):
             if not self.path.exists() or application_id(self.path) is None:
                 return "", []
@@ -197,7 +193,7 @@ class SqliteFile:
                 return agents_seen(connection, self.path)
 
     def integrity(self) -> Iterator[str]:
-        with closing(self.connect()) as connection:
+        with closing(self._driver()) as connection:
             # The file may have an index on an expression that takes long for each row.
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
             connection.set_progress_handler(lambda: 0, _STEPS)
@@ -210,7 +206,9 @@ class SqliteFile:
                 yield str(error)
 
     @contextmanager
-    def draft(self, *, force: bool) -> Iterator[SqliteDraft]:
+    def draft(self, *, force: bool) -> "Iterator[SqliteDraft]":
+        from graphstore.store.sqlite.draft import SqliteDraft, check_target
+
         with explained(self.path, UNCHANGED):
             target = check_target(self.path, force=force)
             path = target.with_name(f".{target.name}.building")
@@ -222,9 +220,13 @@ def _check_header(path: Path) -> None:
     """Raise StoreError if there is no file, or one that graphstore did not write."""
     with explained(path):
         if not path.exists():
+            from graphstore.games import not_a_file
+
             advice = not_a_file(str(path)) or f"run: graphstore build GAME --db {path}"
             raise StoreMissingError(f"there is no file {path}; {advice}")
         if not path.is_file():
+            from graphstore.store.folder.layout import is_folder
+
             kind = "folder" if path.is_dir() else "pipe or device"
             if is_folder(path):
                 raise NotAStoreError(
@@ -234,5 +236,5 @@ def _check_header(path: Path) -> None:
             raise NotAStoreError(f"{path} is a {kind}, not a graphstore database")
         if not os.access(path, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        if application_id(path) != schema.APPLICATION_ID:
+        if application_id(path) != APPLICATION_ID:
             raise NotAStoreError(f"{path} is not a graphstore database")

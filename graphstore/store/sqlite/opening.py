@@ -10,10 +10,8 @@ from pathlib import Path
 from traceback import walk_tb
 from typing import Final
 
-from sqlalchemy.exc import DBAPIError
-
 from graphstore.errors import GraphstoreError, NotAStoreError, StoreError, shown
-from graphstore.store.schema import WINNER, metadata
+from graphstore.store.format import TABLES, WINNER
 from graphstore.util.files import uri
 from graphstore.util.forks import closed_on_error
 
@@ -51,8 +49,10 @@ def explained(path: str | os.PathLike[str], consequence: str = "") -> Iterator[N
         yield
     except StoreError:
         raise
-    except (DBAPIError, sqlite3.Error, OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "orig", None) or error
+    except Exception as error:
+        reason = getattr(error, "orig", None) or error  # SQLAlchemy's errors have the driver's
+        if not isinstance(reason, sqlite3.Error | OSError | UnicodeDecodeError):
+            raise
         what = getattr(reason, "strerror", None) or str(reason)
         if isinstance(reason, UnicodeDecodeError):  # a message of SQLite is not UTF-8
             what = bytes(reason.object).decode(errors="replace")
@@ -75,7 +75,7 @@ _LIBRARIES: Final = {*sys.stdlib_module_names, "networkx", "numpy", "sqlalchemy"
 _UNFORESEEN: Final = (TypeError, ValueError, ArithmeticError, LookupError, AssertionError)
 """Errors that reading cells of a wrong type can cause."""
 
-_TABLES: Final = {*metadata.tables, "alembic_version"}
+_TABLES: Final = {*TABLES, "alembic_version"}
 _WINNER: Final = f"GENERATED ALWAYS AS ({WINNER})"
 _PLAIN: Final = re.compile(r"create table\s(?!.*\bas\b)", re.IGNORECASE | re.DOTALL)
 

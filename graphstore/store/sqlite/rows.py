@@ -3,11 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Generator, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-
-from sqlalchemy import Dialect
-from sqlalchemy.dialects import sqlite
 
 from graphstore.util.signals import held_back
 
@@ -22,7 +18,7 @@ class RowReader:
 
     main = "main"
     chosen = "temp.graphstore_chosen"
-    dialect: Dialect = sqlite.dialect()
+    dialect = "sqlite"
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -45,6 +41,8 @@ class RowReader:
 
         SQLite returns each column as one JSON text: its driver takes twice as long for the rows.
         """
+        from concurrent.futures import ThreadPoolExecutor  # slow to import
+
         with self.cursor() as cursor, ThreadPoolExecutor(max_workers=1) as ahead:
 
             def page(parent: int, move: int) -> tuple[str, ...]:

@@ -10,8 +10,8 @@ from graphstore.play.players import Player
 from graphstore.rules import board, notebook
 from graphstore.rules.board import WORDS, Choice
 from graphstore.rules.game import Game, move_text
+from graphstore.store.format import STRATEGY
 from graphstore.store.probe import Probe
-from graphstore.store.schema import STRATEGY
 from graphstore.store.store import Store
 from graphstore.store.words import in_words, move_in_words, signed
 from graphstore.web.addresses import write

@@ -13,7 +13,6 @@ from typing import Any, Final, TypeVar
 
 from datasette.database import Database, QueryInterrupted, Results
 from datasette.views.base import DatasetteError
-from sqlalchemy.dialects import sqlite
 
 from graphstore.errors import GraphstoreError, QueryError
 from graphstore.store.schema import VIEWS, written
@@ -39,7 +38,7 @@ COUNTED: Final = 100_000  # states up to which the rows of best_move are counted
 LARGE: Final = 3_000_000  # states up to which the census is computed without a limit, once
 
 _BEST_MOVE: Final = "CREATE TEMP VIEW best_move AS " + written(
-    VIEWS["best_move"], sqlite.dialect()
+    VIEWS["best_move"], "sqlite"
 ).replace(" JOIN ", " CROSS JOIN ")
 """The file's own view with CROSS JOIN: SQLite then reads the edges in order, and the first hundred
 of six million rows take a millisecond."""

@@ -2,8 +2,8 @@
 
 from typing import Any, Final
 
+from graphstore.store.format import COLUMNS
 from graphstore.store.meanings import TABLES, meaning
-from graphstore.store.schema import COLUMNS
 
 FEW_VALUES: Final = (
     "agent ended favourite keeps lose_depth move opponent optimal orbit plies ply remoteness side "

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from graphstore.play import agents
-from graphstore.store.schema import STRATEGY
+from graphstore.store.format import STRATEGY
 from graphstore.store.store import Store
 
 Info = Mapping[str, Any]  # the row of the table `game`

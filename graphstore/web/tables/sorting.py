@@ -8,7 +8,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from graphstore.store.schema import COLUMNS
+from graphstore.store.format import COLUMNS
 from graphstore.store.store import Store
 
 _PAGE: Final = re.compile(

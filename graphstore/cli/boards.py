@@ -1,0 +1,164 @@
+"""Positions and boards on a terminal, in colours."""
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
+
+from graphstore.cli import console
+from graphstore.errors import visible
+from graphstore.rules import game as rules
+from graphstore.rules.board import WORDS
+from graphstore.rules.game import Game, Namer, move_text, names_moves
+from graphstore.rules.plain import PlainGame
+from graphstore.store.format import STRATEGY
+from graphstore.store.probe import Probe, margin_of
+from graphstore.store.words import in_words, move_in_words, signed
+
+if TYPE_CHECKING:
+    from graphstore.play.match import Match  # only one command needs it
+
+COLOURS = {rules.WIN: "green", rules.DRAW: "yellow", rules.LOSS: "red"}
+PLAYER_COLOURS = ("cyan", "magenta")
+
+
+class _Console(Console):
+    """A console that leaves a closed pipe to `graphstore.cli.main.main`; rich would exit with 1."""
+
+    def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:
+        """Yield the segments to print, without control characters in their texts."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=visible(segment.text))
+
+    def on_broken_pipe(self) -> None:
+        """Raise the error that rich caught."""
+        raise
+
+
+def out(*, stderr: bool = False) -> Console:
+    """Return a console on stdout, or with `stderr` on stderr; NO_COLOR turns colours off."""
+    return _Console(
+        file=sys.stderr if stderr else sys.stdout,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        soft_wrap=True,
+        color_system=None if os.environ.get("NO_COLOR") else "auto",  # None: no bold either
+    )
+
+
+def print_probe(game: Game | None, probe: Probe, namer: Namer, *, bound: bool = False) -> None:
+    """Print a position, its value and its moves, which `namer` names; `bound`: see `in_words`."""
+    screen = out()
+    screen.print(_coloured_board(game, probe))
+    screen.print()
+    screen.print(Text(f"{probe.position}  {in_words(game, probe, bound=bound)}", style="bold"))
+    about = f"state {probe.state}, ply {probe.ply}, orbit {probe.orbit}, score {probe.score:.4g}"
+    if probe.random_value is not None:
+        about += f", random play {probe.random_value:+.4f}"
+    if probe.nimber is not None:
+        about += f", nimber {probe.nimber}"
+    screen.print(about)
+    if not probe.moves:
+        return
+    most = console.room()
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    names = ("name",) if names_moves(namer) else ()
+    scored = ("margin",) * (probe.margin is not None)
+    numbers = (*scored, "score", "win_depth", "lose_depth", "remoteness")
+    for name in ("move", *names, "position", "result", *numbers):
+        table.add_column(
+            name,
+            justify="right" if name in ("move", *numbers) else "left",
+            no_wrap=most is None or name in ("move", "result"),
+            overflow="fold",
+        )
+    for move in probe.moves:
+        result = -move.value
+        cells = (move.score, move.win_depth, move.lose_depth, move.remoteness)
+        margins = (signed(margin_of(move)) for _ in scored)
+        table.add_row(
+            str(move.move),
+            *(Text(move_text(namer, move.move)) for _ in names),
+            Text(move.position),
+            Text(WORDS[result], style=COLOURS[result]),
+            *margins,
+            *(f"{cell:.4g}" if isinstance(cell, float) else console._cell(cell) for cell in cells),
+        )
+    screen.print()
+    unbounded = screen.options.update_width(console.WIDEST)
+    widest = screen.measure(table, options=unbounded).maximum  # so that nothing is cut
+    screen.width = widest if most is None else min(widest, most)
+    screen.print(table)
+
+
+def _coloured_board(game: Game | None, probe: Probe) -> Text:
+    """Return the board, with the numbers of free cells in the colours of their results."""
+    colours = {move.move: COLOURS[-move.value] for move in probe.moves}
+
+    def style(cell: int, mark: str) -> str:
+        return colours.get(cell, "dim" if mark == "." else "bold")
+
+    return _board(game, probe, style)
+
+
+def board_in_play(match: "Match") -> Text:
+    """Return the board of a match, marks in their players' colours, the last one in reverse."""
+    initials = _initials(match.game)
+    free = {move.move for move in match.probe.moves}
+    owners = {turn.move.move: PLAYER_COLOURS[turn.player - 1] for turn in match.turns}
+    last = match.turns[-1].move.move if match.turns else None
+
+    def style(cell: int, mark: str) -> str:
+        if cell in free or mark == ".":
+            return "dim"
+        colour = owners.get(cell) or initials.get(mark, "")
+        return f"bold {colour}{' reverse' * (cell == last)}"
+
+    text = _board(match.game, match.probe, style)
+    if match.game is None or match.game.shape is None:
+        for letter, colour in initials.items():
+            text.highlight_regex(re.escape(letter), colour)
+    return text
+
+
+def _board(game: Game | None, probe: Probe, style: Callable[[int, str], str]) -> Text:
+    """Return the board with numbers on free cells; `style` takes a cell and its mark."""
+    drawn = probe.position if game is None else game.board(game.read(probe.position))
+    if game is None or game.shape is None:
+        return Text(drawn)
+    rows, columns = game.shape
+    free = {move.move for move in probe.moves}
+    width = len(str(rows * columns - 1))
+    text = Text()
+    for cell, mark in enumerate(drawn.replace("\n", "")):
+        shown = str(cell) if cell in free else mark
+        text.append(" " * (width - len(shown)))
+        text.append(shown, style=style(cell, mark))
+        text.append(" " if (cell + 1) % columns else "\n" * (cell + 1 < rows * columns))
+    return text
+
+
+def _initials(game: Game | None) -> dict[str, str]:
+    """Return the colour of each player's initial; empty if both initials are the same."""
+    names = PlainGame.players if game is None else game.players
+    letters = [name[:1].upper() for name in names]
+    return {} if letters[0] == letters[1] else dict(zip(letters, PLAYER_COLOURS, strict=True))
+
+
+def print_hint(screen: Console, match: "Match") -> None:
+    """Print the legal moves with their results, best first."""
+    moves, bound = match.hint().moves, match.store.info["extent"] == STRATEGY
+    width = max(len(match.name(move)) for move in moves)
+    for move in moves:
+        screen.print(
+            Text(match.name(move).rjust(width) + "  "),
+            Text(move_in_words(move, bound=bound), style=COLOURS[-move.value]),
+            sep="",
+        )
