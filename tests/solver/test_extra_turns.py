@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from turngames import Boxes, Kalah, random_turn_game, turn_games
 
-from graphstore import Store, build, build_folder, explore, search, solve, verify
+from graphstore import Store, build, build_folder, explore, search, solve, train, verify
 from graphstore.games import rules_of
 from graphstore.play.arena import Arena
 from graphstore.play.match import Match
@@ -226,6 +226,16 @@ SELECT q.state, q.move, q.optimal, q.random, q.best_response, p.to_move = c.to_m
 FROM q_table AS q JOIN state AS p ON p.id = q.state JOIN state AS c ON c.id = q.child
 ORDER BY q.state, q.move
 """
+
+
+def test_agents_learn_from_the_moves_that_they_made(solved, tmp_path):
+    game, store = solved
+    path = tmp_path / "agents.db"
+    path.write_bytes(store.path.read_bytes())
+    for number, against in enumerate(("self", "random", "perfect")):
+        train(path, f"menace-{number}", games=20, against=against, seed=1)
+    with Store.open(path, rules=game) as learned:
+        assert verify(learned).ok  # the lengths and winners of games, too
 
 
 def test_both_databases_hold_the_same_views(place):
