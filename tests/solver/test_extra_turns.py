@@ -17,6 +17,7 @@ from graphstore.games import rules_of
 from graphstore.play.arena import Arena
 from graphstore.play.match import Match
 from graphstore.store.folder.folder import Folder
+from graphstore.store.words import move_in_words
 from graphstore.web.tables.queries import QUERIES
 from graphstore.web.tables.sorting import alternates
 
@@ -197,6 +198,7 @@ def test_views_probes_and_lines_rank_moves_for_the_player_who_moves(solved):
         assert found == {move.state for move in probe.best}
         for move in probe.moves:
             optimal, *_, keeps = table[state, move.move]
+            assert "-" not in move_in_words(move)
             assert (optimal, keeps) == (
                 -move.value,
                 probe.to_move == store.probe(move.state).to_move,
