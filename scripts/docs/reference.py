@@ -34,7 +34,8 @@ A move keeps the turn if `to_move` is not NULL and the same before and after it.
 - The player who just moved, in the columns of `state`, is the opponent of the player to move.
 - Such a move is worth `value` of its child to its player, not `-value`. The views `best_move`,
   `q_table` and `matchbox`, and the moves that `show` lists, have all numbers for the player who
-  makes the move: `score` of the child is negated, and `win_depth` and `lose_depth` change places.
+  makes the move: `score` of the child is negated (in a draw: the share of that player's own next
+  moves that lose), and `win_depth` and `lose_depth` change places.
 - `remoteness` counts all moves: the winner takes the fewest in all, the loser makes it the most.
   `win_depth` and `lose_depth` count the winner's own moves on such a line. Of lines of one length,
   the winner chooses one with the fewest moves of his own, the loser one with the most of the
