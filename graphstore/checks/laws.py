@@ -433,12 +433,8 @@ def _only(game: Game, these: tuple[int, ...], others: tuple[int, ...]) -> str:
 
 
 LAWS: Laws = (
-<<<<<<< HEAD
     *(_answers_repeat, _players_differ, _in_play_has_moves, _margins_fit, _turns_are_known),
-=======
-    *(_answers_repeat, _players_differ, _in_play_has_moves, _margins_fit, _turns_alternate),
     _scored_games_end,
->>>>>>> margins
     *(_games_end_in_time, _texts_read_back, _boards_are_drawn, _moves_have_names),
 )
 SYMMETRY_LAWS: Laws = (_images_are_closed, _images_agree, _moves_agree)
