@@ -1,0 +1,163 @@
+"""Scores of positions on bitboards; `graphstore.solver.null_window` is the inner loop."""
+
+import logging
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final
+
+import numpy as np
+
+from graphstore.rules.bitboard import Bitboard
+from graphstore.rules.game import DRAW, LOSS, WIN
+from graphstore.solver import null_window as inner
+
+PLAIN: Final = 2_000  # positions examined without numba, about as long as numba takes to import
+PLAIN_PAUSE: Final = 256  # positions between two checks of the clock without numba
+PAUSE: Final = 200_000  # likewise with numba, about 0.04 s
+
+LOG: Final = logging.getLogger(__name__)
+"""Gets a message of level INFO when a search is slow because numba is missing."""
+
+
+class Bitboards:
+    """A search of the positions of one board, with a table that threads may share."""
+
+    def __init__(self, board: Bitboard, *, entries: int) -> None:
+        self.board = board
+        self._table = np.zeros(4 * max(1, entries // 2), dtype=np.int64)
+        self._numbers = _numbers(board)
+        self._images = _images(board)
+        self._lists = self._numbers.tolist(), self._images.tolist()
+        self._plain = PLAIN  # positions still to examine without numba
+
+    def score(
+        self,
+        own: int,
+        filled: int,
+        count: Callable[[int], None],
+        *,
+        most: int | None = None,
+    ) -> int:
+        """Return the score of a position in play for the player to move; see `null_window`.
+
+        Args:
+            own: the stones of the player to move.
+            filled: all stones.
+            count: called with the number of positions examined; it may raise an error to stop.
+            most: a score that is not exceeded, if known.
+        """
+        board, stones = self.board, filled.bit_count()
+        left = board.cells - stones
+        if board.misere:
+            low, high = -((left + 1) // 2), left // 2
+        else:
+            moves = (filled + board.bottom) & board.full if board.bottom else board.full & ~filled
+            if moves & inner.threats(own, board.full & ~filled, self._lists[0]):
+                return (left + 1) // 2
+            low, high = -(left // 2), max(0, (left - 1) // 2)
+        high = high if most is None else min(high, most)
+        path, symmetries = _Path(), (1 << len(board.symmetries)) - 2  # all but the identity
+        while low < high:
+            goal = (low + high + 1) // 2
+            path.begin(own, filled, goal, symmetries)
+            bound = self._run(path, count)
+            low, high = (bound, high) if bound >= goal else (low, bound)
+        return low
+
+    def entries(self) -> int:
+        """Return the number of positions in the table."""
+        return int(np.count_nonzero(self._table[1::2]))
+
+    def worth(self, score: int, filled: int) -> tuple[int, int]:
+        """Return the value and the plies to the end of a score, under best play by both."""
+        stones, cells = filled.bit_count(), self.board.cells
+        if score == 0:
+            return DRAW, cells - stones
+        plies = cells + 2 - 2 * abs(score) - stones
+        mover_ends = (score > 0) != self.board.misere
+        return WIN if score > 0 else LOSS, plies if plies % 2 == mover_ends else plies - 1
+
+    def _run(self, path: "_Path", count: Callable[[int], None]) -> int:
+        """Return a bound of the score of the first position of a path."""
+        bound, begun = inner.PAUSED, 0
+        while bound == inner.PAUSED:
+            compiled = compiled_run() if self._plain <= 0 else None
+            if compiled is None:
+                fields = map(memoryview, (path.state, path.frames, path.lists, self._table))
+                state, frames, lists, table = fields
+                numbers, images = self._lists
+                limit = begun + PLAIN_PAUSE
+                bound = inner.run(state, limit, frames, lists, table, numbers, images)
+            else:
+                bound = compiled(
+                    *(path.state, begun + PAUSE, path.frames, path.lists, self._table),
+                    *(self._numbers, self._images),
+                )
+            done = int(path.state[inner.NODES])
+            count(done - begun)
+            self._plain -= done - begun
+            begun = done
+        return int(bound)
+
+
+class _Path:
+    """The arrays of one question to `null_window.run`."""
+
+    def __init__(self) -> None:
+        self.state = np.zeros(2, dtype=np.int64)
+        self.frames = np.zeros(inner.MOST * inner.FIELDS, dtype=np.int64)
+        self.lists = np.zeros(inner.MOST * inner.MOST, dtype=np.int64)
+
+    def begin(self, own: int, filled: int, goal: int, live: int) -> None:
+        """Put a question at the first position; `live` has a bit for each symmetry."""
+        self.state[:] = 0
+        for field, value in (
+            (inner.OWN, own),
+            (inner.FILLED, filled),
+            (inner.GOAL, goal),
+            (inner.LIVE, live),
+        ):
+            self.frames[field] = value
+
+
+@cache
+def compiled_run() -> Any:
+    """Return `null_window.run` compiled by numba, or None if numba cannot be imported."""
+    try:
+        return inner.compiled()
+    except ImportError as error:
+        why = "" if isinstance(error, ModuleNotFoundError) else f" ({error})"
+        LOG.info("the search is faster with numba%s: pip install 'graphstore[fast]'", why)
+        return None
+
+
+def _numbers(board: Bitboard) -> Any:
+    """Return the numbers of a board that `null_window` reads."""
+    width = len(board.symmetries[0])
+    numbers = np.zeros(inner.ORDER + inner.MOST, dtype=np.int64)
+    for field, value in (
+        (inner.CELLS, board.cells),
+        (inner.BOTTOM, board.bottom),
+        (inner.FULL, board.full),
+        (inner.LENGTH, board.length),
+        (inner.MISERE, board.misere),
+        (inner.SYMMETRIES, len(board.symmetries)),
+        (inner.BYTES, (width + 7) // 8),
+    ):
+        numbers[field] = value
+    for at, step in enumerate(board.steps):
+        numbers[inner.STEPS + at] = step
+        for first in range(width):
+            line = [first + each * step for each in range(board.length)]
+            if all(board.full >> cell & 1 for cell in line):
+                numbers[[inner.ORDER + cell for cell in line]] += 1  # lines through each cell
+    return numbers
+
+
+def _images(board: Bitboard) -> Any:
+    """Return the image of every byte of a mask under every symmetry, flat."""
+    size = (len(board.symmetries[0]) + 7) // 8
+    bits = np.zeros((len(board.symmetries), 8 * size), dtype=np.int64)
+    bits[:, : len(board.symmetries[0])] = board.symmetries
+    byte = np.arange(256)[:, np.newaxis] >> np.arange(8) & 1
+    return (bits.reshape(-1, size, 1, 8) * byte).sum(axis=-1).ravel()
