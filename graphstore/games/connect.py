@@ -163,6 +163,7 @@ class Connect(ArrayGame):
             raise MoveError(f"{shown(text)} is not a column; write 1 to {self.columns}")
         return int(text) - 1
 
+    @cached_property
     def bitboard(self) -> Bitboard:
         bits = 1 << np.arange(self.bits * self.columns, dtype=np.int64)
         return Bitboard(

@@ -133,6 +133,7 @@ class Grid(SymmetricGame):
             )
         return x << self.cells | o
 
+    @cached_property
     def bitboard(self) -> Bitboard:
         spread = self._spread.tolist()
         width, k = self.columns + 1, self.in_a_row

@@ -30,8 +30,9 @@ class Bitboard(NamedTuple):
 class OnBitboard(Protocol):
     """A `Game` of lines, which a `Game` may say to be searched on bitboards."""
 
+    @property
     def bitboard(self) -> Bitboard:
-        """Return the board."""
+        """The board."""
 
     def stones(self, position: int) -> tuple[int, int]:
         """Return the masks of the stones of the player to move, and of all stones."""

@@ -28,6 +28,7 @@ class Bitboards:
         self._numbers = _numbers(board)
         self._images = _images(board)
         self._lists = self._numbers.tolist(), self._images.tolist()
+        self._entries = 0
         self._plain = PLAIN  # positions still to examine without numba
 
     def score(
@@ -36,7 +37,7 @@ class Bitboards:
         filled: int,
         count: Callable[[int], None],
         *,
-        most: int | None = None,
+        least: int | None = None,
     ) -> int:
         """Return the score of a position in play for the player to move; see `null_window`.
 
@@ -44,7 +45,7 @@ class Bitboards:
             own: the stones of the player to move.
             filled: all stones.
             count: called with the number of positions examined; it may raise an error to stop.
-            most: a score that is not exceeded, if known.
+            least: a lower bound, if known.
         """
         board, stones = self.board, filled.bit_count()
         left = board.cells - stones
@@ -55,7 +56,7 @@ class Bitboards:
             if moves & inner.threats(own, board.full & ~filled, self._lists[0]):
                 return (left + 1) // 2
             low, high = -(left // 2), max(0, (left - 1) // 2)
-        high = high if most is None else min(high, most)
+        low = low if least is None else max(low, least)
         path, symmetries = _Path(), (1 << len(board.symmetries)) - 2  # all but the identity
         while low < high:
             goal = (low + high + 1) // 2
@@ -64,9 +65,9 @@ class Bitboards:
             low, high = (bound, high) if bound >= goal else (low, bound)
         return low
 
-    def entries(self) -> int:
+    def __len__(self) -> int:
         """Return the number of positions in the table."""
-        return int(np.count_nonzero(self._table[1::2]))
+        return self._entries
 
     def worth(self, score: int, filled: int) -> tuple[int, int]:
         """Return the value and the plies to the end of a score, under best play by both."""
@@ -80,20 +81,19 @@ class Bitboards:
     def _run(self, path: "_Path", count: Callable[[int], None]) -> int:
         """Return a bound of the score of the first position of a path."""
         bound, begun = inner.PAUSED, 0
+        run_plain: Any = inner.run
+        arrays: tuple[Any, ...] = (path.state, path.frames, path.lists, self._table)
         while bound == inner.PAUSED:
-            compiled = compiled_run() if self._plain <= 0 else None
-            if compiled is None:
-                fields = map(memoryview, (path.state, path.frames, path.lists, self._table))
-                state, frames, lists, table = fields
-                numbers, images = self._lists
-                limit = begun + PLAIN_PAUSE
-                bound = inner.run(state, limit, frames, lists, table, numbers, images)
-            else:
-                bound = compiled(
-                    *(path.state, begun + PAUSE, path.frames, path.lists, self._table),
-                    *(self._numbers, self._images),
-                )
+            run = compiled_run() if self._plain <= 0 else None
+            if run is not None:
+                state, *rest = (*arrays, self._numbers, self._images)
+                bound = run(state, begun + PAUSE, *rest)
+            else:  # an item of a memoryview is a Python integer, which is faster than numpy's
+                state, *rest = (*tuple(memoryview(each) for each in arrays), *self._lists)
+                bound = run_plain(state, begun + PLAIN_PAUSE, *rest)
             done = int(path.state[inner.NODES])
+            self._entries += int(path.state[inner.ENTRIES])
+            path.state[inner.ENTRIES] = 0
             count(done - begun)
             self._plain -= done - begun
             begun = done
@@ -104,7 +104,7 @@ class _Path:
     """The arrays of one question to `null_window.run`."""
 
     def __init__(self) -> None:
-        self.state = np.zeros(2, dtype=np.int64)
+        self.state = np.zeros(3, dtype=np.int64)
         self.frames = np.zeros(inner.MOST * inner.FIELDS, dtype=np.int64)
         self.lists = np.zeros(inner.MOST * inner.MOST, dtype=np.int64)
 

@@ -16,14 +16,16 @@ Mann, "A lockless transposition-table implementation", ICGA Journal 25, 2002).
 """
 
 from types import FunctionType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
+
+Numbers: TypeAlias = list[int]  # or an array of int64
 
 PAUSED: Final = 100  # not a score
 OPEN: Final = 101  # likewise: the position has moves to try
 FIELDS: Final = 10  # of a position on the path
 OWN, FILLED, GOAL, BEST, MOVE, COUNT, NEXT, KEY, LIVE, BEGAN = range(FIELDS)
 MOST: Final = 64  # moves of a position, and positions on a path
-PLY, NODES = range(2)  # of the state of a search
+PLY, NODES, ENTRIES = range(3)  # of the state of a search
 CELLS, BOTTOM, FULL, LENGTH, MISERE, SYMMETRIES, BYTES, STEPS = range(8)  # of a board
 ORDER: Final = STEPS + 4  # how good each cell is: 64 numbers from 0 to 255
 NO_MOVE: Final = 63
@@ -42,7 +44,7 @@ def ones(mask: int) -> int:
     return (mask + (mask >> 32)) & 127
 
 
-def threats(own: int, free: int, board: Any) -> int:
+def threats(own: int, free: int, board: Numbers) -> int:
     """Return the free cells that complete a line of `own`."""
     length, found = board[LENGTH], 0
     for at in range(STEPS, STEPS + 4):
@@ -65,7 +67,7 @@ def threats(own: int, free: int, board: Any) -> int:
     return found & free
 
 
-def can_line(cells: int, board: Any) -> bool:
+def can_line(cells: int, board: Numbers) -> bool:
     """Return True if some line lies within `cells`."""
     length = board[LENGTH]
     for at in range(STEPS, STEPS + 4):
@@ -82,7 +84,7 @@ def can_line(cells: int, board: Any) -> bool:
     return False
 
 
-def image(mask: int, symmetry: int, board: Any, images: Any) -> int:
+def image(mask: int, symmetry: int, board: Numbers, images: Numbers) -> int:
     """Return a mask under a symmetry of the board, by a look-up for each of its bytes."""
     found, at = 0, symmetry * board[BYTES] * 256
     while mask != 0:
@@ -92,7 +94,7 @@ def image(mask: int, symmetry: int, board: Any, images: Any) -> int:
     return found
 
 
-def key_of(frames: Any, at: int, board: Any, images: Any) -> int:
+def key_of(frames: Numbers, at: int, board: Numbers, images: Numbers) -> int:
     """Return the least key of all images of a position; note the symmetries worth trying below.
 
     Two positions below this one are images of each other only if this one and its image have
@@ -121,12 +123,12 @@ def key_of(frames: Any, at: int, board: Any, images: Any) -> int:
     return key
 
 
-def place(key: int, table: Any) -> int:
+def place(key: int, table: Numbers) -> int:
     """Return the index of the first of the two entries for a key; an entry is two words."""
     return ((key * ODD & MAX) >> 20) % (len(table) >> 2) << 2
 
 
-def look_up(key: int, table: Any) -> int:
+def look_up(key: int, table: Numbers) -> int:
     """Return the data of a key in the table, or 0."""
     at = place(key, table)
     data = table[at + 1]
@@ -136,26 +138,38 @@ def look_up(key: int, table: Any) -> int:
     return data if table[at + 2] ^ data == key else 0
 
 
-def keep(key: int, low: int, high: int, move: int, nodes: int, table: Any) -> None:
-    """Store the bounds of a position, its best move, and how much work they took."""
+def keep(key: int, low: int, high: int, move: int, nodes: int, table: Numbers) -> int:
+    """Store the bounds of a position, its best move and the work; return the number of new entries.
+
+    An entry with less work moves to the second place.
+    """
     work = 0
     while nodes != 0:
         nodes >>= 1
         work += 1
     at = place(key, table)
     data = ((work << 6 | move) << 7 | high + ZERO) << 7 | low + ZERO
-    old = table[at + 1]
+    old, replaced = table[at + 1], table[at + 3]
     if table[at] ^ old == key or old == 0:
-        pass
+        replaced = old
     elif work >= old >> 20:
         table[at + 2], table[at + 3] = table[at], old
     else:
         at += 2
     table[at], table[at + 1] = key ^ data, data
+    return 1 if replaced == 0 else 0
 
 
-def expand(ply: int, stones: int, nodes: int, frames: Any, lists: Any, table: Any, board: Any,
-           images: Any) -> int:
+def expand(
+    ply: int,
+    stones: int,
+    nodes: int,
+    frames: Numbers,
+    lists: Numbers,
+    table: Numbers,
+    board: Numbers,
+    images: Numbers,
+) -> int:
     """Return a bound of the score of a position, or OPEN after listing its moves, best first."""
     at, begin = ply * FIELDS, ply * MOST
     own, filled, goal = frames[at + OWN], frames[at + FILLED], frames[at + GOAL]
@@ -232,8 +246,15 @@ def expand(ply: int, stones: int, nodes: int, frames: Any, lists: Any, table: An
     return OPEN
 
 
-def run(state: Any, limit: int, frames: Any, lists: Any, table: Any, board: Any,
-        images: Any) -> int:
+def run(
+    state: Numbers,
+    limit: int,
+    frames: Numbers,
+    lists: Numbers,
+    table: Numbers,
+    board: Numbers,
+    images: Numbers,
+) -> int:
     """Return a bound of the score of the first position of the path, or PAUSED.
 
     A bound that reaches the goal is a lower one, another is an upper one. The search pauses once
@@ -271,7 +292,8 @@ def run(state: Any, limit: int, frames: Any, lists: Any, table: Any, board: Any,
             else:
                 high = min(high, bound)
                 move = NO_MOVE
-            keep(frames[at + KEY], low, high, move, nodes - frames[at + BEGAN], table)
+            worked = nodes - frames[at + BEGAN]
+            state[ENTRIES] += keep(frames[at + KEY], low, high, move, worked, table)
         move = 1 << (lists[ply * MOST + frames[at + NEXT]] & 63)
         frames[at + NEXT] += 1
         below = at + FIELDS
@@ -283,7 +305,7 @@ def run(state: Any, limit: int, frames: Any, lists: Any, table: Any, board: Any,
 
 
 def compiled() -> Any:
-    """Return `run` compiled by numba, from its cache if possible; raise an ImportError without it."""
+    """Return `run` compiled by numba, which keeps it in a cache; raise an ImportError without."""
     from numba import njit
 
     names = dict(globals())
