@@ -1,6 +1,7 @@
 """Scores of positions on bitboards; `graphstore.solver.null_window` is the inner loop."""
 
 import logging
+import sys
 from collections.abc import Callable
 from functools import cache
 from typing import Any, Final
@@ -29,7 +30,7 @@ class Bitboards:
         self._images = _images(board)
         self._lists = self._numbers.tolist(), self._images.tolist()
         self._entries = 0
-        self._plain = PLAIN  # positions still to examine without numba
+        self._plain = PLAIN  # positions still to examine before numba is imported
 
     def score(
         self,
@@ -84,7 +85,8 @@ class Bitboards:
         run_plain: Any = inner.run
         arrays: tuple[Any, ...] = (path.state, path.frames, path.lists, self._table)
         while bound == inner.PAUSED:
-            run = compiled_run() if self._plain <= 0 else None
+            ready = self._plain <= 0 or sys.modules.get("numba") is not None
+            run = compiled_run() if ready else None
             if run is not None:
                 state, *rest = (*arrays, self._numbers, self._images)
                 bound = run(state, begun + PAUSE, *rest)

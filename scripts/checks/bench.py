@@ -52,6 +52,11 @@ TARGETS = (
     ("ids by the thousand, over raw one by one", "lookups/lookup_ids", "lookups/raw_by_id", 1.47),
     ("typed positions by the thousand, a second", "lookups/lookup_typed", "", 200_000),
     ("typed positions with all moves, a second", "lookups/probe_typed", "", 5_000),
+    *(
+        (f"a position of Connect Four with {stones} stones, s of CPU", f"solve/s_{stones}", "", -s)
+        for stones, s in ((24, 0.01), (20, 0.2), (16, 0.2), (12, 2), (8, 20))
+    ),
+    ("positions searched a second of CPU", "solve/positions_per_s", "", 2_000_000),
     ("graphstore --help, s", "commands/help", "", -0.2),
     ("graphstore show, s", "commands/show", "", -0.6),
 )
@@ -97,7 +102,7 @@ def _arguments() -> argparse.Namespace:
 def measure_all(task: Task, *, without_plain: bool = False) -> Figures:
     """Return the figures of every piece, and which targets they meet."""
     turns = REPEATED * (1 if task.quick else ROUNDS)
-    pieces = (*["plain"] * (not without_plain), *turns, "commands", "lookups")
+    pieces = (*["plain"] * (not without_plain), *turns, "solve", "commands", "lookups")
     figures = best_runs(
         [{"piece": piece} for piece in pieces],
         lambda each: in_own_process(
@@ -259,6 +264,46 @@ def piece_plain_game(task: Task) -> Figures:
     return figures
 
 
+def piece_solve(task: Task) -> Figures:
+    """Measure the search of random positions of Connect Four, the median of each number of stones.
+
+    Positions that end within two plies do not count. Every position has an empty table. Without
+    numba the positions with few stones are left out.
+    """
+    import numpy as np
+
+    from graphstore import Solver
+    from graphstore.solver.bitboards import compiled_run
+
+    drawn, compiled = np.random.default_rng(0), compiled_run() is not None
+    figures: Figures = {"numba": int(compiled)}
+    nodes, spent = 0, 0.0
+    for stones in (24, 20, 16) if task.quick or not compiled else (24, 20, 16, 12, 8):
+        seconds: list[float] = []
+        while len(seconds) < (3 if task.quick else 20):
+            solver = Solver("connect(7,6)")
+            at = _drawn(solver.game, stones, drawn)
+            begin = time.process_time()
+            found = solver.search(at)
+            if found.remoteness is not None and found.remoteness > 2:
+                seconds.append(time.process_time() - begin)
+                nodes += found.nodes
+        figures[f"s_{stones}"] = round(statistics.median(seconds), 5)
+        figures[f"most_s_{stones}"] = round(max(seconds), 4)
+        spent += sum(seconds)
+    return figures | {"positions_per_s": round(nodes / spent), "total": spent}
+
+
+def _drawn(game: Any, stones: int, drawn: Any) -> int:
+    """Return a position after random moves, in play."""
+    while True:
+        at, left = game.start_states(), stones
+        while left and game.outcomes(at)[0] == 2:
+            at, left = drawn.choice(game.expand(at).child, 1), left - 1
+        if game.outcomes(at)[0] == 2:
+            return int(at[0])
+
+
 def piece_commands(task: Task) -> Figures:
     """Measure the wall time of commands, the median of five runs (quick: one)."""
     from graphstore import Store
@@ -383,6 +428,7 @@ PIECES: dict[str, Callable[[Task], Figures]] = {
     "build": piece_build,
     "copy": piece_copy,
     "plain_game": piece_plain_game,
+    "solve": piece_solve,
     "commands": piece_commands,
     "lookups": piece_lookups,
     "plain": piece_plain,
