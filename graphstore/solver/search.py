@@ -324,7 +324,7 @@ def search(
     max_entries: int = MAX_ENTRIES,
     max_states: int = MAX_STATES,
     progress: Progress = quiet,
-) -> Any:
+) -> Searched | list[Searched]:
     """Return the value of a position, with the cost of the search; or a list for many positions.
 
     Args:

@@ -188,7 +188,7 @@ def test_numba_and_python_examine_the_same_positions(monkeypatch):
     runs = [lambda: with_numba, lambda: None, chain([None] * 9, repeat(with_numba)).__next__]
     for run in runs:  # the last one changes during a search
         monkeypatch.setattr(bitboards, "compiled_run", run)
-        for name, stones in ((HARD, 14), ("mnk(4,4,4)", 3), ("mnk(4,4,3,misere)", 2)):
+        for name, stones in ((HARD, 16), ("mnk(4,4,4)", 6), ("mnk(4,4,3,misere)", 4)):
             got = search(name, late(name, stones, 0), moves=True)
             found.setdefault(name, []).append((got.nodes, got.entries, got.moves))
     for each in found.values():
