@@ -112,7 +112,7 @@ def place(address: str) -> str:
 
 def database(address: str, template: str = "template1") -> str:
     """Create a new database on the same server; return its address."""
-    name = f"d{next(numbers)}"
+    name = f"games_{next(numbers)}"  # not by chance in a digest
     ask(address, f"CREATE DATABASE {name} TEMPLATE {template}")
     return address.replace("/games", f"/{name}", 1)
 

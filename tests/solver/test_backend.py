@@ -254,11 +254,12 @@ def test_the_tests_of_networkx_pass_with_the_backend(tmp_path, everything):
         modules = [f"networkx.algorithms.{name}" for name in MORE_OWN_TESTS]
         modules += ["networkx.classes", "networkx.tests"]
     options = ["-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", tmp_path]
-
     options += ["-k", "not test_topological_sort6"]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options, "--pyargs", *modules],
-        env={**os.environ, "NETWORKX_TEST_BACKEND": "graphstore", "NETWORKX_FALLBACK_TO_NX": "1"},
+        env=os.environ
+        | {"NETWORKX_TEST_BACKEND": "graphstore", "NETWORKX_FALLBACK_TO_NX": "1"}
+        | {"PYTEST_ADDOPTS": ""},
         capture_output=True,
         text=True,
         cwd=tmp_path,
