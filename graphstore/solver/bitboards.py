@@ -14,7 +14,7 @@ from graphstore.solver import null_window as inner
 
 PLAIN: Final = 2_000  # positions examined without numba, about as long as numba takes to import
 PLAIN_PAUSE: Final = 256  # positions between two checks of the clock without numba
-PAUSE: Final = 200_000  # likewise with numba, about 0.04 s
+PAUSE: Final = 50_000  # likewise with numba, about 0.01 s
 
 LOG: Final = logging.getLogger(__name__)
 """Gets a message of level INFO when a search is slow because numba is missing."""

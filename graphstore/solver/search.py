@@ -233,14 +233,14 @@ class Solver:
         def one(at: int) -> Searched:
             return self._searched(at, Clock(timeout, quiet, stop), moves=moves)
 
-        with ThreadPoolExecutor((os.cpu_count() or 1) if parallel else 1) as pool:
-            try:
-                for done, found in enumerate(pool.map(one, listed)):
-                    progress("search", done, len(listed))
-                    yield found
-            finally:
-                stop.set()
-                pool.shutdown(cancel_futures=True)
+        pool = ThreadPoolExecutor((os.cpu_count() or 1) if parallel else 1)
+        try:
+            for done, found in enumerate(pool.map(one, listed), 1):
+                yield found
+                progress("search", done, len(listed))
+        finally:
+            stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)  # a garbage collector may run this
 
     def _searched(self, at: int, clock: Clock, *, moves: bool) -> Searched:
         """Return the result of a packed position."""
