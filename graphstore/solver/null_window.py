@@ -235,11 +235,11 @@ def expand(
         if move == first:
             worth = 1 << 20
         worth = worth << 6 | ones(move - 1)
-        place = begin + count
-        while place > begin and lists[place - 1] < worth:
-            lists[place] = lists[place - 1]
-            place -= 1
-        lists[place] = worth
+        to = begin + count
+        while to > begin and lists[to - 1] < worth:
+            lists[to] = lists[to - 1]
+            to -= 1
+        lists[to] = worth
         count += 1
     frames[at + KEY], frames[at + COUNT], frames[at + NEXT] = key, count, 0
     frames[at + BEST], frames[at + MOVE], frames[at + BEGAN] = -ZERO, NO_MOVE, nodes

@@ -32,7 +32,7 @@ from graphstore.util import arguments
 
 MAX_ENTRIES: Final = 4_000_000  # 16 bytes each on bitboards, else about 150 or more
 MAX_STATES: Final = 1_000_000  # about 300 MB
-FEW: Final = 10  # free cells below which exploring all states is quicker: measured, up to 4 ms
+FEW: Final = 10  # free cells up to which, without numba, exploring is quicker: 5 ms at most
 PIECE: Final = 4096  # positions expanded between two checks of the clock
 
 
@@ -193,7 +193,7 @@ class Solver:
         """Return the value of a position; see `graphstore.search`."""
         clock = Clock(arguments.seconds("timeout", timeout), progress)
         at = self.read(arguments.position("position", position), timeout=timeout)
-        return self._searched(at, clock, moves=moves)
+        return self._searched(at, clock, moves=moves, explore_late=True)
 
     def search_all(
         self,
@@ -231,7 +231,8 @@ class Solver:
         parallel = isinstance(self._table, Bitboards) and find_spec("numba") is not None
 
         def one(at: int) -> Searched:
-            return self._searched(at, Clock(timeout, quiet, stop), moves=moves)
+            clock = Clock(timeout, quiet, stop)
+            return self._searched(at, clock, moves=moves, explore_late=not parallel)
 
         pool = ThreadPoolExecutor((os.cpu_count() or 1) if parallel else 1)
         try:
@@ -242,11 +243,11 @@ class Solver:
             stop.set()
             pool.shutdown(wait=False, cancel_futures=True)  # a garbage collector may run this
 
-    def _searched(self, at: int, clock: Clock, *, moves: bool) -> Searched:
+    def _searched(self, at: int, clock: Clock, *, moves: bool, explore_late: bool) -> Searched:
         """Return the result of a packed position."""
         game, here = self.game, np.array([at], dtype=np.int64)
         task = _Task(game, at, clock, moves=moves)
-        why, method = (None, "rules") if task.ended else self._find(task)
+        why, method = (None, "rules") if task.ended else self._find(task, explore_late)
         value, remoteness, score = task.worth or (None, None, None)
         return Searched(
             game.name,
@@ -263,12 +264,12 @@ class Solver:
             task.moves(),
         )
 
-    def _find(self, task: _Task) -> tuple[str | None, str]:
+    def _find(self, task: _Task, explore_late: bool) -> tuple[str | None, str]:
         """Find the worth of a position; return None or why it is unknown, and the method."""
         game, methods = self.game, ["retrograde", "alpha-beta"]
         if isinstance(game, Nimble) and game.max_plies is not None:
             methods.reverse()
-        if isinstance(self._table, Bitboards) and not task.is_late():
+        if isinstance(self._table, Bitboards) and not (explore_late and task.is_late()):
             methods = ["alpha-beta"]
         why = ""
         for method in methods:
