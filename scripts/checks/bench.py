@@ -268,7 +268,8 @@ def piece_solve(task: Task) -> Figures:
     """Measure the search of random positions of Connect Four, the median of each number of stones.
 
     Positions that end within two plies do not count. Every position has an empty table. Without
-    numba the positions with few stones are left out.
+    numba the positions with few stones are left out. If bitbully is installed, a solver in C++ of
+    Connect Four only, it searches the same positions.
     """
     import numpy as np
 
@@ -277,31 +278,55 @@ def piece_solve(task: Task) -> Figures:
 
     drawn, compiled = np.random.default_rng(0), compiled_run() is not None
     figures: Figures = {"numba": int(compiled)}
+    Solver("connect(6,5)").search(timeout=2)  # loads or compiles the code
     nodes, spent = 0, 0.0
     for stones in (24, 20, 16) if task.quick or not compiled else (24, 20, 16, 12, 8):
-        seconds: list[float] = []
+        seconds, others = list[float](), list[float]()
         while len(seconds) < (3 if task.quick else 20):
             solver = Solver("connect(7,6)")
-            at = _drawn(solver.game, stones, drawn)
+            moves = _random_moves(solver.game, stones, drawn)
+            at = solver.read(moves)
             begin = time.process_time()
             found = solver.search(at)
             if found.remoteness is not None and found.remoteness > 2:
                 seconds.append(time.process_time() - begin)
                 nodes += found.nodes
+                others += _by_bitbully(moves, found.solver_score)
         figures[f"s_{stones}"] = round(statistics.median(seconds), 5)
         figures[f"most_s_{stones}"] = round(max(seconds), 4)
+        if others:
+            figures[f"bitbully_s_{stones}"] = round(statistics.median(others), 5)
         spent += sum(seconds)
-    return figures | {"positions_per_s": round(nodes / spent), "total": spent}
+    return figures | {"positions_per_s": round(nodes / spent), "total": round(spent, 4)}
 
 
-def _drawn(game: Any, stones: int, drawn: Any) -> int:
-    """Return a position after random moves, in play."""
+def _random_moves(game: Any, stones: int, drawn: Any) -> list[str]:
+    """Return random moves to a position in play, by the numbers of the columns from 1."""
     while True:
-        at, left = game.start_states(), stones
-        while left and game.outcomes(at)[0] == 2:
-            at, left = drawn.choice(game.expand(at).child, 1), left - 1
+        at, moves = game.start_states(), list[str]()
+        while len(moves) < stones and game.outcomes(at)[0] == 2:
+            _, columns, children = game.expand(at)
+            which = drawn.integers(len(columns))
+            moves.append(str(columns[which] + 1))
+            at = children[which : which + 1]
         if game.outcomes(at)[0] == 2:
-            return int(at[0])
+            return moves
+
+
+def _by_bitbully(moves: list[str], score: int | None) -> list[float]:
+    """Return the seconds that bitbully takes, whose score must be equal; none without it."""
+    try:
+        from bitbully import bitbully_core
+    except ImportError:
+        return []
+    board, solver = bitbully_core.BoardCore(), bitbully_core.BitBullyCore()
+    board.setBoard([int(column) - 1 for column in moves])
+    begin = time.process_time()
+    found = solver.mtdf(board, 0)
+    seconds = time.process_time() - begin
+    if found != score:
+        raise GraphstoreError(f"graphstore and bitbully differ at {moves}: {score}, {found}")
+    return [seconds]
 
 
 def piece_commands(task: Task) -> Figures:
