@@ -8,13 +8,17 @@ from typing import Any, Final
 
 import numpy as np
 
+from graphstore.errors import MemoryLimitError, MissingExtraError
 from graphstore.rules.bitboard import Bitboard
 from graphstore.rules.game import DRAW, LOSS, WIN
 from graphstore.solver import null_window as inner
+from graphstore.util.extras import extra
 
 PLAIN: Final = 2_000  # positions examined without numba, about as long as numba takes to import
 PLAIN_PAUSE: Final = 256  # positions between two checks of the clock without numba
 PAUSE: Final = 50_000  # likewise with numba, about 0.01 s
+
+MEGABYTES: Final = 1_000  # of address space that a process with numba takes
 
 LOG: Final = logging.getLogger(__name__)
 """Gets a message of level INFO when a search is slow because numba is missing."""
@@ -125,12 +129,15 @@ class _Path:
 @cache
 def compiled_run() -> Any:
     """Return `null_window.run` compiled by numba, or None if numba cannot be imported."""
+    missing = "the search is faster with numba: pip install 'graphstore[fast]'"
     try:
-        return inner.compiled()
-    except ImportError as error:
-        why = "" if isinstance(error, ModuleNotFoundError) else f" ({error})"
-        LOG.info("the search is faster with numba%s: pip install 'graphstore[fast]'", why)
-        return None
+        with extra(missing, megabytes=MEGABYTES):
+            return inner.compiled()
+    except MissingExtraError:
+        LOG.info(missing)
+    except (ImportError, MemoryLimitError) as error:  # numba refuses some versions of numpy
+        LOG.info("the search runs without numba: %s", error)
+    return None
 
 
 def _numbers(board: Bitboard) -> Any:

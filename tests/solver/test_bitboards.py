@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import sys
 from itertools import chain, repeat
 
 import numpy as np
@@ -203,6 +204,21 @@ def test_without_numba_one_line_says_what_to_install(plain, run, monkeypatch):
     assert done.stderr == (
         "graphstore: the search is faster with numba: pip install 'graphstore[fast]'\n"
     )
+
+
+def test_a_numba_that_cannot_be_imported_is_named(plain, caplog, monkeypatch):
+    monkeypatch.delitem(sys.modules, "numba")
+    monkeypatch.setattr(sys, "meta_path", [Refused()])
+    caplog.set_level("INFO", "graphstore.solver.bitboards")
+    assert bitboards.compiled_run() is None
+    assert caplog.messages == ["the search runs without numba: numba needs an older numpy"]
+
+
+class Refused:
+    """A finder of modules that refuses all."""
+
+    def find_spec(self, name, path=None, target=None):
+        raise ImportError("numba needs an older numpy")
 
 
 def test_the_table_counts_its_entries():
