@@ -87,11 +87,11 @@ def test_every_state_has_the_value_and_plies_of_the_full_solution(name):
 @pytest.mark.slow
 def test_a_sample_of_larger_boards_has_the_values_of_the_full_solution():
     graph = explore("connect(5,4)")
-    found, game = solve(graph), find_game("connect(5,4)")
-    solver = Solver(game)
+    found = solve(graph)
     rows = np.flatnonzero(graph.states.outcome == IN_PLAY)
-    for row in np.random.default_rng(0).choice(rows, 10_000).tolist():
-        got = solver.search(int(graph.states.id[row]))
+    rows = np.random.default_rng(0).choice(rows, 10_000)
+    searched = Solver("connect(5,4)").search_all(graph.states.id[rows])
+    for row, got in zip(rows.tolist(), searched, strict=True):
         assert (got.value, got.remoteness) == (found.value[row], found.remoteness[row])
 
 
