@@ -326,13 +326,20 @@ def print_probe(game: Game | None, probe: Probe, namer: Namer, *, bound: bool = 
     if probe.nimber is not None:
         about += f", nimber {probe.nimber}"
     console.print(about)
-    if not probe.moves:
+    scored = ("margin",) * (probe.margin is not None)
+    numbers = (*scored, "score", "win_depth", "lose_depth", "remoteness")
+    _print_moves(console, namer, probe.moves, numbers)
+
+
+def _print_moves(
+    console: Console, namer: Namer, moves: Sequence[Any], numbers: Sequence[str]
+) -> None:
+    """Print a table of moves, with these attributes of a move; nothing if there is no move."""
+    if not moves:
         return
     most = room()
     table = Table(box=None, pad_edge=False, header_style="bold")
     names = ("name",) if names_moves(namer) else ()
-    scored = ("margin",) * (probe.margin is not None)
-    numbers = (*scored, "score", "win_depth", "lose_depth", "remoteness")
     for name in ("move", *names, "position", "result", *numbers):
         table.add_column(
             name,
@@ -340,17 +347,17 @@ def print_probe(game: Game | None, probe: Probe, namer: Namer, *, bound: bool = 
             no_wrap=most is None or name in ("move", "result"),
             overflow="fold",
         )
-    for move in probe.moves:
-        result = -move.value
-        cells = (move.score, move.win_depth, move.lose_depth, move.remoteness)
-        margins = (signed(margin_of(move)) for _ in scored)
+    for move in moves:
+        shown = (
+            signed(margin_of(move)) if name == "margin" else getattr(move, name) for name in numbers
+        )
+        result = "unknown" if move.value is None else WORDS[-move.value]
         table.add_row(
             str(move.move),
             *(Text(move_text(namer, move.move)) for _ in names),
             Text(move.position),
-            Text(WORDS[result], style=COLOURS[result]),
-            *margins,
-            *(f"{cell:.4g}" if isinstance(cell, float) else _cell(cell) for cell in cells),
+            Text(result, style="" if move.value is None else COLOURS[-move.value]),
+            *(f"{cell:.4g}" if isinstance(cell, float) else _cell(cell) for cell in shown),
         )
     console.print()
     unbounded = console.options.update_width(WIDEST)
@@ -382,6 +389,40 @@ def print_searched(game: Game, found: "Searched") -> None:
     console.print(f"{found.game}: {found.position}")
     console.print(f"{turn}{worth}")
     console.print(f"{found.method}, {_count(found.nodes, 'node', 'nodes')}, {found.seconds} s")
+    numbers = [] if found.solver_score is None else ["solver_score"]
+    if found.remoteness is not None and not ended:
+        score = f", solver score {found.solver_score:+}" if numbers else ""
+        console.print(f"plies to the end {found.remoteness}{score}")
+    _print_moves(console, game, found.moves or (), ["remoteness", *numbers])
+
+
+def searched_record(game: Game, found: "Searched") -> dict[str, Any]:
+    """Return the result of a search by the names of its columns; moves have the names of `game`."""
+    record = found._asdict()
+    if found.moves is None:
+        del record["moves"]
+        return record
+    record["moves"] = [move._asdict() for move in found.moves]
+    for move in record["moves"] if names_moves(game) else ():
+        move["name"] = move_text(game, move["move"])
+    return record
+
+
+def print_searches(game: Game, found: Iterable["Searched"], *, as_json: bool) -> None:
+    """Print the results of searches as they come: a line of CSV each, or an object of JSON."""
+    output_as_in_a_file()
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    for number, each in enumerate(found):
+        record = searched_record(game, each)
+        if as_json:
+            print(json.dumps(record))
+        else:
+            if number == 0:
+                writer.writerow(record)
+            writer.writerow(
+                json.dumps(cell) if name == "moves" else cell for name, cell in record.items()
+            )
+        sys.stdout.flush()
 
 
 def print_line(game: Game | None, line: Line, namer: Namer, *, bound: bool = False) -> None:

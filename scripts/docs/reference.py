@@ -186,9 +186,9 @@ def _results(page: str, known: list[type]) -> Iterator[str]:
 
 
 def _node(thing: Any) -> Any:
-    """Return the definition of a class or a function in its source."""
+    """Return the definition of a class or a function in its source, the one after overloads."""
     body = ast.parse(Path(inspect.getsourcefile(thing) or "").read_text(encoding="utf-8")).body
-    return next(node for node in body if getattr(node, "name", "") == thing.__name__)
+    return [node for node in body if getattr(node, "name", "") == thing.__name__][-1]
 
 
 def _described(node: Any) -> list[str]:
