@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from graphstore.solver.graph import GameGraph as GameGraph
     from graphstore.solver.nimbers import nimbers as nimbers
     from graphstore.solver.nimbers import outcome_class as outcome_class
+    from graphstore.solver.search import Solver as Solver
     from graphstore.solver.search import search as search
     from graphstore.solver.solution import solve as solve
     from graphstore.store.folder.folder import Folder as Folder
@@ -56,6 +57,7 @@ _MODULES = {
     "PositionError": "errors",
     "RulesError": "errors",
     "Solution": "solver.columns",
+    "Solver": "solver.search",
     "Store": "store.store",
     "StoreError": "errors",
     "build": "building.in_memory",

@@ -15,6 +15,7 @@ from graphstore import (
     Match,
     PlainGame,
     Player,
+    Solver,
     Store,
     build,
     build_folder,
@@ -99,6 +100,8 @@ POSITIONS = {
     "Match.read": (lambda s, v: Match(s).read(v), "move"),
     "Match.play": (lambda s, v: Match(s).play(v), "move"),
     "search": (lambda _, v: search(GAME, v), "position"),
+    "Solver.search": (lambda _, v: Solver(GAME).search(v), "position"),
+    "Solver.search_all": (lambda _, v: Solver(GAME).search_all([0, v]), "position"),
     "explore": (lambda _, v: explore(GAME, starts=[0, v]), "starts"),
     "outcome_class": (lambda _, v: outcome_class("domineering(2,2)", starts=[0, v]), "starts"),
     "estimate": (lambda _, v: estimate(GAME, starts=[v]), "starts"),
@@ -128,6 +131,8 @@ COUNTS = {
     "estimate": (lambda _, v: estimate(GAME, look=v), "look", 1),
     "search": (lambda _, v: search(GAME, max_states=v), "max_states", 0),
     "search, entries": (lambda _, v: search(GAME, max_entries=v), "max_entries", 0),
+    "Solver": (lambda _, v: Solver(GAME, max_states=v), "max_states", 0),
+    "Solver, entries": (lambda _, v: Solver(GAME, max_entries=v), "max_entries", 0),
     "build": (lambda _, v: build(GAME, "new", max_states=v), "max_states", 0),
     "build_folder": (lambda _, v: build_folder(GAME, "new", max_states=v), "max_states", 0),
     "build_folder, parts": (lambda _, v: build_folder(GAME, "new", parts=v), "parts", 1),
@@ -184,6 +189,7 @@ def test_a_wrong_path_is_refused(store, new):
 def test_a_wrong_time_share_or_seed_is_refused(store, new):
     refused(lambda value: store.sql("SELECT 1", seconds=value), NO_SECONDS, "seconds")
     refused(lambda value: search(GAME, timeout=value), NO_SECONDS, "timeout")
+    refused(lambda value: Solver(GAME).search_all([0], timeout=value), NO_SECONDS, "timeout")
     shares = (0, 1, -0.5, 1.5, math.nan, "0.9", True, None)
     refused(lambda value: verify(store, sample=1, confidence=value), shares, "confidence")
     for call in (
@@ -199,6 +205,7 @@ GAMES = {
     "explore": lambda g, _: len(explore(g)),
     "estimate": lambda g, _: estimate(g).states,
     "search": lambda g, _: search(g).value,
+    "Solver": lambda g, _: Solver(g).search().value,
     "check_rules": lambda g, _: check_rules(g).positions,
     "build": lambda g, at: build(g, at / "t.db").states,
     "build_folder": lambda g, at: build_folder(g, at / "t.parts").states,

@@ -276,20 +276,35 @@ def _games_end_in_time(game: Game, at: Answers) -> Found:
     """No game is longer than max_plies."""
     if game.max_plies is None:
         return
+    rows, waiting = _after(at, game.max_plies)
+    for row in rows[at.degree[rows] > 0]:
+        yield row, f"play goes on here after {game.max_plies} moves, which is max_plies"
+    for row in np.flatnonzero(waiting):
+        yield row, f"play comes here after a cycle, so max_plies cannot be {game.max_plies}"
+
+
+def _scored_games_end(game: Game, at: Answers) -> Found:
+    """Play ends if results are scores."""
+    for row in np.flatnonzero(_after(at, len(at.id))[1]) if is_scored(game) else ():
+        yield row, "play comes here after a cycle, so there are no margins"
+
+
+def _after(at: Answers, plies: int) -> tuple[Ints, Ints]:
+    """Return the rows that are reached last within `plies` moves, and the moves not played.
+
+    These are counted at the rows where they end.
+    """
     child, offset = at.rows(at.child), offsets(at.degree)
     waiting = np.bincount(child[child >= 0], minlength=len(at.id))  # for moves that lead there
     rows = np.flatnonzero(waiting == 0)
-    for _ in range(game.max_plies):
+    for _ in range(plies):
         if not rows.size:
             break
         ends = child[ragged(offset, rows)]
         ends, moves = np.unique(ends[ends >= 0], return_counts=True)
         waiting[ends] -= moves
         rows = ends[waiting[ends] == 0]
-    for row in rows[at.degree[rows] > 0]:
-        yield row, f"play goes on here after {game.max_plies} moves, which is max_plies"
-    for row in np.flatnonzero(waiting):
-        yield row, f"play comes here after a cycle, so max_plies cannot be {game.max_plies}"
+    return rows, waiting
 
 
 def _turns_are_known(game: Game, at: Answers) -> Found:
@@ -419,6 +434,7 @@ def _only(game: Game, these: tuple[int, ...], others: tuple[int, ...]) -> str:
 
 LAWS: Laws = (
     *(_answers_repeat, _players_differ, _in_play_has_moves, _margins_fit, _turns_are_known),
+    _scored_games_end,
     *(_games_end_in_time, _texts_read_back, _boards_are_drawn, _moves_have_names),
 )
 SYMMETRY_LAWS: Laws = (_images_are_closed, _images_agree, _moves_agree)

@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -19,10 +19,11 @@ from graphstore.rules.game import Game, Namer, move_text, names_moves
 from graphstore.rules.plain import PlainGame
 from graphstore.store.format import STRATEGY
 from graphstore.store.probe import Probe, margin_of
-from graphstore.store.words import in_words, move_in_words, signed
+from graphstore.store.words import _count, in_words, move_in_words, signed
 
 if TYPE_CHECKING:
     from graphstore.play.match import Match  # only one command needs it
+    from graphstore.solver.search import Searched
 
 COLOURS = {rules.WIN: "green", rules.DRAW: "yellow", rules.LOSS: "red"}
 PLAYER_COLOURS = ("cyan", "magenta")
@@ -65,13 +66,20 @@ def print_probe(game: Game | None, probe: Probe, namer: Namer, *, bound: bool = 
     if probe.nimber is not None:
         about += f", nimber {probe.nimber}"
     screen.print(about)
-    if not probe.moves:
+    scored = ("margin",) * (probe.margin is not None)
+    numbers = (*scored, "score", "win_depth", "lose_depth", "remoteness")
+    _print_moves(screen, namer, probe.moves, numbers)
+
+
+def _print_moves(
+    screen: Console, namer: Namer, moves: Sequence[Any], numbers: Sequence[str]
+) -> None:
+    """Print a table of moves, with these attributes of a move; nothing if there is no move."""
+    if not moves:
         return
     most = console.room()
     table = Table(box=None, pad_edge=False, header_style="bold")
     names = ("name",) if names_moves(namer) else ()
-    scored = ("margin",) * (probe.margin is not None)
-    numbers = (*scored, "score", "win_depth", "lose_depth", "remoteness")
     for name in ("move", *names, "position", "result", *numbers):
         table.add_column(
             name,
@@ -79,17 +87,17 @@ def print_probe(game: Game | None, probe: Probe, namer: Namer, *, bound: bool = 
             no_wrap=most is None or name in ("move", "result"),
             overflow="fold",
         )
-    for move in probe.moves:
-        result = -move.value
-        cells = (move.score, move.win_depth, move.lose_depth, move.remoteness)
-        margins = (signed(margin_of(move)) for _ in scored)
+    for move in moves:
+        shown = (
+            signed(margin_of(move)) if name == "margin" else getattr(move, name) for name in numbers
+        )
+        result = "unknown" if move.value is None else WORDS[-move.value]
         table.add_row(
             str(move.move),
             *(Text(move_text(namer, move.move)) for _ in names),
             Text(move.position),
-            Text(WORDS[result], style=COLOURS[result]),
-            *margins,
-            *(f"{cell:.4g}" if isinstance(cell, float) else console._cell(cell) for cell in cells),
+            Text(result, style="" if move.value is None else COLOURS[-move.value]),
+            *(f"{cell:.4g}" if isinstance(cell, float) else console._cell(cell) for cell in shown),
         )
     screen.print()
     unbounded = screen.options.update_width(console.WIDEST)
@@ -162,3 +170,33 @@ def print_hint(screen: Console, match: "Match") -> None:
             Text(move_in_words(move, bound=bound), style=COLOURS[-move.value]),
             sep="",
         )
+
+
+def print_searched(game: Game, found: "Searched") -> None:
+    """Print the result of a search."""
+    names = game.players if found.to_move else ("the player to move", "the other player")
+    mover, other = names if found.to_move != 2 else names[::-1]
+    ended = found.method == "rules"
+    if found.value is None:
+        why = {
+            "timeout": "it did not end in time",
+            "memory": "out of memory",
+            "endless": "play can repeat a position, and too many positions are below this one",
+        }
+        worth = f"unknown ({why[str(found.why)]})"
+    elif found.value == rules.DRAW:
+        worth = "over: drawn (value 0)" if ended else "drawn (value 0)"
+    else:
+        who = mover if found.value == rules.WIN else other
+        worth = f"over: {who} has won" if ended else f"{who} wins"
+        worth += f" (value {found.value:+})"
+    turn = f"{mover} to move: " if found.to_move and not ended else ""
+    screen = out()
+    screen.print(f"{found.game}: {found.position}")
+    screen.print(f"{turn}{worth}")
+    screen.print(f"{found.method}, {_count(found.nodes, 'node', 'nodes')}, {found.seconds} s")
+    numbers = [] if found.solver_score is None else ["solver_score"]
+    if found.remoteness is not None and not ended:
+        score = f", solver score {found.solver_score:+}" if numbers else ""
+        screen.print(f"plies to the end {found.remoteness}{score}")
+    _print_moves(screen, game, found.moves or (), ["remoteness", *numbers])

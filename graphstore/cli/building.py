@@ -1,5 +1,7 @@
 """The commands games, build, load, prove, estimate, check, solve and outcome."""
 
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import click
@@ -278,33 +280,73 @@ def check(game: str, max_positions: int, as_json: bool) -> None:
 @click.command()
 @options.GAME
 @options.POSITION
+@click.option("--moves", is_flag=True, help="Also find the value of every move.")
+@click.option(
+    "--file",
+    type=click.Path(exists=True, dir_okay=False, allow_dash=True),
+    metavar="FILE",
+    help="Search every position of this file instead, one a line; - is standard input. The results "
+    "are printed as they come, as CSV, or with --json as one JSON object a line.",
+)
 @click.option(
     "--timeout",
     type=options.Number(min=0),
     metavar="SECONDS",
     show_default="no limit",
-    help="Stop after this many seconds; the value is then unknown, and the exit code 0. A position "
-    "that is not read by then is an error.",
+    help="Stop the search of a position after this many seconds; the value is then unknown, and "
+    "the exit code 0. A position that is not read by then is an error.",
 )
 @options.JSON
-def solve(game: str, position: str | None, timeout: float | None, as_json: bool) -> None:
+def solve(
+    game: str,
+    position: str | None,
+    moves: bool,
+    file: str | None,
+    timeout: float | None,
+    as_json: bool,
+) -> None:
     """Find the value of POSITION by a search, without a database.
 
     GAME is as in `graphstore build`. POSITION is a board, such as XO./.X./..., moves from the
-    start, such as "moves:4 0 8", or the word start, which is the default.
+    start, such as "moves:4 0 8", or the word start, which is the default. In connect and mnk, the
+    plies to the end are found, too.
     """
     from graphstore.cli import console
     from graphstore.games import find_game
     from graphstore.rules.positions import START
-    from graphstore.solver.search import search
+    from graphstore.solver.search import Solver
 
+    if file is not None and position is not None:
+        raise click.UsageError("give POSITION or --file, not both")
     rules, at = find_game(game), START if position is None else position
+    solver = Solver(rules)
     with options.working() as progress:
-        found = search(rules, at, timeout=timeout, progress=progress)
+        if file is not None:
+            given = _positions(file, partial(solver.read, timeout=timeout))
+            found = solver.search_all(given, moves=moves, timeout=timeout, progress=progress)
+            console.print_searches(rules, found, as_json=as_json)
+            return
+        one = solver.search(at, moves=moves, timeout=timeout, progress=progress)
     if as_json:
-        console.print_json(found)
+        console.print_json(console.searched_record(rules, one))
     else:
-        console.print_searched(rules, found)
+        from graphstore.cli import boards  # imports rich, which JSON does not need
+
+        boards.print_searched(rules, one)
+
+
+def _positions(file: str, read: Callable[[str], int]) -> Iterator[int]:
+    """Yield the position of every line of a file that is not blank."""
+    from graphstore.errors import PositionError
+
+    with click.open_file(file, "rb") as lines:
+        text = options.decoded(lines.read())
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            if line.strip():
+                yield read(line.strip())
+        except PositionError as error:
+            raise PositionError(f"{file}, line {number}: {error}") from None
 
 
 @click.command()

@@ -276,31 +276,35 @@ def print_report(report: Mapping[str, Any]) -> None:
             print(f"{label.ljust(width)}  {line}")
 
 
-def print_searched(game: "Game", found: "Searched") -> None:
-    """Print the result of a search."""
-    from graphstore.rules import game as rules
-    from graphstore.store.words import _count
+def searched_record(game: "Game", found: "Searched") -> dict[str, Any]:
+    """Return the result of a search by the names of its columns; moves have the names of `game`."""
+    from graphstore.rules.game import move_text, names_moves
 
-    names = game.players if found.to_move else ("the player to move", "the other player")
-    mover, other = names if found.to_move != 2 else names[::-1]
-    ended = found.method == "rules"
-    if found.value is None:
-        why = {
-            "timeout": "it did not end in time",
-            "memory": "out of memory",
-            "endless": "play can repeat a position, and too many positions are below this one",
-        }
-        worth = f"unknown ({why[str(found.why)]})"
-    elif found.value == rules.DRAW:
-        worth = "over: drawn (value 0)" if ended else "drawn (value 0)"
-    else:
-        who = mover if found.value == rules.WIN else other
-        worth = f"over: {who} has won" if ended else f"{who} wins"
-        worth += f" (value {found.value:+})"
-    turn = f"{mover} to move: " if found.to_move and not ended else ""
-    print(visible(f"{found.game}: {found.position}"))
-    print(visible(f"{turn}{worth}"))
-    print(f"{found.method}, {_count(found.nodes, 'node', 'nodes')}, {found.seconds} s")
+    record = found._asdict()
+    if found.moves is None:
+        del record["moves"]
+        return record
+    record["moves"] = [move._asdict() for move in found.moves]
+    for move in record["moves"] if names_moves(game) else ():
+        move["name"] = move_text(game, move["move"])
+    return record
+
+
+def print_searches(game: "Game", found: Iterable["Searched"], *, as_json: bool) -> None:
+    """Print the results of searches as they come: a line of CSV each, or an object of JSON."""
+    output_as_in_a_file()
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    for number, each in enumerate(found):
+        record = searched_record(game, each)
+        if as_json:
+            print(json.dumps(record))
+        else:
+            if number == 0:
+                writer.writerow(record)
+            writer.writerow(
+                json.dumps(cell) if name == "moves" else cell for name, cell in record.items()
+            )
+        sys.stdout.flush()
 
 
 def print_line(game: "Game | None", line: "Line", namer: "Namer", *, bound: bool = False) -> None:

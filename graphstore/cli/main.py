@@ -39,7 +39,7 @@ def main() -> None:
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        with options.moves_noted(), redirect_stdout(cast(TextIO, DataOutput(sys.stdout))):
+        with options.notes_printed(), redirect_stdout(cast(TextIO, DataOutput(sys.stdout))):
             cli.main(prog_name="graphstore", standalone_mode=False)
             sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:

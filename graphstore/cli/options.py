@@ -5,6 +5,7 @@ import os
 import re
 import sys
 import warnings
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
@@ -57,16 +58,19 @@ class SayFirst(logging.Handler):
 
 
 @contextmanager
-def moves_noted() -> Iterator[None]:
-    """Print one line if moves are read without the prefix that says so."""
-    handler, log = SayFirst(), logging.getLogger("graphstore.rules.positions")
-    log.addHandler(handler)
-    log.setLevel(logging.INFO)
+def notes_printed() -> Iterator[None]:
+    """Print one line if moves are read without their prefix, and one if a search lacks numba."""
+    names = ("graphstore.rules.positions", "graphstore.solver.bitboards")
+    handlers = [(logging.getLogger(name), SayFirst()) for name in names]
+    for log, handler in handlers:
+        log.addHandler(handler)
+        log.setLevel(logging.INFO)
     try:
         yield
     finally:
-        log.removeHandler(handler)
-        log.setLevel(logging.NOTSET)
+        for log, handler in handlers:
+            log.removeHandler(handler)
+            log.setLevel(logging.NOTSET)
 
 
 def size(text: str) -> int:
@@ -76,6 +80,13 @@ def size(text: str) -> int:
         raise click.BadParameter(f"{text!r} is not a size: write it as 4GB or 500MB")
     number, unit, binary = match.groups()
     return int(float(number) * (1024 if binary else 1000) ** " kmgt".index(unit.lower() or " "))
+
+
+def decoded(typed: bytes) -> str:
+    """Return the text of a file or of standard input."""
+    # PowerShell before version 6 writes files in UTF-16, and UTF-8 with a mark.
+    encoding = "utf-16" if typed[:2] in (BOM_UTF16_LE, BOM_UTF16_BE) else "utf-8-sig"
+    return typed.decode(encoding, errors="replace")
 
 
 def complete_game(_context: Any, _parameter: Any, typed: str) -> list[str]:

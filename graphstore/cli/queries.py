@@ -1,7 +1,6 @@
 """The commands show, line, sql and stats, which query a database."""
 
 import sys
-from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from contextlib import closing
 
 import click
@@ -104,10 +103,7 @@ def sql(
     from graphstore.util.signals import noticed
 
     if statement == "-":
-        typed = sys.stdin.buffer.read()
-        # PowerShell before version 6 writes files in UTF-16, and UTF-8 with a mark.
-        encoding = "utf-16" if typed[:2] in (BOM_UTF16_LE, BOM_UTF16_BE) else "utf-8-sig"
-        statement = typed.decode(encoding, errors="replace")
+        statement = options.decoded(sys.stdin.buffer.read())
     in_text = console.print_csv if as_csv else console.print_table
     printer = console.print_json_rows if as_json else in_text
     with (

@@ -23,6 +23,7 @@ from graphstore.errors import (
 )
 from graphstore.games.base import ArrayGame, check_counts, check_whole, line_fault, o_began
 from graphstore.games.boardtext import TwoMasks
+from graphstore.rules.bitboard import Bitboard
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, Codes, Ints, Moves
 from graphstore.rules.picture import Picture, lines
 
@@ -161,6 +162,25 @@ class Connect(ArrayGame):
         if not re.fullmatch("[0-9]{1,9}", text):
             raise MoveError(f"{shown(text)} is not a column; write 1 to {self.columns}")
         return int(text) - 1
+
+    @cached_property
+    def bitboard(self) -> Bitboard:
+        bits = 1 << np.arange(self.bits * self.columns, dtype=np.int64)
+        return Bitboard(
+            cells=self.columns * self.rows,
+            full=self.full,
+            bottom=self.bottom,
+            steps=tuple(self.steps),
+            length=self.in_a_row,
+            misere=False,
+            moves=tuple(field & self.full for field in self._fields),
+            symmetries=(tuple(bits.tolist()), tuple(self.mirror(bits).tolist())),
+        )
+
+    def stones(self, position: int) -> tuple[int, int]:
+        filled = int(self._filled(np.array([position], dtype=np.int64))[0])
+        own = position & filled
+        return (filled ^ own if filled.bit_count() % 2 else own), filled
 
     @cached_property
     def _swaps(self) -> list[tuple[int, int, int]]:

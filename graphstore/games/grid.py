@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from graphstore.errors import GameNameError, PlayAfterWinError, PositionError
 from graphstore.games.base import SymmetricGame, check_counts, check_whole, line_fault, o_began
 from graphstore.games.boardtext import TwoMasks
+from graphstore.rules.bitboard import Bitboard
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Codes, Ints, Moves
 from graphstore.rules.picture import Picture, lines
 from graphstore.rules.symmetry import BoardSymmetry
@@ -131,6 +132,42 @@ class Grid(SymmetricGame):
                 f"{last} has lines without a common cell, so play continued after the first line"
             )
         return x << self.cells | o
+
+    @cached_property
+    def bitboard(self) -> Bitboard:
+        spread = self._spread.tolist()
+        width, k = self.columns + 1, self.in_a_row
+        across, down = k <= self.columns, k <= self.rows  # True if a line fits
+        steps = [1] * across + [width] * down + [width + 1, width - 1] * (across and down)
+        symmetries = []
+        for permutation in self.symmetry.permutations:
+            images = [0] * (width * self.rows)
+            for cell, to in enumerate(permutation):
+                images[spread[cell].bit_length() - 1] = int(self._bits[to])
+            symmetries.append(tuple(images))
+        return Bitboard(
+            cells=self.cells,
+            full=sum(spread),
+            bottom=0,
+            steps=tuple(dict.fromkeys(steps)),
+            length=k,
+            misere=self.misere,
+            moves=tuple(spread),
+            symmetries=tuple(symmetries),
+        )
+
+    def stones(self, position: int) -> tuple[int, int]:
+        x, o = (
+            int(self._spread[mask & self._bits != 0].sum())
+            for mask in (position >> self.cells, position & self.full)
+        )
+        return (x if x.bit_count() == o.bit_count() else o), x | o
+
+    @cached_property
+    def _spread(self) -> Ints:
+        """The bits of the cells in masks whose rows end in a bit that is not a cell."""
+        row, column = np.divmod(np.arange(self.cells), self.columns)
+        return 1 << (row * (self.columns + 1) + column)
 
     @cached_property
     def _lines(self) -> Ints:

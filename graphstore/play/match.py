@@ -291,7 +291,7 @@ class Match(HoldsStore):
                 "by": turn.by,
                 "move": turn.move.move,
                 "name": turn.name,
-                **turn.move._asdict(),
+                **{k: v for k, v in turn.move._asdict().items() if k != "margin" or v is not None},
                 "ply": after.ply,
             }
             for turn, after in zip(self.turns, self._probes[1:], strict=True)

@@ -224,7 +224,7 @@ class OpenSpielGame(PlainGame):
                 if met.setdefault((player, action), name) != name:
                     return {}
             state = state.child(drawn.choice(legal))
-        names = dict[int, str]()
+        names = {-1: "pass"}  # as in earlier versions, a game that has this name has numbers
         for action in range(self._game.num_distinct_actions()):
             one, two = (start.action_to_string(player, action) for player in (0, 1))
             if any(met.get((p, action), each) != each for p, each in ((0, one), (1, two))):

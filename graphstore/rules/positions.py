@@ -124,6 +124,21 @@ def read_positions(game: Game, positions: Sequence[str | Sequence[Any]]) -> Ints
     return np.array([read_position(game, each) for each in positions], dtype=np.int64)
 
 
+def are_positions(game: Game, given: Any) -> bool:
+    """Return whether a list holds positions; other lists are one position, of moves or cells.
+
+    A list of positions has texts, the first of which is not a cell or a legal first move.
+    """
+    if not isinstance(given, list | tuple) or not given:
+        return False
+    if not all(isinstance(each, str) for each in given) or len(given[0].strip()) < 2:
+        return False
+    try:
+        return read_move(game, given[0]) not in _legal(game, game.start_states()[:1])
+    except MoveError:
+        return True
+
+
 def read_bare(game: Game, text: str) -> int | None:
     """Return the position of a text without a prefix: moves, or the lines of a drawing.
 

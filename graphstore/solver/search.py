@@ -1,55 +1,73 @@
-"""The value of one position, without a store: by a search, or by solving all states below it.
+"""Values of positions without a store: by a search, or by solving all states below a position.
 
-A search answers two questions: does the player to move win, and if not, does he at least draw? It
-tries moves, the most promising first, until one settles the question, and keeps the answers in a
-table. If play can return to a position, the states below are explored and solved instead.
+Games of lines are searched on bitboards (`graphstore.solver.bitboards`), which also finds the plies
+to the end. Other games are searched by `graphstore.solver.alpha_beta`, for the value only; if play
+can return to a position, the states below are explored and solved instead.
 """
 
-from collections.abc import Hashable
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
+from threading import Event
 from time import perf_counter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, overload
 
 import numpy as np
 
 from graphstore.errors import PositionError, TooLargeError
 from graphstore.games import rules_of
+from graphstore.rules.bitboard import OnBitboard
 from graphstore.rules.game import (
-    DRAW,
     IN_PLAY,
     LOSS,
     WIN,
     CycleError,
     Game,
     Ints,
-    Look,
     Moves,
     Nimble,
     Progress,
     quiet,
-    stuck,
 )
 from graphstore.rules.openspiel import reading
 from graphstore.rules.plain import PlainGame
-from graphstore.rules.positions import START, Position, read_position
-from graphstore.solver.columns import PLAIN
+from graphstore.rules.positions import START, Position, are_positions, read_position
+from graphstore.solver.alpha_beta import Table, rules_for_search, value_of
+from graphstore.solver.bitboards import Bitboards
+from graphstore.solver.clock import Clock, TimeIsUpError
+from graphstore.solver.columns import NONE, PLAIN
 from graphstore.solver.exploration import explore
 from graphstore.solver.solution import solve
 from graphstore.util import arguments
-from graphstore.util.arrays import distinct
 
-MAX_ENTRIES: Final = 4_000_000  # about 150 bytes each, more where nodes are large
+MAX_ENTRIES: Final = 4_000_000  # 16 bytes each on bitboards, else about 150 or more
 MAX_STATES: Final = 1_000_000  # about 300 MB
-OFTEN: Final = 64  # nodes between two checks of the clock
+FEW: Final = 10  # free cells up to which, without numba, exploring is quicker: 5 ms at most
 PIECE: Final = 4096  # positions expanded between two checks of the clock
-PAUSE: Final = 0.1  # seconds between two calls of progress
+
+
+class SearchedMove(NamedTuple):
+    """A legal move and the worth of the position after it; see `Searched`.
+
+    `value` and `remoteness` are those of the position after the move, for the opponent of the
+    player who makes it, as in `graphstore.store.probe.Move`; `solver_score` is for the player who
+    makes it. All are None if they are unknown.
+    """
+
+    move: int
+    position: str
+    value: int | None = None
+    remoteness: int | None = None
+    solver_score: int | None = None
 
 
 class Searched(NamedTuple):
-    """The result of `search`: the value of a position, or the reason why it is unknown.
+    """The result of a search: the value of a position, or the reason why it is unknown.
 
     `value` is +1, 0 or -1 for the player to move under best play by both, or None if it is unknown.
-    Then `why` is ``timeout``; ``memory`` if the memory was full; or ``endless`` if play can return
-    to a position and there are too many states below this one.
+    `why` is None if all that was requested is known; ``timeout``; ``memory`` if the memory was
+    full; or ``endless`` if play can return to a position and there are too many states below it.
     """
 
     game: str
@@ -61,28 +79,279 @@ class Searched(NamedTuple):
     entries: int  # the number of answers in the table at the end
     seconds: float
     method: str  # ``rules`` if the game is over, ``alpha-beta`` or ``retrograde``
+    remoteness: int | None = None  # plies to the end under best play, if the method finds them
+    solver_score: int | None = None  # the score of Connect Four solvers, on boards of lines
+    moves: tuple[SearchedMove, ...] | None = None  # best first, if requested
 
 
-class _TimeoutError(Exception):
-    """The time is up."""
+class _Worth(NamedTuple):
+    """The worth of a position for the player to move; None for what the method does not find."""
+
+    value: int
+    remoteness: int | None = None
+    solver_score: int | None = None
+
+
+class _Task:
+    """The search of one position: the value and then the moves, as far as they are found."""
+
+    def __init__(self, game: Game, at: int, clock: Clock, *, moves: bool) -> None:
+        here = np.array([at], dtype=np.int64)
+        self.game, self.at, self.clock = game, at, clock
+        self.ended = bool(game.outcomes(here)[0] != IN_PLAY)
+        self.worth: _Worth | None = _ended(game, at) if self.ended else None
+        self.children: dict[int, tuple[int, _Worth | None]] | None = None
+        if moves:
+            _, played, after = game.expand(here[: not self.ended])
+            turn, turns = game.turns(here), game.turns(after)
+            self._keep = set(played[(turns == turn) & (turn > 0)].tolist())
+            self.children = {
+                move: (child, None)
+                for move, child in zip(played.tolist(), after.tolist(), strict=True)
+            }
+            over = game.outcomes(after) != IN_PLAY
+            for move, child in zip(played[over].tolist(), after[over].tolist(), strict=True):
+                self.settle(move, _ended(game, child))
+
+    def open_children(self) -> Iterator[tuple[int, int]]:
+        """Yield the moves whose worth is unknown, each with the position after it."""
+        for move, (child, worth) in [*(self.children or {}).items()]:
+            if worth is None:
+                yield move, child
+
+    def is_late(self) -> bool:
+        """Return whether a board of lines has few free cells."""
+        return (
+            isinstance(self.game, OnBitboard)
+            and self.game.bitboard.cells - self.game.stones(self.at)[1].bit_count() <= FEW
+        )
+
+    def settle(self, move: int, worth: _Worth) -> None:
+        """Note the worth of the position after a move."""
+        assert self.children is not None
+        if move in self._keep:  # then worth is for the player who made the move
+            worth = worth._replace(value=-worth.value)
+        self.children[move] = self.children[move][0], worth
+
+    def moves(self) -> tuple[SearchedMove, ...] | None:
+        """Return the moves, best first; None if they were not requested."""
+        if self.children is None:
+            return None
+        found = sorted(self.children.items(), key=lambda each: _rank(each[1][1]))
+        texts = self.game.texts(np.array([child for _, (child, _) in found], dtype=np.int64))
+        return tuple(
+            SearchedMove(move, text, *_of_move(worth))
+            for (move, (_, worth)), text in zip(found, texts, strict=True)
+        )
+
+
+def _ended(game: Game, at: int) -> _Worth:
+    return _worth(game, at, int(game.outcomes(np.array([at], dtype=np.int64))[0]), 0)
+
+
+def _worth(game: Game, at: int, value: int, plies: int | None) -> _Worth:
+    """Return the worth of a position, with the score of Connect Four solvers on boards of lines."""
+    if not isinstance(game, OnBitboard) or plies is None:
+        return _Worth(value, plies)
+    left = game.bitboard.cells - game.stones(at)[1].bit_count()
+    return _Worth(value, plies, value * ((left + 2 - plies) // 2))
+
+
+def _of_move(worth: _Worth | None) -> tuple[int | None, int | None, int | None]:
+    """Return the columns of a move to a position."""
+    if worth is None:
+        return None, None, None
+    score = worth.solver_score
+    return worth.value, worth.remoteness, None if score is None else -score
+
+
+def _rank(worth: _Worth | None) -> tuple[int, int]:
+    """Return a sort key that puts the move to the worst position for the opponent first."""
+    if worth is None:
+        return 2, 0
+    plies = worth.remoteness or 0
+    return worth.value, plies if worth.value == LOSS else -plies if worth.value == WIN else 0
+
+
+class Solver:
+    """Search positions of one game; the answers of a search are kept for the next ones.
+
+    >>> solver = Solver("connect(7,6)")
+    >>> found = solver.search("moves:545232353443546162")
+    >>> found.value, found.remoteness, found.solver_score
+    (-1, 8, -9)
+    """
+
+    def __init__(
+        self,
+        game: Game | PlainGame | str,
+        *,
+        max_entries: int = MAX_ENTRIES,
+        max_states: int = MAX_STATES,
+    ) -> None:
+        """Prepare searches; the arguments are those of `search`."""
+        self.game = rules_of(game)
+        self._max_states = arguments.count("max_states", max_states)
+        entries = arguments.count("max_entries", max_entries)
+        self._table: Bitboards | Table
+        if isinstance(self.game, OnBitboard):
+            self._table = Bitboards(self.game.bitboard, entries=entries)
+        else:
+            self._table = Table(entries)
+
+    def search(
+        self,
+        position: Position = START,
+        *,
+        moves: bool = False,
+        timeout: float | None = None,
+        progress: Progress = quiet,
+    ) -> Searched:
+        """Return the value of a position; see `graphstore.search`."""
+        clock = Clock(arguments.seconds("timeout", timeout), progress)
+        at = self.read(arguments.position("position", position), timeout=timeout)
+        return self._searched(at, clock, moves=moves, explore_late=True)
+
+    def search_all(
+        self,
+        positions: Iterable[Position],
+        *,
+        moves: bool = False,
+        timeout: float | None = None,
+        progress: Progress = quiet,
+    ) -> Iterator[Searched]:
+        """Yield the result of each position, in order; `timeout` is for each of them.
+
+        All positions are read first. Compiled searches on bitboards use all cores.
+        """
+        timeout = arguments.seconds("timeout", timeout)
+        listed = [
+            self.read(arguments.position("positions", each), timeout=timeout) for each in positions
+        ]
+        return self._each(listed, timeout, progress, moves=moves)
+
+    def read(self, position: Position, *, timeout: float | None = None) -> int:
+        """Return the packed position of a text, of moves, or of an integer, checked."""
+        with reading(positions=self._max_states, seconds=timeout):
+            if not isinstance(position, int):
+                return read_position(self.game, position)
+            if 0 <= position < 2**63:
+                (text,) = self.game.texts(np.array([position], dtype=np.int64))
+                if self.game.read(text) == position:
+                    return position
+        raise PositionError(f"{position} is not a position of {self.game.name}")
+
+    def _each(
+        self, listed: list[int], timeout: float | None, progress: Progress, *, moves: bool
+    ) -> Iterator[Searched]:
+        stop = Event()
+        parallel = isinstance(self._table, Bitboards) and find_spec("numba") is not None
+
+        def one(at: int) -> Searched:
+            clock = Clock(timeout, quiet, stop)
+            return self._searched(at, clock, moves=moves, explore_late=not parallel)
+
+        pool = ThreadPoolExecutor((os.cpu_count() or 1) if parallel else 1)
+        try:
+            for done, found in enumerate(pool.map(one, listed), 1):
+                yield found
+                progress("search", done, len(listed))
+        finally:
+            stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)  # a garbage collector may run this
+
+    def _searched(self, at: int, clock: Clock, *, moves: bool, explore_late: bool) -> Searched:
+        """Return the result of a packed position."""
+        game, here = self.game, np.array([at], dtype=np.int64)
+        task = _Task(game, at, clock, moves=moves)
+        why, method = (None, "rules") if task.ended else self._find(task, explore_late)
+        value, remoteness, score = task.worth or (None, None, None)
+        return Searched(
+            game.name,
+            game.texts(here)[0],
+            int(game.turns(here)[0]) or None,
+            value,
+            why,
+            clock.nodes,
+            len(self._table),
+            round(perf_counter() - clock.began, 4),
+            method,
+            remoteness,
+            score,
+            task.moves(),
+        )
+
+    def _find(self, task: _Task, explore_late: bool) -> tuple[str | None, str]:
+        """Find the worth of a position; return None or why it is unknown, and the method."""
+        game, methods = self.game, ["retrograde", "alpha-beta"]
+        if isinstance(game, Nimble) and game.max_plies is not None:
+            methods.reverse()
+        if isinstance(self._table, Bitboards) and not (explore_late and task.is_late()):
+            methods = ["alpha-beta"]
+        why = ""
+        for method in methods:
+            try:
+                if method == "retrograde":
+                    _by_exploration(task, self._max_states)
+                elif isinstance(self._table, Bitboards):
+                    _on_bitboards(task, self._table)
+                else:
+                    _by_alpha_beta(task, self._table)
+                return None, method
+            except TimeIsUpError:
+                return "timeout", method
+            except (TooLargeError, CycleError):
+                why = "endless"
+            except MemoryError:
+                why = "memory"
+        return why, methods[-1]
+
+
+@overload
+def search(
+    game: Game | PlainGame | str,
+    position: str | int = START,
+    *,
+    moves: bool = False,
+    timeout: float | None = None,
+    max_entries: int = MAX_ENTRIES,
+    max_states: int = MAX_STATES,
+    progress: Progress = quiet,
+) -> Searched: ...
+
+
+@overload
+def search(
+    game: Game | PlainGame | str,
+    position: Sequence[Any],
+    *,
+    moves: bool = False,
+    timeout: float | None = None,
+    max_entries: int = MAX_ENTRIES,
+    max_states: int = MAX_STATES,
+    progress: Progress = quiet,
+) -> Any: ...
 
 
 def search(
     game: Game | PlainGame | str,
     position: Position = START,
     *,
+    moves: bool = False,
     timeout: float | None = None,
     max_entries: int = MAX_ENTRIES,
     max_states: int = MAX_STATES,
     progress: Progress = quiet,
-) -> Searched:
-    """Return the value of a position, with the cost of the search.
+) -> Searched | list[Searched]:
+    """Return the value of a position, with the cost of the search; or a list for many positions.
 
     Args:
         game: the rules, or a name for `graphstore.find_game`.
-        position: a text, a list of moves, or a packed integer; ``start`` is the first start.
-        timeout: the time limit in seconds, also for reading the position.
-        max_entries: the capacity of the table of answers; a full table drops its older half.
+        position: a text, a list of moves, or a packed integer; ``start`` is the first start. Or
+            many positions: a list of texts the first of which is not a move.
+        moves: also find the worth of every move.
+        timeout: the time limit in seconds for each position, also for reading it.
+        max_entries: the capacity of the table of answers.
         max_states: the most states to explore below the position; with more, it is searched.
         progress: called with the number of positions examined.
 
@@ -93,213 +362,45 @@ def search(
 
     >>> search("ultimate(open)", "X X . O O . XXOO..... = = 6 X").value
     1
+    >>> [found.solver_score for found in search("connect(3,3,3)", ["moves:1 1", "moves:1 1 2"])]
+    [1, -1]
     """
-    game = rules_of(game)
-    max_states = arguments.count("max_states", max_states)
-    clock = _Clock(arguments.seconds("timeout", timeout), progress)
-    with reading(positions=max_states, seconds=timeout):
-        at = _read(game, arguments.position("position", position))
-    here = np.array([at], dtype=np.int64)
-    value, why, method = int(game.outcomes(here)[0]), None, "rules"
-    table = _Table(arguments.count("max_entries", max_entries))
-    if value == IN_PLAY:
-        value, why, method = _value(game, at, clock, table, max_states)
-    return Searched(
-        game.name,
-        game.texts(here)[0],
-        int(game.turns(here)[0]) or None,
-        None if why else value,
-        why,
-        clock.nodes,
-        len(table),
-        round(perf_counter() - clock.began, 4),
-        method,
-    )
+    solver = Solver(game, max_entries=max_entries, max_states=max_states)
+    if not isinstance(position, str | int) and are_positions(solver.game, position):
+        return [*solver.search_all(position, moves=moves, timeout=timeout, progress=progress)]
+    return solver.search(position, moves=moves, timeout=timeout, progress=progress)
 
 
-def _value(
-    game: Game, at: int, clock: "_Clock", table: "_Table", max_states: int
-) -> tuple[int, str | None, str]:
-    """Return the value (0 if unknown), the reason why it is unknown or None, and the method."""
-    first, second = "retrograde", "alpha-beta"
-    if isinstance(game, Nimble) and game.max_plies is not None:
-        first, second = second, first
-    method, why = first, ""
-    for method in (first, second):
-        try:
-            if method == "retrograde":
-                return _by_exploration(game, at, clock, max_states), None, method
-            node, look = _rules(game, at)
-            return _by_search(node, look, clock, table), None, method
-        except _TimeoutError:
-            return 0, "timeout", method
-        except (TooLargeError, CycleError):
-            why = "endless"
-        except MemoryError:
-            why = "memory"
-    return 0, why, method
+def _on_bitboards(task: _Task, boards: Bitboards) -> None:
+    """Find the worth of a position, and of its moves, on bitboards."""
+    game: Any = task.game
+
+    def worth(at: int, **bounds: int) -> _Worth:
+        own, filled = game.stones(at)
+        score = boards.score(own, filled, task.clock.count, **bounds)
+        return _worth(game, at, *boards.worth(score, filled))
+
+    task.worth = worth(task.at)
+    lowest = -(task.worth.solver_score or 0)  # no child is worse for the opponent
+    for move, child in task.open_children():
+        task.settle(move, worth(child, least=lowest))
 
 
-def _read(game: Game, position: Position) -> int:
-    """Return the packed position of a text, of moves, or of an integer, checked."""
-    if not isinstance(position, int):
-        return read_position(game, position)
-    if 0 <= position < 2**63:
-        (text,) = game.texts(np.array([position], dtype=np.int64))
-        if game.read(text) == position:
-            return position
-    raise PositionError(f"{position} is not a position of {game.name}")
-
-
-class _Clock:
-    """A counter of nodes that reports progress and checks the time limit."""
-
-    def __init__(self, timeout: float | None, progress: Progress) -> None:
-        self.began = self._reported = perf_counter()
-        self.nodes = 0
-        self._end = None if timeout is None else self.began + timeout
-        self._progress = progress
-
-    def count(self, nodes: int) -> None:
-        """Count nodes; raise _TimeoutError if the time is up."""
-        self.nodes += nodes
-        now = perf_counter()
-        if self._end is not None and now > self._end:
-            raise _TimeoutError
-        if now > self._reported + PAUSE:
-            self._reported = now
-            self._progress("search", self.nodes, None)
-
-
-class _Table:
-    """A table of answers by goal and node, in a new half and an old half.
-
-    When the new half is full, it replaces the old half.
-    """
-
-    def __init__(self, entries: int) -> None:
-        self._most = max(1, entries // 2)
-        self.new: tuple[dict[Any, bool], ...] = ({}, {})
-        self.old: tuple[dict[Any, bool], ...] = ({}, {})
-
-    def __len__(self) -> int:
-        return sum(map(len, (*self.new, *self.old)))
-
-    def get(self, goal: int, node: Any) -> bool | None:
-        known = self.new[goal].get(node)
-        return self.old[goal].get(node) if known is None else known
-
-    def keep(self, goal: int, node: Any, answer: bool) -> None:
-        self.new[goal][node] = answer
-        if len(self.new[0]) + len(self.new[1]) >= self._most:
-            self.old, self.new = self.new, ({}, {})
-
-
-def _by_search(node: Hashable, look: Look, clock: _Clock, table: _Table) -> int:
-    """Return the value of a node, +1, 0 or -1 for the player to move."""
-    if _reaches(node, WIN, look, clock, table):
-        return WIN
-    return DRAW if _reaches(node, DRAW, look, clock, table) else LOSS
-
-
-def _reaches(root: Hashable, goal: int, look: Look, clock: _Clock, table: _Table) -> bool:
-    """Return True if the player to move gets at least `goal`, `WIN` or `DRAW`.
-
-    He does if, after some move, the opponent does not get at least ``1 - goal``: one player wins
-    unless the other at least draws. The path is a list, not recursion, so a game may be long.
-    """
-    path: list[tuple[Any, list[Any]]] = []  # nodes, each with its untried children, best last
-    on_path: set[Any] = set()
-    node: Any = root
-    nodes = 0
-    while True:
-        nodes += 1
-        if nodes % OFTEN == 0:
-            clock.count(OFTEN)
-        seen = look(node, goal)
-        if isinstance(seen, bool):
-            answer = seen
+def _by_alpha_beta(task: _Task, table: Table) -> None:
+    """Find the value of a position, and of those after its moves, without the plies to the end."""
+    for move, at in ((None, task.at), *task.open_children()):
+        node, look = rules_for_search(task.game, at)
+        worth = _Worth(value_of(node, look, task.clock, table))
+        if move is None:
+            task.worth = worth
         else:
-            known = [table.get(1 - goal, child) for child in seen]
-            answer = False in known
-            left = [] if answer else [c for c, k in zip(seen, known, strict=True) if k is None]
-            if left:
-                left.reverse()
-                path.append((node, left))
-                on_path.add(node)
-                node, goal = _unvisited(left.pop(), on_path), 1 - goal
-                continue
-        table.keep(goal, node, answer)
-        while path:
-            parent, left = path[-1]
-            goal = 1 - goal
-            settled = not answer
-            below = None
-            while left and not settled:
-                child = left.pop()
-                known_child = table.get(1 - goal, child)
-                if known_child is None:
-                    below = child
-                    break
-                settled = not known_child
-            if below is not None:
-                node, goal = _unvisited(below, on_path), 1 - goal
-                break
-            path.pop()
-            on_path.discard(parent)
-            answer = settled
-            table.keep(goal, parent, answer)
-        else:
-            clock.count(nodes % OFTEN)
-            return answer
-
-
-def _unvisited(node: Any, on_path: set[Any]) -> Any:
-    if node in on_path:
-        raise CycleError
-    return node
-
-
-def _rules(game: Game, at: int) -> tuple[Hashable, Look]:
-    """Return the root node and the `Look` of a game: its own, or derived from its arrays."""
-    if isinstance(game, Nimble):
-        return game.search_from(at)
-    here = np.array([at], dtype=np.int64)
-
-    def look(state: int, goal: int) -> bool | list[int]:
-        wave = np.array([state], dtype=np.int64)
-        turn, after, met, moves = int(game.turns(wave)[0]), [wave[:0]], {state}, 0
-        while wave.size:  # a turn of several moves is one step
-            met.update(wave.tolist())
-            moves += 1
-            if moves > len(met):
-                raise CycleError
-            parent, _, child = game.expand(wave)
-            without = np.bincount(parent, minlength=len(wave)) == 0
-            if without.any():
-                raise stuck(game, game.texts(wave[without])[0])
-            child = distinct(game.canonical(child))
-            outcome, keeps = game.outcomes(child), (game.turns(child) == turn) & (turn != 0)
-            ended = outcome != IN_PLAY
-            worth = np.where(keeps, outcome, -outcome)
-            if (worth[ended] >= goal).any():
-                return True
-            after.append(child[~ended & ~keeps])
-            wave = child[~ended & keeps]
-        child = distinct(np.concatenate(after))
-        if not child.size:
-            return False
-        replies = np.bincount(game.expand(child).parent, minlength=len(child))
-        children: list[int] = child[np.argsort(replies, kind="stable")].tolist()
-        return children
-
-    return int(game.canonical(here)[0]), look
+            task.settle(move, worth)
 
 
 class _Timed:
     """A game that checks the clock during exploration."""
 
-    def __init__(self, game: Game, clock: _Clock) -> None:
+    def __init__(self, game: Game, clock: Clock) -> None:
         self._game = game
         self._clock = clock
 
@@ -316,15 +417,24 @@ class _Timed:
         return Moves(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def _by_exploration(game: Game, at: int, clock: _Clock, max_states: int) -> int:
-    """Return the value of a position from the graph below it."""
+def _by_exploration(task: _Task, max_states: int) -> None:
+    """Find the worth of a position, and of those after its moves, from the graph below it."""
+    game = task.game
 
     def tick(_phase: str, _done: int, _total: int | None) -> None:
-        clock.count(0)
+        task.clock.count(0)
 
-    timed: Any = _Timed(game, clock)
-    starts = np.array([at], dtype=np.int64)
+    timed: Any = _Timed(game, task.clock)
+    starts = np.array([task.at], dtype=np.int64)
     graph = explore(timed, starts=starts, max_states=max_states, progress=tick)
     graph.kind = PLAIN  # margins are not asked for
     solution = solve(graph, progress=tick)
-    return int(solution.value[graph.row(int(game.canonical(starts)[0]))])
+
+    def worth(at: int) -> _Worth:
+        row = graph.row(int(game.canonical(np.array([at], dtype=np.int64))[0]))
+        plies = int(solution.remoteness[row])
+        return _worth(game, at, int(solution.value[row]), None if plies == NONE else plies)
+
+    task.worth = worth(task.at)
+    for move, child in task.open_children():
+        task.settle(move, worth(child))

@@ -35,6 +35,8 @@ def _move_in_words(move: Move, *, bound: bool) -> str:
         if not move.lose_depth and move.remoteness:  # by moves of the player's own
             return "loses whatever is played"
         return f"loses {within} {move.lose_depth}" if move.lose_depth else "loses at once"
+    if move.score < 0:  # the player moves again
+        return f"draw, {-move.score:.0%} of the same player's next moves lose"
     return f"draw, {move.score:.0%} of the replies lose" if move.score else "draw"
 
 

@@ -51,6 +51,11 @@ TARGETS = (
     ("ids by the thousand, over raw one by one", "lookups/lookup_ids", "lookups/raw_by_id", 1.47),
     ("typed positions by the thousand, a second", "lookups/lookup_typed", "", 200_000),
     ("typed positions with all moves, a second", "lookups/probe_typed", "", 5_000),
+    *(
+        (f"a position of Connect Four with {stones} stones, s of CPU", f"solve/s_{stones}", "", -s)
+        for stones, s in ((24, 0.01), (20, 0.2), (16, 0.2), (12, 2), (8, 20))
+    ),
+    ("positions searched a second of CPU", "solve/positions_per_s", "", 2_000_000),
     ("graphstore --help, s of CPU", "commands/help", "", -0.07),
     *(
         (f"graphstore {name}, {words}", f"commands/{name}", under, -most)
@@ -104,7 +109,7 @@ def _arguments() -> argparse.Namespace:
 def measure_all(task: Task, *, without_plain: bool = False) -> Figures:
     """Return the figures of every piece, and which targets they meet."""
     turns = REPEATED * (1 if task.quick else ROUNDS)
-    pieces = (*["plain"] * (not without_plain), *turns, "commands", "lookups")
+    pieces = (*["plain"] * (not without_plain), *turns, "solve", "commands", "lookups")
     figures = best_runs(
         [{"piece": piece} for piece in pieces],
         lambda each: in_own_process(
@@ -266,6 +271,71 @@ def piece_plain_game(task: Task) -> Figures:
     return figures
 
 
+def piece_solve(task: Task) -> Figures:
+    """Measure the search of random positions of Connect Four, the median of each number of stones.
+
+    Positions that end within two plies do not count. Every position has an empty table. Without
+    numba the positions with few stones are left out. If bitbully is installed, a solver in C++ of
+    Connect Four only, it searches the same positions.
+    """
+    import numpy as np
+
+    from graphstore import Solver
+    from graphstore.solver.bitboards import compiled_run
+
+    drawn, compiled = np.random.default_rng(0), compiled_run() is not None
+    figures: Figures = {"numba": int(compiled)}
+    Solver("connect(6,5)").search(timeout=2)  # loads or compiles the code
+    nodes, spent = 0, 0.0
+    for stones in (24, 20, 16) if task.quick or not compiled else (24, 20, 16, 12, 8):
+        seconds, others = list[float](), list[float]()
+        while len(seconds) < (3 if task.quick else 20):
+            solver = Solver("connect(7,6)")
+            moves = _random_moves(solver.game, stones, drawn)
+            at = solver.read(moves)
+            begin = time.process_time()
+            found = solver.search(at)
+            if found.remoteness is not None and found.remoteness > 2:
+                seconds.append(time.process_time() - begin)
+                nodes += found.nodes
+                others += _by_bitbully(moves, found.solver_score)
+        figures[f"s_{stones}"] = round(statistics.median(seconds), 5)
+        figures[f"most_s_{stones}"] = round(max(seconds), 4)
+        if others:
+            figures[f"bitbully_s_{stones}"] = round(statistics.median(others), 5)
+        spent += sum(seconds)
+    return figures | {"positions_per_s": round(nodes / spent), "total": round(spent, 4)}
+
+
+def _random_moves(game: Any, stones: int, drawn: Any) -> list[str]:
+    """Return random moves to a position in play, by the numbers of the columns from 1."""
+    while True:
+        at, moves = game.start_states(), list[str]()
+        while len(moves) < stones and game.outcomes(at)[0] == 2:
+            _, columns, children = game.expand(at)
+            which = drawn.integers(len(columns))
+            moves.append(str(columns[which] + 1))
+            at = children[which : which + 1]
+        if game.outcomes(at)[0] == 2:
+            return moves
+
+
+def _by_bitbully(moves: list[str], score: int | None) -> list[float]:
+    """Return the seconds that bitbully takes, whose score must be equal; none without it."""
+    try:
+        from bitbully import bitbully_core
+    except ImportError:
+        return []
+    board, solver = bitbully_core.BoardCore(), bitbully_core.BitBullyCore()
+    board.setBoard([int(column) - 1 for column in moves])
+    begin = time.process_time()
+    found = solver.mtdf(board, 0)
+    seconds = time.process_time() - begin
+    if found != score:
+        raise GraphstoreError(f"graphstore and bitbully differ at {moves}: {score}, {found}")
+    return [seconds]
+
+
 def piece_commands(task: Task) -> Figures:
     """Measure the CPU time of commands, run in turn: the median of 20 runs (quick: one)."""
     file = str(task.folder / DATABASE)
@@ -399,6 +469,7 @@ PIECES: dict[str, Callable[[Task], Figures]] = {
     "build": piece_build,
     "copy": piece_copy,
     "plain_game": piece_plain_game,
+    "solve": piece_solve,
     "commands": piece_commands,
     "lookups": piece_lookups,
     "plain": piece_plain,

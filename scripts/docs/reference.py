@@ -35,7 +35,8 @@ A move keeps the turn if `to_move` is not NULL and the same before and after it.
 - The player who just moved, in the columns of `state`, is the opponent of the player to move.
 - Such a move is worth `value` of its child to its player, not `-value`. The views `best_move`,
   `q_table` and `matchbox`, and the moves that `show` lists, have all numbers for the player who
-  makes the move: `score` of the child is negated, and `win_depth` and `lose_depth` change places.
+  makes the move: `score` of the child is negated (in a draw: the share of that player's own next
+  moves that lose), and `win_depth` and `lose_depth` change places.
 - `remoteness` counts all moves: the winner takes the fewest in all, the loser makes it the most.
   `win_depth` and `lose_depth` count the winner's own moves on such a line. Of lines of one length,
   the winner chooses one with the fewest moves of his own, the loser one with the most of the
@@ -186,9 +187,9 @@ def _results(page: str, known: list[type]) -> Iterator[str]:
 
 
 def _node(thing: Any) -> Any:
-    """Return the definition of a class or a function in its source."""
+    """Return the definition of a class or a function in its source, the one after overloads."""
     body = ast.parse(Path(inspect.getsourcefile(thing) or "").read_text(encoding="utf-8")).body
-    return next(node for node in body if getattr(node, "name", "") == thing.__name__)
+    return [node for node in body if getattr(node, "name", "") == thing.__name__][-1]
 
 
 def _described(node: Any) -> list[str]:

@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given
 from turngames import Boxes, Kalah, random_turn_game, turn_games
 
-from graphstore import Store, build, build_folder, explore, search, solve, verify
+from graphstore import Store, build, build_folder, explore, search, solve, train, verify
 from graphstore.games import rules_of
 from graphstore.play.arena import Arena
 from graphstore.play.match import Match
 from graphstore.store.folder.folder import Folder
+from graphstore.store.words import move_in_words
 from graphstore.web.tables.queries import QUERIES
 from graphstore.web.tables.sorting import alternates
 
@@ -132,7 +133,7 @@ def test_dots_and_boxes_and_kalah_have_the_values_of_a_minimax():
 
 
 GAMES = [
-    *(random_turn_game(seed, cyclic=cyclic) for seed in (0, 1, 2, 3) for cyclic in (False, True)),
+    *(random_turn_game(seed, cyclic=cyclic) for seed in (0, 2) for cyclic in (False, True)),
     Boxes(2, 1),
     Kalah(),
 ]
@@ -197,6 +198,7 @@ def test_views_probes_and_lines_rank_moves_for_the_player_who_moves(solved):
         assert found == {move.state for move in probe.best}
         for move in probe.moves:
             optimal, *_, keeps = table[state, move.move]
+            assert "-" not in move_in_words(move)
             assert (optimal, keeps) == (
                 -move.value,
                 probe.to_move == store.probe(move.state).to_move,
@@ -226,6 +228,16 @@ SELECT q.state, q.move, q.optimal, q.random, q.best_response, p.to_move = c.to_m
 FROM q_table AS q JOIN state AS p ON p.id = q.state JOIN state AS c ON c.id = q.child
 ORDER BY q.state, q.move
 """
+
+
+def test_agents_learn_from_the_moves_that_they_made(solved, tmp_path):
+    game, store = solved
+    path = tmp_path / "agents.db"
+    path.write_bytes(store.path.read_bytes())
+    for number, against in enumerate(("self", "random", "perfect")):
+        train(path, f"menace-{number}", games=20, against=against, seed=1)
+    with Store.open(path, rules=game) as learned:
+        assert verify(learned).ok  # the lengths and winners of games, too
 
 
 def test_both_databases_hold_the_same_views(place):
@@ -274,7 +286,7 @@ class OnArrays:
 
 
 def test_a_search_finds_the_value_of_a_minimax():
-    for seed in range(10):
+    for seed in range(5):
         for cyclic in (False, True):
             game = random_turn_game(seed, cyclic=cyclic)
             graph = explore(game)

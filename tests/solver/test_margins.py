@@ -130,6 +130,8 @@ def test_a_game_in_which_play_can_return_has_no_margins(tmp_path):
     for words in (["--db", tmp_path / "r.db"], ["--folder", tmp_path / "r"]):
         assert why in error_line(graphstore("build", rules("Round"), *words))
     assert not (tmp_path / "r").exists()
+    (breach, *_) = check_rules(Round()).breaches
+    assert "play comes here after a cycle, so there are no margins" in str(breach)
 
 
 @for_all(

@@ -324,7 +324,7 @@ def test_a_timeout_is_a_number_of_seconds(timeout, run):
 
 
 def test_where_the_memory_is_full_the_value_is_unknown(monkeypatch):
-    game = find_game("tictactoe")
+    game = find_game("nim(1,2)")
 
     def full(_positions):
         raise MemoryError
