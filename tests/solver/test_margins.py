@@ -38,7 +38,7 @@ from graphstore.checks.laws import check_rules
 from graphstore.errors import ArgumentError, RulesError
 from graphstore.games.base import ArrayGame
 from graphstore.rules.game import IN_PLAY, LOSS, Moves
-from graphstore.store.probe import margin_of
+from graphstore.store.probe import margin_of, probe_as_stored
 
 FILE = Path(scoredgames.__file__)
 ROWS = st.lists(st.integers(-9, 9), min_size=1, max_size=8)
@@ -367,6 +367,9 @@ def test_an_older_game_is_read_and_upgraded(place, tmp_path):
         assert verify(place, sample=5).ok
         with Store.open(place) as store, Store.open(new) as fresh:
             assert store.start()._replace(nimber=None) == fresh.start()._replace(nimber=None)
+            with store.reader() as old, fresh.reader() as now:
+                found, right = (probe_as_stored(each, store.info["start"]) for each in (old, now))
+            assert found == right._replace(nimber=None)
             assert store.graph().solution.nimber is None
             assert store.info["digest"] == fresh.info["digest"]
         exported = graphstore("export", place, "--format", "csv").stdout.splitlines()

@@ -37,7 +37,7 @@ GAMES = ("tictactoe", "connect(4,4)", "vanishing", "hexapawn(3,3)", "nim(3,4,5)"
 def test_a_small_share_of_what_the_fuzzer_tries_finds_nothing():
     fuzz = runpy.run_path(str(SCRIPTS / "checks" / "fuzz.py"))
     with fuzz["parsers"]() as known:
-        tallies = fuzz["fuzz"](known, 600, seed=7, seconds=20)
+        tallies = fuzz["fuzz"](known, 700, seed=7, seconds=20)
     assert [each for each in tallies if each.defects] == []
     assert sum(each.accepted for each in tallies) > 100
     assert sum(each.refused for each in tallies) > 100

@@ -46,7 +46,7 @@ READS = {
     "PRAGMA integrity_check": [("ok",)],
     "PRAGMA Quick_Check(1)": [("ok",)],
     "PRAGMA application_id": [(0x67726673,)],
-    "SELECT count(*) FROM sqlite_master WHERE type = 'view'": [(4,)],
+    "SELECT count(*) FROM sqlite_master WHERE type = 'view'": [(5,)],
     "SELECT typeof(random()), abs(-1), upper('x'), x'00ff'": [("integer", 1, "X", b"\x00\xff")],
     "SELECT NULL WHERE 0": [],
     "SELECT move FROM edge WHERE parent = 0 INTERSECT SELECT 4": [(4,)],
