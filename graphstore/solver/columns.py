@@ -116,16 +116,18 @@ class Solution(NamedTuple):
         """True if play can return to a position."""
         return bool(np.isnan(self.random_value).any())
 
+    @property
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """The columns that the game has, by name."""
+        return {name: each for name, each in self._asdict().items() if each is not None}
+
     def of(self, rows: Any) -> "Solution":
         """Return the columns of some states."""
         return Solution._make(None if column is None else column[rows] for column in self)
 
     def at(self, row: int) -> dict[str, Any]:
         """Return the columns of one state as Python values, with None for missing numbers."""
-        numbers: dict[str, Any] = {
-            name: None if column is None else column[row].item()
-            for name, column in self._asdict().items()
-        }
+        numbers = {name: column[row].item() for name, column in self.columns.items()}
         for name in ("remoteness", "win_depth", "lose_depth"):
             numbers[name] = None if numbers[name] == NONE else numbers[name]
         for name in ("random_value", "best_response"):

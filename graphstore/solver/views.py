@@ -127,7 +127,8 @@ class Nodes(ByState):
 
     def names(self) -> tuple[str, ...]:
         """Return the names of the data of every node."""
-        return NODE if self.graph.solution is None else (*NODE, *Solution._fields)
+        solution: Solution | None = self.graph.solution
+        return NODE if solution is None else (*NODE, *solution.columns)
 
     def one(self, row: int) -> Data:
         """Return the data of a row."""
@@ -157,10 +158,7 @@ class Nodes(ByState):
         states = self.graph.states
         if name == "ended":
             return (states.outcome[span] != IN_PLAY).tolist()  # type: ignore[no-any-return]
-        cells = getattr(states if name in NODE else self.graph.solution, name)
-        if cells is None:
-            return [None] * len(states.id[span])
-        cells = cells[span]
+        cells = getattr(states if name in NODE else self.graph.solution, name)[span]
         values: list[Any] = cells.tolist()
         if name == "to_move":
             none = cells == 0

@@ -354,7 +354,7 @@ def test_other_games_have_no_nimbers(name):
     graph = explore(name)
     solution = solve(graph)
     assert solution.nimber is solution.margin is None
-    assert graph.nodes[int(graph.states.id[0])]["nimber"] is None
+    assert not {"nimber", "margin"} & graph.nodes[int(graph.states.id[0])].keys()
 
 
 def test_an_older_game_is_read_and_upgraded(place, tmp_path):
