@@ -97,8 +97,6 @@ class Minimax:
             "lose_depth": own if value == 1 else None,
             "random_value": None if cyclic else pytest.approx(float(self.random(at)), abs=1e-12),
             "best_response": None if cyclic else pytest.approx(-float(self.drifter(at)), abs=1e-12),
-            "margin": None,
-            "nimber": None,
         }
 
 
