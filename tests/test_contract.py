@@ -30,9 +30,9 @@ class NoResult(Take):
         return None
 
 
-class MovesTwice(Take):
-    def play(self, position, take):
-        return (position[0] - take, position[1] if take == 2 else 3 - position[1])
+class ForgetsTheSide(Take):
+    def to_move(self, position):
+        return position[1] if position[0] > 2 else None
 
 
 class ForgetsText(Take):
@@ -78,7 +78,7 @@ class Raises(Take):
 
 BREACHES = [
     (NoResult, "A position without a result has a move", "(0, "),
-    (MovesTwice, "Turns alternate", "(6, 1)"),
+    (ForgetsTheSide, "The side to move is known at every position or at none", "("),
     (ForgetsText, "the rules must answer at every position", ""),
     (UnreadableText, "A text reads back as its position", "5-2"),
     (WrongSymmetry, "Images under the symmetries have one value", "("),
