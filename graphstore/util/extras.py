@@ -14,7 +14,8 @@ except ImportError:  # on Windows
 
 _SHORT: Final = re.compile(
     "failed to map segment|cannot allocate memory|start new thread|launch worker thread"
-    "|out of memory|bad_alloc|allocation failure|alloc of size",
+    "|out of memory|bad_alloc|allocation failure|alloc of size"
+    "|error return without exception set",  # some C code, if it got no memory
     re.IGNORECASE,
 )
 
