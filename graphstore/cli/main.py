@@ -47,7 +47,10 @@ def main() -> None:
         sys.exit(error.exit_code)
     except click.UsageError as error:
         command = "graphstore" if error.ctx is None else error.ctx.command_path
-        options.fail(f"{error.format_message().rstrip('.')} (see {command} -h)", error.exit_code)
+        text = error.format_message().rstrip(".")
+        if isinstance(error, click.NoSuchOption):
+            text += "; write -- before a position that begins with -"
+        options.fail(f"{text} (see {command} -h)", error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         options.fail("interrupted", 130)
     except BrokenPipeError:  # the reader closed the pipe, as `head` does

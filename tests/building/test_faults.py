@@ -625,7 +625,10 @@ def test_a_clock_that_goes_back_changes_nothing(warm, trained_db, tmp_path):
     (tmp_path / ".t.db.building").touch()
     for name in names(tmp_path):
         os.utime(tmp_path / name, (2**33, 2**33))
-    back = "import time; now = time.time(); time.time = lambda: now - 10**6 * time.perf_counter()"
+    back = (
+        "import time; now, begun = time.time(), time.perf_counter();"
+        "time.time = lambda: now - 10**6 * (time.perf_counter() - begun)"
+    )
     for words in (("build", "tictactoe", "--db", path, "--force"), ("train", path, "--games", 9)):
         assert warm.run(*words, before=back).returncode == 0
     assert names(tmp_path) == ["t.db"]

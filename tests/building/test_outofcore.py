@@ -173,16 +173,9 @@ def test_a_database_that_is_there_is_refused_before_the_work(tmp_path, copy):
 
 
 def test_wrong_rules_give_the_same_errors_as_in_memory(tmp_path):
-    class Twice(TableGame):
-        def to_move(self, position):
-            return 1
-
-    game = Twice({0: {0: 1}, 1: {0: 2}, 2: -1}, 0)
-    for build_it in (build, build_out_of_core):
-        with pytest.raises(RulesError, match="player 1 moves at 0 and, after move 0, again at 1"):
-            build_it(game, tmp_path / "x.db")
-    with pytest.raises(RulesError, match="0 has no move and no result"):
-        build_folder(TableGame({0: {}}, 0), tmp_path / "y")
+    for build_it in (build, build_folder):
+        with pytest.raises(RulesError, match="0 has no move and no result"):
+            build_it(TableGame({0: {}}, 0), tmp_path / "y")
     with pytest.raises(TooLargeError, match="more than 2 states"):
         build_folder("tictactoe", tmp_path / "z", max_states=2)
     with pytest.raises(PositionError):

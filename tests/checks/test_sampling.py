@@ -48,6 +48,14 @@ def test_a_sample_of_all_states_of_a_fresh_file_finds_nothing_wrong(tmp_path, na
     assert verdict.sample[:4] == (built.states, built.states, 0, 0.0)
 
 
+@pytest.mark.parametrize("name", ["dots_and_boxes(2,2)", "kalah(3,2)"])
+def test_samples_of_a_game_in_which_moves_keep_the_turn_find_nothing_wrong(tmp_path, name):
+    """The children of parents of drawn states are not all read."""
+    build(name, tmp_path / "t.db")
+    for seed in range(4):
+        assert sampled(tmp_path / "t.db", 40, seed=seed).ok
+
+
 @SLOW
 @settings(max_examples=few(20), phases=[Phase.explicit, Phase.generate])
 @given(table_games(cyclic=True) | table_games(cyclic=False), st.randoms(use_true_random=False))

@@ -75,6 +75,7 @@ class Links(NamedTuple):
     offset: Ints  # [n + 1], where the moves of each state begin
     child: NDArray[np.int32]  # [m], the rows of the children
     keeps: NDArray[np.bool_] | None = None  # [m], True if a move keeps the turn; None if none does
+    whole: NDArray[np.bool_] | None = None  # [n], True if all edges of a state are here; or None
 
     def of(self, rows: Ints) -> tuple[Ints, NDArray[np.int32]]:
         """Return the number of moves of each row, int64[k], and the children, row by row."""
@@ -322,7 +323,8 @@ def best_means(states: States, links: Links) -> NDArray[np.float64]:
                 again.append(child[keeps])
                 of_child = np.where(keeps, -np.inf, of_child)
             result[rows[is_open]] = np.maximum.reduceat(of_child, begin)
-    unknown = (np.diff(links.offset) == 0) & (states.ended == 0)
+    is_whole = np.diff(links.offset) > 0 if links.whole is None else links.whole
+    unknown = ~is_whole & (states.ended == 0)
     before = result[:0]
     while any(map(len, parents)) and not np.array_equal(before, result, equal_nan=True):
         result[unknown] = np.inf

@@ -89,7 +89,9 @@ class Sample:
             known = member(child, states.id) & member(parent, states.id)
             order = np.flatnonzero(known)[np.lexsort((move[known], parent[known]))]
             offset = np.append(np.searchsorted(parent[order], states.id), len(order))
-            links = Links(offset, np.searchsorted(states.id, child[order]).astype(np.int32))
+            to = np.searchsorted(states.id, child[order]).astype(np.int32)
+            whole = np.isin(states.id, np.concatenate((ids, further)))
+            links = Links(offset, to, whole=whole)
             yield states, links, np.searchsorted(states.id, ids)
             self._progress("verify states", min(rows.stop, len(self.ids)), len(self.ids))
 
