@@ -34,7 +34,7 @@ A move keeps the turn if `to_move` is not NULL and the same before and after it.
 
 - The player who just moved, in the columns of `state`, is the opponent of the player to move.
 - Such a move is worth `value` of its child to its player, not `-value`. The views `best_move`,
-  `q_table` and `matchbox`, and the table of moves that `show` prints, have all numbers for the player who
+  `q_table` and `matchbox`, and the table that `show` prints, have all numbers for the player who
   makes the move: `score` of the child is negated (in a draw: the share of that player's own next
   moves that lose), and `win_depth` and `lose_depth` change places.
 - `remoteness` counts all moves: the winner takes the fewest in all, the loser makes it the most.
