@@ -241,7 +241,7 @@ def test_a_drawing_is_read_back(game, positions):
             assert game.read(drawing) == position
         drawings = [drawing, printed]
         if not (isinstance(game, ArrayRules) or game.name.startswith("ultimate")):
-            drawings += [" / ".join(each.split("\n")) for each in drawings]
+            drawings += [each.replace("\n", by) for each in drawings for by in (" / ", "/")]
         # `PlainGame` reads any text as a str, so a store tries the text first.
         any_text = isinstance(game, ArrayRules) and isinstance(next(iter(game.game.starts())), str)
         for each in drawings if not text.endswith("/") else ():  # a line without text is lost

@@ -29,7 +29,7 @@ from graphstore.rules.symmetry import BoardSymmetry, board_permutations
 MAX_BITS = 63  # of a position
 _DRAWN = "-|\u2013\u2014\u2500\u2502\u2501\u25031"
 _FREE = " .\u00b70"
-_SCORE = re.compile(r"[\s,;:]+([0-9]{1,3})\s*[-:]\s*([0-9]{1,3})\Z")
+_SCORE = re.compile(r"[\s,;:/]+([0-9]{1,3})\s*[-:]\s*([0-9]{1,3})\Z")
 
 
 class DotsAndBoxes(ScoredGame, TurnedGame):
@@ -202,7 +202,8 @@ class DotsAndBoxes(ScoredGame, TurnedGame):
 
     def _read_lines(self, text: str) -> NDArray[np.bool_]:
         """Return bool[lines]: True for the lines that a drawing or rows of lines show."""
-        rows = re.split(r" ?/ ?|\n", text.replace("\r", "").strip(" \n/"))
+        text = text.replace("\r", "").replace(" / ", "/")  # one of two rows begins and ends with +
+        rows = re.split(r"[/\n]", text.strip(" \n/"))
         size = [self.columns, self.columns + 1] * self.rows + [self.columns]
         if rows[0].startswith("+"):  # dots are shown
             step = max((len(rows[0].rstrip()) - 1) // self.columns, 1)
