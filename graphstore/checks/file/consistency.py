@@ -325,12 +325,16 @@ def best_means(states: States, links: Links) -> NDArray[np.float64]:
             result[rows[is_open]] = np.maximum.reduceat(of_child, begin)
     is_whole = np.diff(links.offset) > 0 if links.whole is None else links.whole
     unknown = ~is_whole & (states.ended == 0)
+    if not any(map(len, parents)):
+        return result
+    result[unknown] = np.inf
+    parent, child = np.concatenate(parents), np.concatenate(again)
+    parent, child = parent[~unknown[parent]], child[~unknown[parent]]
     before = result[:0]
-    while any(map(len, parents)) and not np.array_equal(before, result, equal_nan=True):
-        result[unknown] = np.inf
+    while not np.array_equal(before, result, equal_nan=True):
         before = result.copy()
         with np.errstate(invalid="ignore"):  # NULL
-            np.maximum.at(result, np.concatenate(parents), before[np.concatenate(again)])
+            np.maximum.at(result, parent, before[child])
     return result
 
 
