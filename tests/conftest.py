@@ -191,6 +191,18 @@ def table_games(draw, *, cyclic):
     return TableGame(table, ids[0], *more)
 
 
+def random_table(random, least, most, *, cyclic):
+    """Return the table of a game of so many positions, whose moves lead no further than 8 away."""
+    size = int(random.integers(least, most + 1))
+    table = {size - 1: int(random.choice((1, 0, -1)))}
+    for place in range(size - 1):
+        first, last = max(0, place - 8) if cyclic else place + 1, min(place + 9, size)
+        children = random.integers(first, last, size=random.integers(1, 4)).tolist()
+        ended = place > 0 and random.random() < 0.15
+        table[place] = int(random.choice((1, 0, -1))) if ended else dict(enumerate(children))
+    return table
+
+
 @pytest.fixture(scope="session")
 def tictactoe() -> GameGraph:
     """The solved graph of tic-tac-toe; it is read-only."""

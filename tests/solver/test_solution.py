@@ -11,7 +11,7 @@ from itertools import pairwise
 import networkx as nx
 import numpy as np
 import pytest
-from conftest import DATA, TableGame, table_games
+from conftest import DATA, TableGame, random_table, table_games
 from hypothesis import given
 
 from graphstore import explore, find_game, solve
@@ -146,16 +146,8 @@ def test_with_cycles_every_column_is_the_definition(game):
 
 
 def larger_game(seed, *, cyclic):
-    """Return a game of 20 to 60 positions whose moves lead no further than 8 away."""
-    random = np.random.default_rng(seed)
-    size = int(random.integers(20, 61))
-    table = {size - 1: int(random.choice((WIN, DRAW, LOSS)))}
-    for place in range(size - 1):
-        first, last = max(0, place - 8) if cyclic else place + 1, min(place + 9, size)
-        children = random.integers(first, last, size=random.integers(1, 4)).tolist()
-        ended = place > 0 and random.random() < 0.15
-        table[place] = int(random.choice((WIN, DRAW, LOSS))) if ended else dict(enumerate(children))
-    return TableGame(table, 0)
+    """Return a game of 20 to 60 positions."""
+    return TableGame(random_table(np.random.default_rng(seed), 20, 60, cyclic=cyclic), 0)
 
 
 @pytest.mark.parametrize("cyclic", [False, True])
