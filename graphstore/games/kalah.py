@@ -82,10 +82,10 @@ class Kalah(ScoredGame):
 
     def results(self, positions: Ints) -> tuple[NDArray[np.bool_], Ints]:
         own, other = self._by_mover(positions)
-        ended = ~own[:-1].any(axis=0)
+        left = own[:-1].any(axis=0)
         if self.either:
-            ended |= ~other[:-1].any(axis=0)
-        return ended, own.sum(axis=0, dtype=np.int64) - other.sum(axis=0, dtype=np.int64)
+            left &= other[:-1].any(axis=0)
+        return ~left, own.sum(axis=0, dtype=np.int64) - other.sum(axis=0, dtype=np.int64)
 
     def texts(self, positions: Ints) -> list[str]:
         """Return north's store and pits from left to right, south's pits and store, and S or N."""
