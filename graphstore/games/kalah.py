@@ -82,10 +82,10 @@ class Kalah(ScoredGame):
 
     def results(self, positions: Ints) -> tuple[NDArray[np.bool_], Ints]:
         own, other = self._by_mover(positions)
-        left = own[:-1].any(axis=0)
+        ended = np.equal(own[:-1].max(axis=0), 0)
         if self.either:
-            left &= other[:-1].any(axis=0)
-        return ~left, own.sum(axis=0, dtype=np.int64) - other.sum(axis=0, dtype=np.int64)
+            ended |= np.equal(other[:-1].max(axis=0), 0)
+        return ended, own.sum(axis=0, dtype=np.int64) - other.sum(axis=0, dtype=np.int64)
 
     def texts(self, positions: Ints) -> list[str]:
         """Return north's store and pits from left to right, south's pits and store, and S or N."""
