@@ -351,7 +351,7 @@ def _positions(file: str, read: Callable[[str], int]) -> Iterator[int]:
 
 @click.command()
 @options.GAME
-@options.BELOW
+@options.BEGUN
 @options.MAX_STATES
 @options.JSON
 def outcome(game: str, below: tuple[str, ...], max_states: int | None, as_json: bool) -> None:

@@ -338,12 +338,19 @@ DROP_AGENTS = click.option(
 CURVE = click.option(
     "--curve", metavar="PNG", help="Draw the learning curve of the agent to a new PNG file."
 )
-BELOW = click.option(
-    "--from",
-    "below",
-    multiple=True,
-    metavar="POSITION",
-    callback=lambda _context, _parameter, given: given or None,
-    show_default="the starts of the game",
-    help="Include only what play from POSITION can reach; may be given more than once.",
-)
+
+
+def _below(text: str) -> Callable[[Any], Any]:
+    return click.option(
+        "--from",
+        "below",
+        multiple=True,
+        metavar="POSITION",
+        callback=lambda _context, _parameter, given: given or None,
+        show_default="the starts of the game",
+        help=text,
+    )
+
+
+BELOW = _below("Include only what play from POSITION can reach; may be given more than once.")
+BEGUN = _below("Begin at POSITION; give it twice, with each player to move.")

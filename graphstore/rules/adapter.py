@@ -304,7 +304,7 @@ class ArrayRules:
             return self._number(self.game.read_move(text))  # type: ignore[attr-defined]
         if self.names_moves and number in self._sampled:
             return number
-        raise MoveError(f"{shown(text)} is not a move; write its number")
+        raise MoveError(f"{shown(text)} is not a move; write the number of a move")
 
     @cached_property
     def _sampled(self) -> dict[int, Hashable]:

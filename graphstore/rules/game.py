@@ -274,7 +274,7 @@ def unless_numbers(names: dict[int, str]) -> dict[int, str]:
 def read_move(game: Namer, text: str) -> int:
     """Return the move of a text, its name in the game or its number; it may be illegal."""
     text = text.strip()
-    fault = MoveError(f"{shown(text)} is not a move; write its number")
+    fault = MoveError(f"{shown(text)} is not a move; write the number of a move")
     if isinstance(game, NamesMoves):
         try:
             with asking:
@@ -370,6 +370,8 @@ def guard(game: Game) -> None:
         return
     who = kind.__name__
     check_attributes(game, who, [name for name in _ATTRIBUTES if name != "margins"])
+    if not callable(getattr(kind, "margins", guard)):
+        raise RulesError(f"{who}: margins is not a method; write def margins(self, positions)")
     for name in VERBS if kind not in _guarded else ():
         verb = inspect.getattr_static(kind, name, None)
         refuse_async(who, name, verb)

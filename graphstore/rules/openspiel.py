@@ -205,7 +205,9 @@ class OpenSpielGame(PlainGame):
             for action in place.state.legal_actions():
                 if _name(place.state.action_to_string(action)) == wanted:
                     return int(action)
-        raise MoveError(f"{shown(text)} is not a move of {self.name} here; write its number")
+        raise MoveError(
+            f"{shown(text)} is not a move of {self.name} here; write the number of a move"
+        )
 
     @cached_property
     def _names(self) -> dict[int, str]:

@@ -123,7 +123,7 @@ def test_a_loss_says_where_it_was_made(play):
     [
         (["--moves", "4 4", "--against", "person"], "move 2 of the list: cell 4 is taken"),
         (["--moves", "9"], "move 1 of the list: there is no cell 9: 0 to 8"),
-        (["--moves", "foo"], "move 1 of the list: 'foo' is not a move; write its number"),
+        (["--moves", "foo"], "move 1 of the list: 'foo' is not a move; write the number of a move"),
         (["--moves", "undo"], "'undo' is not a move"),
         (["XX./OO./...", "--moves", "2 5"], "the game was over before move 2 of the list, 5"),
         (["XXX/OO./..."], "XXX/OO./... is over; there is nothing to play"),
@@ -212,7 +212,7 @@ def test_a_wrong_move_is_explained_and_asked_again(play):
     assert asked[:5] == [
         f"X, your move (? for help): {typed}" for typed in ("foo", "0", "9", "", "4")
     ]
-    assert "'foo' is not a move; write its number\n" in text
+    assert "'foo' is not a move; write the number of a move\n" in text
     assert "cell 0 is taken\n" in text
     assert "there is no cell 9: 0 to 8\n" in text
     assert "O plays " in text

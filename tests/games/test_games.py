@@ -328,7 +328,7 @@ def test_moves_have_the_names_that_the_documents_say(name, move, text):
         ("nim(3,4,5)", "4-1", "there is no heap 4: 1 to 3"),
         ("nim(3,4,5)", "1-6", "6 cannot be taken"),
         ("nim(3,4,5)", "1-0", "0 cannot be taken"),
-        ("tictactoe", "b2", "'b2' is not a move; write its number"),
+        ("tictactoe", "b2", "'b2' is not a move; write the number of a move"),
         ("kayles(12)", "12-3-6", "'12-3-6' is not a move of kayles(12); write HEAP-A-B"),
         ("wythoff(5,8)", "both-9", "9 cannot be taken"),
         ("wythoff(5,8)", "3-1", "there is no heap 3: 1 to 2"),

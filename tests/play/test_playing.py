@@ -113,7 +113,7 @@ def test_who_begins_is_who_is_to_move_in_the_start(stores):
         ("0", "cell 0 is taken"),
         ("9", "there is no cell 9: 0 to 8"),
         ("-1", "there is no cell -1: 0 to 8"),
-        ("foo", "'foo' is not a move; write its number"),
+        ("foo", "'foo' is not a move; write the number of a move"),
         ("", "'' is not a move"),
         ("4.0", "'4.0' is not a move"),
         ("4 5", "'4 5' is not a move"),

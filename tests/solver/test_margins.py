@@ -225,6 +225,8 @@ def test_check_names_wrong_margins():
     )
     with pytest.raises(RulesError, match=r"margins\(\) is 7 at 0, where outcomes\(\) is -1"):
         explore(type("Wrong", (Pile,), {"results": {0: 7, 1: 4}})())
+    with pytest.raises(RulesError, match=r"Wrong: margins is not a method; write def margins"):
+        explore(type("Wrong", (Pile,), {"margins": True})())
 
 
 def test_a_search_has_the_sign_of_the_margin():
