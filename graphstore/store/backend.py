@@ -54,6 +54,9 @@ class RowReader(Protocol):
     def edges(self, rows: int) -> Generator[list[Sequence[int]], None, None]:
         """Yield the columns of `rows` edges at a time, all edges in key order."""
 
+    def edge_lines(self, rows: int) -> Generator[tuple[int, str], None, None]:
+        """Yield `rows` edges at a time as lines of CSV, and their number, in key order."""
+
 
 class Backend(Protocol):
     """The database of one game, which exists or will be built."""
