@@ -141,8 +141,11 @@ class Backend(Protocol):
         Without a game the first is "".
         """
 
-    def integrity(self) -> Iterator[str]:
-        """Yield one line for each fault that the database system itself finds."""
+    def integrity(self, stopped: Callable[[], bool]) -> Iterator[str]:
+        """Yield one line for each fault that the database system itself finds.
+
+        SQLite raises an error soon after `stopped` returns True in another thread.
+        """
 
     def draft(self, *, force: bool) -> AbstractContextManager[Draft]:
         """Yield a draft; remove it if it did not replace the target.

@@ -22,7 +22,7 @@ Columns have the narrowest type that holds their cells, and NULL is the least nu
 Arithmetic is in int64, a part at a time. No cell is trusted: it may be any number.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -58,9 +58,11 @@ class States(NamedTuple):
         return cls(part["id"], *(narrowed(part[name]) for name in cls._fields[1:]))
 
     @classmethod
-    def joined(cls, parts: Iterable["States"]) -> "States":
-        """Return the rows of several parts, one after the other."""
-        return cls(*map(joined, zip(*parts, strict=True)))
+    def joined(cls, parts: "list[States]") -> "States":
+        """Return the rows of several parts, one after the other; empty the list of parts."""
+        columns = [[*cells] for cells in zip(*parts, strict=True)]
+        parts.clear()
+        return cls(*(joined(columns.pop(0)) for _ in cls._fields))  # holds one column twice
 
 
 class Links(NamedTuple):
@@ -101,10 +103,11 @@ def joined(parts: Sequence[Cells]) -> Cells:
     return np.concatenate([widened(each, widest) for each in parts])
 
 
-def in_parts(rows: Ints) -> Iterator[Ints]:
+def in_parts(rows: Ints | range) -> Iterator[Ints]:
     """Yield the rows in parts of at most `PART`."""
     for begin in range(0, len(rows), PART):
-        yield rows[begin : begin + PART]
+        part = rows[begin : begin + PART]
+        yield np.arange(part.start, part.stop) if isinstance(part, range) else part
 
 
 def dangling(
@@ -190,7 +193,7 @@ def distinct_replies(counts: Ints, child: Cells) -> tuple[Ints, Ints]:
 def nearest_parents(states: States, links: Links) -> Ints:
     """Return int64[n], 1 + the least ply of the parents of each row; NULL without parents."""
     least = np.full(len(states.id), MOST)
-    for rows in in_parts(np.arange(len(states.id))):
+    for rows in in_parts(range(len(states.id))):
         counts, child = links.of(rows)
         np.minimum.at(least, child, np.repeat(widened(states.ply[rows]), counts))
     return np.where(least == MOST, NULL, least + 1)
@@ -200,6 +203,12 @@ def plies(states: States, nearest: Ints, rows: Ints) -> Iterator[WrongCells]:
     """Yield the plies of rows that are neither 0 nor `nearest`, from `nearest_parents`."""
     found = widened(states.ply[rows])
     yield from _differing(states, rows, "ply", found, np.where(found == 0, 0, nearest[rows]))
+
+
+def rises(ply: Cells, links: Links) -> bool:
+    """Return whether each child has a larger ply than its parent, so that play cannot cycle."""
+    parts = ((rows, *links.of(rows)) for rows in in_parts(range(len(ply))))
+    return all(bool((np.repeat(ply[rows], n) < ply[child]).all()) for rows, n, child in parts)
 
 
 def has_cycle(links: Links) -> bool:
@@ -226,7 +235,7 @@ def best_means(states: States, links: Links) -> NDArray[np.float64]:
     It is for the player to move: the largest `best_response` of the children.
     """
     result = np.empty(len(states.id))
-    for rows in in_parts(np.arange(len(result))):
+    for rows in in_parts(range(len(result))):
         counts, child = links.of(rows)
         is_open = counts > 0
         result[rows] = widened(states.value[rows])

@@ -1,6 +1,7 @@
 """Reading the tables for a verification: as columns, part by part, in the order of their keys."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,12 @@ from sqlalchemy import BigInteger, Connection, Select, cast, func, select
 from graphstore.errors import NotAStoreError
 from graphstore.rules.game import Ints
 from graphstore.store import schema
-from graphstore.store.bulk import columns
+from graphstore.store.bulk import columns, pages
 from graphstore.store.digests import NULL
 from graphstore.store.probe import BATCH
 
-PART = 50_000  # states of a part, with their edges: bounds the memory
+PART = 50_000  # states of a part: bounds the memory
+MOVES = 300_000  # edges of a part, unless one state has more
 
 _NULL = cast(NULL, BigInteger)
 _INTEGERS = ("to_move", "remoteness", "win_depth", "lose_depth", "ply", "value", "orbit")
@@ -30,8 +32,15 @@ _EDGE = select(schema.edge)
 
 def read(connection: Connection, query: Select[Any]) -> dict[str, Any]:
     """Return the columns of a query; integers use `NULL` for NULL."""
-    try:
+    with _typed():
         return columns(connection, [query])
+
+
+@contextmanager
+def _typed() -> Iterator[None]:
+    """Raise NotAStoreError if a cell cannot be in an array of the type of its column."""
+    try:
+        yield
     except UnicodeDecodeError:
         raise
     except (TypeError, ValueError, OverflowError) as error:
@@ -40,11 +49,15 @@ def read(connection: Connection, query: Select[Any]) -> dict[str, Any]:
 
 def states(connection: Connection) -> Iterator[dict[str, Any]]:
     """Yield the columns of all states, ascending by id; one empty part if there are none."""
+    with _typed():
+        yield from pages(connection, _STATE, schema.state.c.id, rows=PART)
+
+
+def positions(connection: Connection) -> Iterator[dict[str, Any]]:
+    """Yield the ids and texts of all states, ascending by id; one empty part if there are none."""
     key = schema.state.c.id
-    query = _STATE.order_by(key).limit(PART)
-    yield (part := read(connection, query))
-    while len(part["id"]) == PART:
-        yield (part := read(connection, query.where(key > int(part["id"][-1]))))
+    with _typed():
+        yield from pages(connection, select(key, schema.state.c.position), key, rows=PART)
 
 
 def edges(connection: Connection, ids: Ints) -> Iterator[tuple[slice, dict[str, Any]]]:
@@ -53,13 +66,25 @@ def edges(connection: Connection, ids: Ints) -> Iterator[tuple[slice, dict[str, 
     Edges from parents that are not states are included, in the order of the parents.
     """
     parent, move = schema.edge.c.parent, schema.edge.c.move
-    for begin in range(0, max(1, len(ids)), PART):
-        query = _EDGE.order_by(parent, move)
-        if begin:
-            query = query.where(parent > int(ids[begin - 1]))
-        if begin + PART < len(ids):
-            query = query.where(parent <= int(ids[begin + PART - 1]))
-        yield slice(begin, begin + PART), read(connection, query)
+    query, begin, after, is_last = _EDGE.order_by(parent, move), 0, None, False
+    while not is_last:
+        end = min(begin + PART, len(ids))
+        some = query if after is None else query.where(parent > after)
+        is_last = end == len(ids)
+        if not is_last:
+            after = int(ids[end - 1])
+            some = some.where(parent <= after)
+        part = read(connection, some.limit(MOVES))
+        if len(part["parent"]) == MOVES:  # the last parent may have more
+            whole = int(np.searchsorted(part["parent"], part["parent"][-1]))
+            if whole:
+                part = {name: cells[:whole] for name, cells in part.items()}
+                after, is_last = int(part["parent"][-1]), False
+                end = int(np.searchsorted(ids, after, side="right"))
+            else:
+                part = read(connection, some)
+        yield slice(begin, end), part
+        begin = end
 
 
 def states_of(connection: Connection, ids: Sequence[int]) -> dict[str, Any]:

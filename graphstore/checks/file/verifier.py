@@ -5,17 +5,31 @@ wrong cell among these is reported. If the file holds a strategy, `graphstore.ch
 the edges instead of the rules.
 """
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from random import SystemRandom
+from typing import Final, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import Connection, select
 
 from graphstore.checks import laws, proof
 from graphstore.checks.file import conditions, consistency, reading, structure
 from graphstore.checks.file import rules as by_rules
 from graphstore.checks.file.agents import impossible, orphans
-from graphstore.checks.file.findings import Check, Findings, Problem, Verdict, plain
+from graphstore.checks.file.consistency import Links, States
+from graphstore.checks.file.database import DatabaseChecks
+from graphstore.checks.file.findings import (
+    Check,
+    Findings,
+    Problem,
+    Verdict,
+    WrongCells,
+    plain,
+)
 from graphstore.checks.file.sampling import CONFIDENCE, NOT_SAMPLED, Sample
 from graphstore.checks.file.whole import Whole
 from graphstore.errors import NotAStoreError, PositionError, RulesMissingError, StoreError
@@ -32,9 +46,13 @@ from graphstore.util.arrays import distinct
 SYMMETRIC = 1_000
 """The states at which the symmetries of the rules are checked, at most."""
 
+THREADS: Final = min(os.cpu_count() or 1, 4)  # more would wait for Python's lock
 
 KEEPS = "rules that keep the law"
 """The beginning of what is expected where the symmetries of the rules are wrong."""
+
+
+Reader = TypeVar("Reader", bound=Whole | Sample)
 
 
 def verify(
@@ -67,74 +85,94 @@ def verify(
     confidence = arguments.share("confidence", confidence)
     seed = arguments.seed(seed)
     with opened(store) as store, store.connect() as connection:
-        is_strategy = store.info["extent"] == schema.STRATEGY
         findings = Findings(lambda ids: reading.texts(connection, ids))
-        note, skipped = findings.note, findings.skipped
-        if sample is None:
-            progress(f"verify {Check.STRUCTURE}", 0, None)
-            damage = list(store.backend.integrity())
-            of_cells = [line for line in damage if " value in " in line]  # NULL, or another type
-            of_file = (
-                Problem("file", store.address, "integrity_check", line, "ok")
-                for line in damage
-                if line not in of_cells
-            )
-            note(Check.STRUCTURE, of_file)
-            if of_cells and len(of_cells) == len(damage):
-                note(Check.CONDITIONS, conditions.of_types(connection))
-            if damage:
-                skipped.append("everything else, because the file structure is damaged")
+        if sample is not None:
+            findings.skipped += NOT_SAMPLED
+            for table in schema.metadata.sorted_tables:
+                if table not in (schema.state, *schema.AGENT_TABLES):  # the reader checks states
+                    findings.note(Check.CONDITIONS, conditions.of_table(connection, table))
+            seed = SystemRandom().getrandbits(32) if seed is None else seed
+            reads = partial(Sample, wanted=sample, seed=seed)
+            drawn = _check(store, connection, reads, findings, progress)
+            return findings.verdict(None if drawn is None else drawn.drawn(confidence))
+        with DatabaseChecks(store) as of_database:
+            try:
+                progress(f"verify {Check.STRUCTURE}", 0, None)
+                _check(store, connection, Whole, findings, of_database.watched(progress))
+                findings.note(Check.CONDITIONS, of_database.conditions())
+                findings.note(Check.STRUCTURE, ())
                 return findings.verdict()
+            except Exception:
+                damage = of_database.damage()  # may be the cause
+                if not damage:
+                    raise
+            return _damaged(store, connection, damage)
+
+
+def _check(
+    store: Store,
+    connection: Connection,
+    reads: Callable[[Store, Connection, Findings, Progress], Reader],
+    findings: Findings,
+    progress: Progress,
+) -> Reader | None:
+    """Make all checks but those of the database itself; return the reader, or None on an error."""
+    is_strategy = store.info["extent"] == schema.STRATEGY
+    note, skipped = findings.note, findings.skipped
+    game = _rules(store, findings)
+    stored = structure.stored_digests(connection)
+    try:
+        note(Check.OBJECTS, list(structure.objects(store)))
+    except NotAStoreError:
+        raise
+    except StoreError as error:  # a server on which the user may not create temporary tables
+        skipped.append(f"schema: {error}")
+    try:
+        reader = reads(store, connection, findings, progress)
+        _verify_rows(reader, game, findings, is_strategy=is_strategy)
+        _verify_neighbours(reader, findings, progress)
+        _verify_game(store, connection, reader, game, findings)
+        if isinstance(reader, Whole):
+            columns, what = reader.hashes.of_columns(), Check.DIGESTS
         else:
-            skipped += NOT_SAMPLED
-        game = _rules(store, findings)
-        stored = structure.stored_digests(connection)
-        try:
-            note(Check.OBJECTS, list(structure.objects(store)))
-        except NotAStoreError:
-            raise
-        except StoreError as error:  # a server on which the user may not create temporary tables
-            skipped.append(f"schema: {error}")
-        left_out = () if sample is None else schema.AGENT_TABLES
-        for table in schema.metadata.sorted_tables:
-            if table not in (schema.state, *left_out):  # the reader checks the states
-                note(Check.CONDITIONS, conditions.of_table(connection, table))
-        try:
-            reader: Whole | Sample
-            if sample is None:
-                reader = Whole(store, connection, findings, progress)
-            else:
-                seed = SystemRandom().getrandbits(32) if seed is None else seed
-                reader = Sample(store, connection, findings, progress, sample, seed)
-            _verify_rows(reader, game, findings, is_strategy=is_strategy)
-            _verify_neighbours(reader, findings, progress)
-            _verify_game(store, connection, reader, game, findings)
-            if isinstance(reader, Whole):
-                columns, what = reader.hashes.of_columns(), Check.DIGESTS
-            else:
-                of_rows = {str(column) for of in schema.STORED.values() for column in of}
-                columns, what = {each: stored[each] for each in of_rows & stored.keys()}, Check.ROW
-            names = read_names(connection)
-            note(what, structure.digests_differ(store, stored, columns, names))
-            if names and sample is None:  # older files have none
-                moves = {*connection.scalars(select(schema.edge.c.move).distinct())}
-                note(Check.NAMES, by_rules.names(game, names, moves))
-        except NotAStoreError as error:
-            note(Check.ROW, [Problem("file", store.address, "content", error, "a graph")])
-            skipped.append("everything else, because the file cannot be read")
-            return findings.verdict()
-        if isinstance(reader, Sample):
-            if connection.execute(select(schema.agent.c.id).limit(1)).first() is not None:
-                skipped.append("agents: these need the whole file")
-            if is_strategy:
-                skipped.append("proof: this needs the whole file")
-            return findings.verdict(reader.drawn(confidence))
-        progress(f"verify {Check.AGENTS}", 0, None)
-        _verify_agents(store, findings)
+            of_rows = {str(column) for of in schema.STORED.values() for column in of}
+            columns, what = {each: stored[each] for each in of_rows & stored.keys()}, Check.ROW
+        names = read_names(connection)
+        note(what, structure.digests_differ(store, stored, columns, names))
+        if names and isinstance(reader, Whole):  # older files have none
+            note(Check.NAMES, by_rules.names(game, names, reader.names))
+    except NotAStoreError as error:
+        note(Check.ROW, [Problem("file", store.address, "content", error, "a graph")])
+        skipped.append("everything else, because the file cannot be read")
+        return None
+    if isinstance(reader, Sample):
+        if connection.execute(select(schema.agent.c.id).limit(1)).first() is not None:
+            skipped.append("agents: these need the whole file")
         if is_strategy:
-            progress(f"verify {Check.PROOF}", 0, None)
-            note(Check.PROOF, _flaws(store, connection))
-        return findings.verdict()
+            skipped.append("proof: this needs the whole file")
+        return reader
+    progress(f"verify {Check.AGENTS}", 0, None)
+    _verify_agents(store, findings)
+    if is_strategy:
+        progress(f"verify {Check.PROOF}", 0, None)
+        note(Check.PROOF, _flaws(store, connection))
+    return reader
+
+
+def _damaged(store: Store, connection: Connection, damage: Sequence[str]) -> Verdict:
+    """Return the verdict on a file whose structure is damaged."""
+    findings = Findings(lambda ids: reading.texts(connection, ids))
+    of_cells = [line for line in damage if " value in " in line]  # NULL, or another type
+    of_file = (
+        Problem("file", store.address, "integrity_check", line, "ok")
+        for line in damage
+        if line not in of_cells
+    )
+    findings.note(Check.STRUCTURE, of_file)
+    if len(of_cells) == len(damage):
+        findings.note(Check.CONDITIONS, conditions.of_types(connection))
+    findings.skipped.append("everything else, because the file structure is damaged")
+    return findings.verdict()
 
 
 def _rules(store: Store, findings: Findings) -> Game | None:
@@ -174,6 +212,10 @@ def _verify_rows(
             rights.append(right)
             in_plays.append(in_play)
     right, in_play = np.concatenate(rights), np.concatenate(in_plays)
+    del rights, in_plays
+    if isinstance(reader, Whole):  # one text cannot be that of two ids by the rules
+        by_rules_distinct = game is not None and bool(right.all())
+        findings.note(Check.TEXTS, () if by_rules_distinct else reader.shared_texts())
     if game is not None:
         _verify_symmetries(game, reader.ids[right], findings)
     for rows, part in reader.edges():
@@ -201,16 +243,36 @@ def _verify_neighbours(reader: Whole | Sample, findings: Findings, progress: Pro
     for what in (Check.CLOSURE, Check.VALUES, Check.PLIES, Check.RANDOM):
         findings.note(what, ())
     done = 0
-    for states, links, all_rows in reader.neighbourhoods():
-        nearest = consistency.nearest_parents(states, links)
-        chooser = consistency.best_means(states, links)
-        for rows in consistency.in_parts(all_rows):
-            random = consistency.random_play(states, links, chooser, rows, cyclic=reader.cyclic)
-            findings.note(Check.VALUES, consistency.values(states, links, rows))
-            findings.note(Check.PLIES, consistency.plies(states, nearest, rows))
-            findings.note(Check.RANDOM, random)
-            done += len(rows)
-            progress(f"verify {Check.VALUES}", done, len(reader.ids))
+    with ThreadPoolExecutor(THREADS) as threads:
+        for states, links, rows in reader.neighbourhoods():
+            nearest = threads.submit(consistency.nearest_parents, states, links)
+            chooser = threads.submit(consistency.best_means, states, links)
+            cyclic = reader.cyclic
+            check = partial(_neighbours, states, links, nearest.result(), chooser.result(), cyclic)
+            starts = range(0, len(rows), consistency.PART)
+            parts = [rows[begin : begin + consistency.PART] for begin in starts]
+            for part, problems in zip(parts, threads.map(check, parts), strict=True):
+                for what, cells in problems.items():
+                    findings.note(what, cells)
+                done += len(part)
+                progress(f"verify {Check.VALUES}", done, len(reader.ids))
+
+
+def _neighbours(
+    states: States,
+    links: Links,
+    nearest: Ints,
+    chooser: NDArray[np.float64],
+    cyclic: bool,
+    part: Ints | range,
+) -> dict[Check, list[WrongCells]]:
+    """Return the cells of some rows that do not follow from their neighbours."""
+    (rows,) = consistency.in_parts(part)
+    return {
+        Check.VALUES: [*consistency.values(states, links, rows)],
+        Check.PLIES: [*consistency.plies(states, nearest, rows)],
+        Check.RANDOM: [*consistency.random_play(states, links, chooser, rows, cyclic=cyclic)],
+    }
 
 
 def _verify_game(

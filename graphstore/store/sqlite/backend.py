@@ -3,7 +3,7 @@
 import errno
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -196,11 +196,11 @@ class SqliteFile:
             with closing(connect(self.path, "mode=rw")) as connection:
                 return agents_seen(connection, self.path)
 
-    def integrity(self) -> Iterator[str]:
+    def integrity(self, stopped: Callable[[], bool]) -> Iterator[str]:
         with closing(self.connect()) as connection:
             # The file may have an index on an expression that takes long for each row.
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
-            connection.set_progress_handler(lambda: 0, _STEPS)
+            connection.set_progress_handler(stopped, _STEPS)
             try:
                 for (found,) in connection.execute("PRAGMA integrity_check"):
                     for line in found.split("\n"):
