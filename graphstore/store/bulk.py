@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from itertools import chain
 from typing import Any
@@ -109,7 +109,7 @@ def columns(connection: Connection, queries: Iterable[Select[Any]]) -> dict[str,
 
 def pages(
     connection: Connection, query: Select[Any], *key: ColumnElement[Any], rows: int
-) -> Iterator[dict[str, Any]]:
+) -> Generator[dict[str, Any], None, None]:
     """Yield the columns of a query, `rows` rows at a time, ascending by `key`, which is unique.
 
     The last page may be empty. The result is as of `columns`.

@@ -1,6 +1,6 @@
 """Loading the solved graph from a database, whole or in part."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import closing
 from functools import partial
 from itertools import chain
@@ -73,7 +73,7 @@ def load(connection: Connection, name: str, *, below: int | None = None) -> Game
 
 def _of(
     connection: Connection, query: Select[Any], key: Sequence[Column[Any]], ids: Sequence[int]
-) -> Iterator[dict[str, Any]]:
+) -> Generator[dict[str, Any], None, None]:
     """Yield the columns of the rows whose first key is one of `ids`, in batches."""
     for begin in range(0, len(ids), probe.BATCH):
         some = key[0].in_(ids[begin : begin + probe.BATCH])

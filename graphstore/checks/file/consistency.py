@@ -190,19 +190,23 @@ def distinct_replies(counts: Ints, child: Cells) -> tuple[Ints, Ints]:
     return key >> 32, key & 0xFFFFFFFF
 
 
-def nearest_parents(states: States, links: Links) -> Ints:
-    """Return int64[n], 1 + the least ply of the parents of each row; NULL without parents."""
-    least = np.full(len(states.id), MOST)
+def nearest_parents(states: States, links: Links) -> Cells:
+    """Return 1 + the least ply of the parents of each row, as `narrowed`; NULL without parents."""
+    kind: Any = np.int32 if states.ply.dtype == np.int8 else np.int64
+    least: Cells = np.full(len(states.id), np.iinfo(kind).max, kind)
     for rows in in_parts(range(len(states.id))):
         counts, child = links.of(rows)
-        np.minimum.at(least, child, np.repeat(widened(states.ply[rows]), counts))
-    return np.where(least == MOST, NULL, least + 1)
+        np.minimum.at(least, child, np.repeat(widened(states.ply[rows], kind), counts))
+    np.add(least, kind(1), out=least)  # without parents, it becomes the least number
+    return least
 
 
-def plies(states: States, nearest: Ints, rows: Ints) -> Iterator[WrongCells]:
+def plies(states: States, nearest: Cells, rows: Ints) -> Iterator[WrongCells]:
     """Yield the plies of rows that are neither 0 nor `nearest`, from `nearest_parents`."""
     found = widened(states.ply[rows])
-    yield from _differing(states, rows, "ply", found, np.where(found == 0, 0, nearest[rows]))
+    yield from _differing(
+        states, rows, "ply", found, np.where(found == 0, 0, widened(nearest[rows]))
+    )
 
 
 def rises(ply: Cells, links: Links) -> bool:

@@ -1,8 +1,8 @@
 """Reading the tables for a verification: as columns, part by part, in the order of their keys."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from sqlalchemy import BigInteger, Connection, Select, cast, func, select
@@ -13,9 +13,13 @@ from graphstore.store import schema
 from graphstore.store.bulk import columns, pages
 from graphstore.store.digests import NULL
 from graphstore.store.probe import BATCH
+from graphstore.store.store import Store
 
 PART = 50_000  # states of a part: bounds the memory
 MOVES = 300_000  # edges of a part, unless one state has more
+
+Parts: TypeAlias = Generator[tuple[slice, dict[str, Any]], None, None]
+"""Slices of ascending ids, and the columns of the edges from those states."""
 
 _NULL = cast(NULL, BigInteger)
 _INTEGERS = ("to_move", "remoteness", "win_depth", "lose_depth", "ply", "value", "orbit")
@@ -28,6 +32,53 @@ _STATE = select(
     )
 )
 _EDGE = select(schema.edge)
+
+
+class Rows(Protocol):
+    """The rows of a game; columns of integers have `NULL` for NULL."""
+
+    def states(self) -> Generator[dict[str, Any], None, None]:
+        """Yield the columns of all states, ascending by id; one empty part if there are none."""
+
+    def edges(self, ids: Ints) -> Parts:
+        """Yield the edges from the states `ids`, which are all states.
+
+        Edges from parents that are not states are included, in the order of the parents.
+        """
+
+    def positions(self) -> Generator[dict[str, Any], None, None]:
+        """Yield the ids and texts of all states, as `states`."""
+
+    def states_of(self, ids: Sequence[int]) -> dict[str, Any]:
+        """Return the columns of states, ascending by id; missing ones are left out."""
+
+
+class DatabaseRows:
+    """The rows of a database; each method has its own connection. See `Rows`."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def states(self) -> Generator[dict[str, Any], None, None]:
+        """See `Rows`."""
+        with self._store.connect() as connection:
+            yield from states(connection)
+
+    def edges(self, ids: Ints) -> Parts:
+        """See `Rows`."""
+        with self._store.connect() as connection:
+            yield from edges(connection, ids)
+
+    def positions(self) -> Generator[dict[str, Any], None, None]:
+        """See `Rows`."""
+        key, text = schema.state.c.id, schema.state.c.position
+        with self._store.connect() as connection, _typed():
+            yield from pages(connection, select(key, text), key, rows=PART)
+
+    def states_of(self, ids: Sequence[int]) -> dict[str, Any]:
+        """See `Rows`."""
+        with self._store.connect() as connection:
+            return states_of(connection, ids)
 
 
 def read(connection: Connection, query: Select[Any]) -> dict[str, Any]:
@@ -47,20 +98,13 @@ def _typed() -> Iterator[None]:
         raise NotAStoreError(f"a cell has another type than its column: {error}") from error
 
 
-def states(connection: Connection) -> Iterator[dict[str, Any]]:
+def states(connection: Connection) -> Generator[dict[str, Any], None, None]:
     """Yield the columns of all states, ascending by id; one empty part if there are none."""
     with _typed():
         yield from pages(connection, _STATE, schema.state.c.id, rows=PART)
 
 
-def positions(connection: Connection) -> Iterator[dict[str, Any]]:
-    """Yield the ids and texts of all states, ascending by id; one empty part if there are none."""
-    key = schema.state.c.id
-    with _typed():
-        yield from pages(connection, select(key, schema.state.c.position), key, rows=PART)
-
-
-def edges(connection: Connection, ids: Ints) -> Iterator[tuple[slice, dict[str, Any]]]:
+def edges(connection: Connection, ids: Ints) -> Parts:
     """Yield slices of `ids`, and the edges from those states.
 
     Edges from parents that are not states are included, in the order of the parents.

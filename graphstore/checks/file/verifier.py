@@ -6,11 +6,11 @@ the edges instead of the rules.
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from random import SystemRandom
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,14 +30,25 @@ from graphstore.checks.file.findings import (
     WrongCells,
     plain,
 )
+from graphstore.checks.file.folder import FolderRows
+from graphstore.checks.file.reading import DatabaseRows
 from graphstore.checks.file.sampling import CONFIDENCE, NOT_SAMPLED, Sample
 from graphstore.checks.file.whole import Whole
-from graphstore.errors import NotAStoreError, PositionError, RulesMissingError, StoreError
-from graphstore.games import find_builtin
+from graphstore.errors import (
+    ArgumentError,
+    NotAStoreError,
+    PositionError,
+    RulesMissingError,
+    StoreError,
+)
+from graphstore.games import find_builtin, given_or_builtin, rules_of
 from graphstore.play import agents
 from graphstore.rules.adapter import ArrayRules
 from graphstore.rules.game import IN_PLAY, Game, Ints, Progress, quiet
-from graphstore.store import schema
+from graphstore.rules.plain import PlainGame
+from graphstore.store import digests, schema
+from graphstore.store.folder.folder import Folder
+from graphstore.store.folder.layout import is_folder
 from graphstore.store.names import read_names
 from graphstore.store.store import Address, Store, opened
 from graphstore.util import arguments
@@ -56,14 +67,17 @@ Reader = TypeVar("Reader", bound=Whole | Sample)
 
 
 def verify(
-    store: Store | Address,
+    store: Store | Folder | Address,
     *,
     sample: int | None = None,
     confidence: float = CONFIDENCE,
     seed: int | None = None,
+    rules: Game | PlainGame | str | None = None,
     progress: Progress = quiet,
 ) -> Verdict:
     """Compare the cells of a database with the rules, with other cells and with its digests.
+
+    A folder of Parquet files is checked where it is, like a database.
 
     States, edges and starts are compared with the rules, if these are known; values, depths and
     plies with the neighbouring rows; and all columns of state and edge, and the row of game, with
@@ -71,19 +85,29 @@ def verify(
     cannot be, because nothing says what their cells must be.
 
     Args:
-        store: the database, open or as an address.
+        store: the database or folder, open or as an address.
         sample: the number of random states to check; by default all states are checked.
         confidence: the probability with which the bound of a sample must hold.
         seed: the seed of the sample; by default a random one, which the verdict holds.
+        rules: of a folder, the rules of a game that is not built in, or a name for
+            `graphstore.find_game`.
         progress: called with the phase, the number done and the total, if known.
 
     Raises:
         StoreError: the file cannot be read completely.
-        ArgumentError: the sample has less than one state, or the confidence is not between 0 and 1.
+        ArgumentError: the sample has less than one state, or is of a folder, or the confidence is
+            not between 0 and 1.
     """
     sample = arguments.limit("sample", sample, least=1)
     confidence = arguments.share("confidence", confidence)
     seed = arguments.seed(seed)
+    if isinstance(store, Folder) or (not isinstance(store, Store) and is_folder(store)):
+        if sample is not None:
+            raise ArgumentError("sample: a folder is checked whole; leave sample out")
+        folder = store if isinstance(store, Folder) else Folder.open(store)
+        return _of_folder(folder, None if rules is None else rules_of(rules, "rules"), progress)
+    if rules is not None:
+        raise ArgumentError("rules: these are for a folder; open the database with Store.open")
     with opened(store) as store, store.connect() as connection:
         findings = Findings(lambda ids: reading.texts(connection, ids))
         if sample is not None:
@@ -92,13 +116,16 @@ def verify(
                 if table not in (schema.state, *schema.AGENT_TABLES):  # the reader checks states
                     findings.note(Check.CONDITIONS, conditions.of_table(connection, table))
             seed = SystemRandom().getrandbits(32) if seed is None else seed
-            reads = partial(Sample, wanted=sample, seed=seed)
+            reads = partial(Sample, store, connection, findings, progress, sample, seed)
             drawn = _check(store, connection, reads, findings, progress)
             return findings.verdict(None if drawn is None else drawn.drawn(confidence))
         with DatabaseChecks(store) as of_database:
             try:
                 progress(f"verify {Check.STRUCTURE}", 0, None)
-                _check(store, connection, Whole, findings, of_database.watched(progress))
+                reader = Whole(
+                    DatabaseRows(store), store.info, findings, of_database.watched(progress)
+                )
+                _check(store, connection, lambda: reader, findings, of_database.watched(progress))
                 findings.note(Check.CONDITIONS, of_database.conditions())
                 findings.note(Check.STRUCTURE, ())
                 return findings.verdict()
@@ -112,14 +139,14 @@ def verify(
 def _check(
     store: Store,
     connection: Connection,
-    reads: Callable[[Store, Connection, Findings, Progress], Reader],
+    reads: Callable[[], Reader],
     findings: Findings,
     progress: Progress,
 ) -> Reader | None:
     """Make all checks but those of the database itself; return the reader, or None on an error."""
     is_strategy = store.info["extent"] == schema.STRATEGY
     note, skipped = findings.note, findings.skipped
-    game = _rules(store, findings)
+    game = _rules(lambda: store.game, store.info, findings)
     stored = structure.stored_digests(connection)
     try:
         note(Check.OBJECTS, list(structure.objects(store)))
@@ -128,17 +155,17 @@ def _check(
     except StoreError as error:  # a server on which the user may not create temporary tables
         skipped.append(f"schema: {error}")
     try:
-        reader = reads(store, connection, findings, progress)
+        reader = reads()
         _verify_rows(reader, game, findings, is_strategy=is_strategy)
         _verify_neighbours(reader, findings, progress)
-        _verify_game(store, connection, reader, game, findings)
+        _verify_game(store.info, reader, game, findings)
         if isinstance(reader, Whole):
             columns, what = reader.hashes.of_columns(), Check.DIGESTS
         else:
             of_rows = {str(column) for of in schema.STORED.values() for column in of}
             columns, what = {each: stored[each] for each in of_rows & stored.keys()}, Check.ROW
         names = read_names(connection)
-        note(what, structure.digests_differ(store, stored, columns, names))
+        note(what, structure.digests_differ(store.info, stored, columns, names))
         if names and isinstance(reader, Whole):  # older files have none
             note(Check.NAMES, by_rules.names(game, names, reader.names))
     except NotAStoreError as error:
@@ -175,16 +202,47 @@ def _damaged(store: Store, connection: Connection, damage: Sequence[str]) -> Ver
     return findings.verdict()
 
 
-def _rules(store: Store, findings: Findings) -> Game | None:
+def _of_folder(folder: Folder, rules: Game | None, progress: Progress) -> Verdict:
+    """Check a folder: as a database, which has no digests of its row of game and no agents."""
+    rows, info, names = FolderRows(folder), folder.info, folder.contents.names
+    findings = Findings(rows.texts)
+    game = _rules(lambda: given_or_builtin(info["name"], rules), info, findings)
+    progress(f"verify {Check.STRUCTURE}", 0, None)
+    try:
+        rows.check()
+        findings.note(Check.STRUCTURE, ())
+        reader = Whole(rows, info, findings, progress)
+        _verify_rows(reader, game, findings, is_strategy=False)
+        _verify_neighbours(reader, findings, progress)
+        _verify_game(info, reader, game, findings)
+        columns = reader.hashes.of_columns()
+        if folder.digests:
+            stored = folder.digests | digests.of_names(names) | digests.of_row("game", info)
+            wrong = structure.digests_differ(info, stored, columns, names)
+            findings.note(Check.DIGESTS, wrong)
+        else:
+            findings.skipped.append("digests of columns: the folder has none; load computes them")
+        if names:
+            findings.note(Check.NAMES, by_rules.names(game, names, reader.names))
+        findings.note(Check.CONDITIONS, rows.wrong)
+    except NotAStoreError as error:
+        findings.note(
+            Check.STRUCTURE, [Problem("file", str(folder.path), "content", error, "a graph")]
+        )
+        findings.skipped.append("everything else, because the folder cannot be read")
+    return findings.verdict()
+
+
+def _rules(find: Callable[[], Game], info: Mapping[str, Any], findings: Findings) -> Game | None:
     """Return the rules, or None if they cannot be used; note why."""
     try:
-        game = store.game
+        game = find()
     except RulesMissingError as error:
         findings.skipped.append(f"states and edges against the rules: {error}")
         return None
     if isinstance(game, ArrayRules) and not game.reads:
         try:
-            game.read(store.info["start"])
+            game.read(info["start"])
         except PositionError as error:
             findings.skipped.append(
                 "states and edges against the rules: the rules cannot read their own texts; add a "
@@ -276,14 +334,13 @@ def _neighbours(
 
 
 def _verify_game(
-    store: Store,
-    connection: Connection,
+    info: Mapping[str, Any],
     reader: Whole | Sample,
     game: Game | None,
     findings: Findings,
 ) -> None:
     """Compare the table `game` and the starts with the rules and the counts."""
-    extent, expected = store.info["extent"], reader.counts()
+    extent, expected = info["extent"], reader.counts()
     if extent not in schema.EXTENTS:
         expected["extent"] = f"one of {', '.join(schema.EXTENTS)}"
     begins: Ints = np.empty(0, dtype=np.int64)
@@ -291,7 +348,7 @@ def _verify_game(
         if find_builtin(game.name) is not None:
             expected["rules"] = game.rules
         if extent == schema.BELOW:
-            begins = laws.packed(game, [store.info["start"]])
+            begins = laws.packed(game, [info["start"]])
             begins = begins[begins != laws.NO_POSITION]
         else:
             begins = distinct(game.canonical(game.start_states()))
@@ -301,11 +358,11 @@ def _verify_game(
         starts = by_rules.starts(game, begins, ids, ply, complete=extent != schema.BELOW)
         findings.note(Check.RULES, starts)
     if begins.size or isinstance(reader, Whole):
-        first = reading.states_of(connection, ids[ply == 0][:1].tolist())
+        first = reader.states_of(ids[ply == 0][:1].tolist())
         names = {"start": "position", "value": "value", "remoteness": "remoteness"}
         for name, column in names.items():
             expected[name] = plain(first[column][0]) if len(first["id"]) else None
-    findings.note(Check.ROW, structure.game_row(store, expected))
+    findings.note(Check.ROW, structure.game_row(info, expected))
 
 
 def _verify_agents(store: Store, findings: Findings) -> None:

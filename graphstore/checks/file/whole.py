@@ -1,36 +1,35 @@
-"""All rows of a database for a verification, each table read once."""
+"""All rows of a game for a verification, each table read once."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection
 
-from graphstore.checks.file import consistency, reading
+from graphstore.checks.file import consistency
 from graphstore.checks.file.consistency import Links, States
 from graphstore.checks.file.findings import Check, Findings, WrongCells, plain
+from graphstore.checks.file.reading import Rows
 from graphstore.rules.game import Ints, Progress
 from graphstore.store.digests import NULL, ColumnDigests
-from graphstore.store.store import Store
 from graphstore.util.ahead import ahead
 from graphstore.util.arrays import distinct, found_in, member
 
 
 class Whole:
-    """A reader of all states and edges of a database.
+    """A reader of all states and edges of a game; `info` is its row of the table game.
 
     Call `states`, `edges` and `neighbourhoods` once each, in this order, before the other methods.
     Edges that do not join two states, and numbers that stand for NULL, are noted as problems.
     """
 
     def __init__(
-        self, store: Store, connection: Connection, findings: Findings, progress: Progress
+        self, rows: Rows, info: Mapping[str, Any], findings: Findings, progress: Progress
     ) -> None:
         self.ids: Ints = np.empty(0, dtype=np.int64)  # the ids of the states, ascending
         self.moves, self.names = 0, set[int]()  # the number of edges, and their moves
-        self._store, self._connection = store, connection
+        self._rows, self._info = rows, info
         self._findings, self._progress = findings, progress
         self.hashes = ColumnDigests()
         self._positions = 0
@@ -38,9 +37,9 @@ class Whole:
     def states(self) -> Iterator[dict[str, Any]]:
         """Yield the columns of the states, part by part, ascending by id."""
         parts: list[States] = []
-        done, total = 0, self._store.info["states"]
-        with self._store.connect() as connection, closing(ahead(reading.states(connection))) as of:
-            for part in of:
+        done, total = 0, self._info["states"]
+        with closing(ahead(self._rows.states())) as found:
+            for part in found:
                 if len(part["id"]):  # an empty column has no digest
                     self.hashes.update_table("state", part)
                 # Python's sum is exact, also for large cells.
@@ -54,18 +53,15 @@ class Whole:
 
     def shared_texts(self) -> Iterator[WrongCells]:
         """Yield the states that have the text of another."""
-        with self._store.connect() as connection:
-            parts = reading.positions(connection)
-            hashes = np.concatenate(
-                [np.fromiter(map(hash, part["position"]), dtype=np.int64) for part in parts]
-            )
+        texts = (part["position"] for part in self._rows.positions())
+        hashes = np.concatenate([np.fromiter(map(hash, part), dtype=np.int64) for part in texts])
         ordered = np.sort(hashes)
         rows = member(hashes, ordered[1:][ordered[1:] == ordered[:-1]])
         del ordered, hashes
         first: dict[str, int] = {}
         for ids in consistency.in_parts(self.ids[rows]):
-            texts = reading.states_of(self._connection, ids.tolist())["position"]
-            pairs = list(zip(ids.tolist(), texts, strict=True))
+            known = self._rows.states_of(ids.tolist())
+            pairs = list(zip(known["id"].tolist(), known["position"], strict=True))
             second = [(each, text) for each, text in pairs if first.setdefault(text, each) != each]
             if second:
                 found, shared = zip(*second, strict=True)
@@ -76,10 +72,7 @@ class Whole:
         """Yield slices of `ids`, and the columns of the edges from those states."""
         ids, children = self.ids, []
         counts = np.zeros(len(ids) + 1, dtype=np.int64)
-        with (
-            self._store.connect() as connection,
-            closing(ahead(reading.edges(connection, ids))) as parts,
-        ):
+        with closing(ahead(self._rows.edges(ids))) as parts:
             for rows, part in parts:
                 if len(part["parent"]):
                     self.hashes.update_table("edge", part)
@@ -94,7 +87,7 @@ class Whole:
                 self.names.update(_distinct(part["move"]))
                 yield rows, part
                 self.moves += len(row)
-                self._progress("verify edges", self.moves, self._store.info["moves"])
+                self._progress("verify edges", self.moves, self._info["moves"])
         offset = np.cumsum(counts, out=counts)
         self._links = Links(offset, np.concatenate(children))
 
@@ -108,6 +101,10 @@ class Whole:
     def neighbourhoods(self) -> Iterator[tuple[States, Links, range]]:
         """Yield all states, the edges between them, and all rows."""
         yield self._states, self._links, range(len(self.ids))
+
+    def states_of(self, ids: Sequence[int]) -> dict[str, Any]:
+        """Return the columns of states, ascending by id."""
+        return self._rows.states_of(ids)
 
     def plies(self, _begins: Ints) -> tuple[Ints, Any]:
         """Return the ids and the plies of all states."""

@@ -228,8 +228,8 @@ def _check_header(path: Path) -> None:
             kind = "folder" if path.is_dir() else "pipe or device"
             if is_folder(path):
                 raise NotAStoreError(
-                    f"{path} is a game in parts: query it with graphstore sql, or load it into a "
-                    "database with graphstore load"
+                    f"{path} is a game in parts: query it with graphstore sql, check it with "
+                    "graphstore verify, or load it into a database with graphstore load"
                 )
             raise NotAStoreError(f"{path} is a {kind}, not a graphstore database")
         if not os.access(path, os.R_OK, effective_ids=os.access in os.supports_effective_ids):

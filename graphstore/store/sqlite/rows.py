@@ -62,7 +62,7 @@ class RowReader:
                     csv.writer(file, lineterminator="\n").writerows(zip(*cells, strict=True))
                     yield len(cells[0]), file.getvalue()
 
-    def _pages(self, rows: int) -> Iterator[Sequence[str]]:
+    def _pages(self, rows: int) -> Generator[Sequence[str], None, None]:
         """Yield the columns of `rows` edges at a time as JSON texts, all edges in key order."""
         after = -1, 0  # no id is negative
         with self.cursor() as cursor:
