@@ -1,7 +1,7 @@
 """The rows of a game in parts for a verification, merged from its files; and their conditions."""
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from graphstore.store.folder.folder import Folder
 from graphstore.store.folder.layout import damaged_file
 from graphstore.store.folder.rows import check_rows, ordered
 from graphstore.util.arrays import member
+
+MEMORY: Final = 1 << 27  # bytes of rows held while files are merged
 
 
 class FolderRows:
@@ -84,7 +86,8 @@ class FolderRows:
 
     def _parts(self, table: str) -> Iterator[dict[str, Any]]:
         """Yield the columns of a table in key order; one empty part if it has no rows."""
-        parts = (part for _, _, part in ordered(self._folder.files(table), table))
+        found = ordered(self._folder.files(table), table, memory=MEMORY)
+        parts = (part for _, _, part in found)
         yield next(parts, _empty(table))
         yield from parts
 
