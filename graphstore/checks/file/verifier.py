@@ -101,9 +101,9 @@ def verify(
     sample = arguments.limit("sample", sample, least=1)
     confidence = arguments.share("confidence", confidence)
     seed = arguments.seed(seed)
-    if isinstance(store, Folder) or (not isinstance(store, Store) and is_folder(store)):
+    if isinstance(store, Folder) or (isinstance(store, str | os.PathLike) and is_folder(store)):
         if sample is not None:
-            raise ArgumentError("sample: a folder is checked whole; leave sample out")
+            raise ArgumentError("store is a folder, which is checked whole; leave sample out")
         folder = store if isinstance(store, Folder) else Folder.open(store)
         return _of_folder(folder, None if rules is None else rules_of(rules, "rules"), progress)
     if rules is not None:
