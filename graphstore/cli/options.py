@@ -197,6 +197,20 @@ def opened_sql(file: str, rules: str | None = None) -> Iterator[Callable[..., An
         yield partial(folder.sql, rules=_fitting(rules, folder.info, file))
 
 
+@contextmanager
+def opened_or_folder(file: str, rules: str | None = None) -> Iterator[Any]:
+    """Yield an open database, or a `Folder`, and the rules for it that the database lacks."""
+    if not os.path.isdir(file):
+        with opened(file, rules, loosely=True) as store:
+            yield store, None
+        return
+    from graphstore.store.folder.folder import Folder
+
+    folder = Folder.open(file)
+    with warnings_printed():
+        yield folder, _fitting(rules, folder.info, file, loosely=True)
+
+
 def _fitting(
     rules: str | Sequence[Any] | None, info: dict[str, Any], file: str, *, loosely: bool = False
 ) -> Any:

@@ -57,6 +57,9 @@ class RowReader(Protocol):
     def edges(self, rows: int) -> Generator[list[Sequence[int]], None, None]:
         """Yield the columns of `rows` edges at a time, all edges in key order."""
 
+    def edge_lines(self, rows: int) -> Generator[tuple[int, str], None, None]:
+        """Yield `rows` edges at a time as lines of CSV, and their number, in key order."""
+
 
 class Backend(Protocol):
     """The database of one game, which exists or will be built."""
@@ -141,8 +144,11 @@ class Backend(Protocol):
         Without a game the first is "".
         """
 
-    def integrity(self) -> Iterator[str]:
-        """Yield one line for each fault that the database system itself finds."""
+    def integrity(self, stopped: Callable[[], bool]) -> Iterator[str]:
+        """Yield one line for each fault that the database system itself finds.
+
+        SQLite raises an error soon after `stopped` returns True in another thread.
+        """
 
     def draft(self, *, force: bool) -> AbstractContextManager[Draft]:
         """Yield a draft; remove it if it did not replace the target.

@@ -88,8 +88,19 @@ def places(values: NDArray[Number], known: NDArray[Number]) -> NDArray[np.int64]
     return at
 
 
-def member(values: NDArray[Number], known: NDArray[Number]) -> NDArray[np.bool_]:
-    """Return bool[n]: True if a value is in `known`, which is ascending and not empty."""
+def found_in(
+    values: NDArray[Number], known: NDArray[Number]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return an index for each value, and True where `known` has it there; `known` is ascending.
+
+    >>> [each.tolist() for each in found_in(np.array([30, 15, 10]), np.array([10, 20, 30]))]
+    [[2, 1, 0], [True, False, True]]
+    """
     at = np.searchsorted(known, values)
     at[at == len(known)] = 0
-    return np.asarray(known[at] == values)
+    return at, known[at] == values if len(known) else np.zeros(len(values), dtype=np.bool_)
+
+
+def member(values: NDArray[Number], known: NDArray[Number]) -> NDArray[np.bool_]:
+    """Return bool[n]: True if a value is in `known`, which is ascending."""
+    return found_in(values, known)[1]

@@ -28,7 +28,7 @@ from graphstore import GraphstoreError
 from graphstore.util.memory import peak_bytes
 
 ROUNDS = 3
-REPEATED = ("build", "copy", "plain_game")  # in turn
+REPEATED = ("build", "copy", "plain_game", "verify", "whole")  # in turn
 
 DATABASE = "game.db"
 MEGABYTE = 1_000_000
@@ -66,6 +66,10 @@ TARGETS = (
         )
         for name, most in zip(("show", "line", "sql", "stats"), bounds, strict=True)
     ),
+    ("verify, times as long as the driver reads all rows", "verify/total", "verify/rows", -1.25),
+    ("peak RSS of verify, MB", "verify/peak_mb", "", -500),
+    ("the graph, times as long as the driver", "whole/graph", "whole/rows", -0.75),
+    ("edges to CSV, times as long as the driver reads them", "whole/csv", "whole/edges", -1.25),
 )
 """Name, figure, the figure that divides it, and the bound: at least, or at most if negative."""
 
@@ -436,6 +440,46 @@ def _many(connection: sqlite3.Connection) -> Callable[[list[int]], Any]:
     return lambda some: connection.execute(query, (json.dumps(some),)).fetchall()
 
 
+def piece_verify(task: Task) -> Figures:
+    """Measure a verification of all rows, and how long the driver takes to read them."""
+    from graphstore import verify
+
+    laps = Laps()
+    for table in ("state", "edge"):
+        _read(task, table)
+    laps.lap("rows")
+    if not verify(task.folder / DATABASE).ok:
+        raise GraphstoreError("the database that was built is wrong")
+    laps.lap("total")
+    return laps.seconds
+
+
+def piece_whole(task: Task) -> Figures:
+    """Measure the graph from the file, all edges as CSV, and the driver reading the same rows."""
+    from graphstore import Store, export
+
+    target = task.folder / "edge.csv"
+    target.unlink(missing_ok=True)
+    laps = Laps()
+    for table in ("state", "edge"):
+        _read(task, table)
+        laps.lap(f"{table}s")
+    with Store.open(task.folder / DATABASE) as store:
+        store.graph()
+        laps.lap("graph")
+        export(store, target, "csv", table="edge")
+        laps.lap("csv")
+    rows = round(laps.seconds["states"] + laps.seconds["edges"], 4)
+    return laps.seconds | {"rows": rows, "total": round(sum(laps.seconds.values()), 4)}
+
+
+def _read(task: Task, table: str) -> None:
+    """Read all rows of a table by the driver, keeping none."""
+    with closing(_raw(task.folder / DATABASE)) as raw:
+        for _ in raw.execute(f"SELECT * FROM {table}"):
+            pass
+
+
 def piece_plain(task: Task) -> Figures:
     """Measure the plain pipeline.
 
@@ -472,9 +516,11 @@ PIECES: dict[str, Callable[[Task], Figures]] = {
     "solve": piece_solve,
     "commands": piece_commands,
     "lookups": piece_lookups,
+    "verify": piece_verify,
+    "whole": piece_whole,
     "plain": piece_plain,
 }
-"""The pieces copy, commands and lookups read the file of the piece build."""
+"""The pieces copy, commands, lookups, verify and whole read the file of the piece build."""
 
 
 def in_tables(result: Figures) -> str:

@@ -217,6 +217,8 @@ FIGURES = {
         "by_id probe_by_id probe_typed probe_typed_snapshot lookup_ids lookup_typed "
         "raw_by_id raw_by_id_cached raw_ids raw_ids_cached"
     ),
+    "verify": "rows total",
+    "whole": "states edges rows graph csv total",
 }
 
 

@@ -1,7 +1,8 @@
 """Reading the tables for a verification: as columns, part by part, in the order of their keys."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from sqlalchemy import BigInteger, Connection, Select, cast, func, select
@@ -9,11 +10,16 @@ from sqlalchemy import BigInteger, Connection, Select, cast, func, select
 from graphstore.errors import NotAStoreError
 from graphstore.rules.game import Ints
 from graphstore.store import schema
-from graphstore.store.bulk import columns
+from graphstore.store.bulk import columns, pages
 from graphstore.store.digests import NULL
 from graphstore.store.probe import BATCH
+from graphstore.store.store import Store
 
-PART = 50_000  # states of a part, with their edges: bounds the memory
+PART = 50_000  # states of a part: bounds the memory
+MOVES = 300_000  # edges of a part, unless one state has more
+
+Parts: TypeAlias = Generator[tuple[slice, dict[str, Any]], None, None]
+"""Slices of ascending ids, and the columns of the edges from those states."""
 
 _NULL = cast(NULL, BigInteger)
 _INTEGERS = (
@@ -31,38 +37,101 @@ _STATE = select(
 _EDGE = select(schema.edge)
 
 
+class Rows(Protocol):
+    """The rows of a game; columns of integers have `NULL` for NULL."""
+
+    def states(self) -> Generator[dict[str, Any], None, None]:
+        """Yield the columns of all states, ascending by id; one empty part if there are none."""
+
+    def edges(self, ids: Ints) -> Parts:
+        """Yield the edges from the states `ids`, which are all states.
+
+        Edges from parents that are not states are included, in the order of the parents.
+        """
+
+    def positions(self) -> Generator[dict[str, Any], None, None]:
+        """Yield the ids and texts of all states, as `states`."""
+
+    def states_of(self, ids: Sequence[int]) -> dict[str, Any]:
+        """Return the columns of states, ascending by id; missing ones are left out."""
+
+
+class DatabaseRows:
+    """The rows of a database; each method has its own connection. See `Rows`."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def states(self) -> Generator[dict[str, Any], None, None]:
+        """See `Rows`."""
+        with self._store.connect() as connection:
+            yield from states(connection)
+
+    def edges(self, ids: Ints) -> Parts:
+        """See `Rows`."""
+        with self._store.connect() as connection:
+            yield from edges(connection, ids)
+
+    def positions(self) -> Generator[dict[str, Any], None, None]:
+        """See `Rows`."""
+        key, text = schema.state.c.id, schema.state.c.position
+        with self._store.connect() as connection, _typed():
+            yield from pages(connection, select(key, text), key, rows=PART)
+
+    def states_of(self, ids: Sequence[int]) -> dict[str, Any]:
+        """See `Rows`."""
+        with self._store.connect() as connection:
+            return states_of(connection, ids)
+
+
 def read(connection: Connection, query: Select[Any]) -> dict[str, Any]:
     """Return the columns of a query; integers use `NULL` for NULL."""
-    try:
+    with _typed():
         return columns(connection, [query])
+
+
+@contextmanager
+def _typed() -> Iterator[None]:
+    """Raise NotAStoreError if a cell cannot be in an array of the type of its column."""
+    try:
+        yield
     except UnicodeDecodeError:
         raise
     except (TypeError, ValueError, OverflowError) as error:
         raise NotAStoreError(f"a cell has another type than its column: {error}") from error
 
 
-def states(connection: Connection) -> Iterator[dict[str, Any]]:
+def states(connection: Connection) -> Generator[dict[str, Any], None, None]:
     """Yield the columns of all states, ascending by id; one empty part if there are none."""
-    key = schema.state.c.id
-    query = _STATE.order_by(key).limit(PART)
-    yield (part := read(connection, query))
-    while len(part["id"]) == PART:
-        yield (part := read(connection, query.where(key > int(part["id"][-1]))))
+    with _typed():
+        yield from pages(connection, _STATE, schema.state.c.id, rows=PART)
 
 
-def edges(connection: Connection, ids: Ints) -> Iterator[tuple[slice, dict[str, Any]]]:
+def edges(connection: Connection, ids: Ints) -> Parts:
     """Yield slices of `ids`, and the edges from those states.
 
     Edges from parents that are not states are included, in the order of the parents.
     """
     parent, move = schema.edge.c.parent, schema.edge.c.move
-    for begin in range(0, max(1, len(ids)), PART):
-        query = _EDGE.order_by(parent, move)
-        if begin:
-            query = query.where(parent > int(ids[begin - 1]))
-        if begin + PART < len(ids):
-            query = query.where(parent <= int(ids[begin + PART - 1]))
-        yield slice(begin, begin + PART), read(connection, query)
+    query, begin, after, is_last = _EDGE.order_by(parent, move), 0, None, False
+    while not is_last:
+        end = min(begin + PART, len(ids))
+        some = query if after is None else query.where(parent > after)
+        is_last = end == len(ids)
+        if not is_last:
+            after = int(ids[end - 1])
+            some = some.where(parent <= after)
+        part = read(connection, some.limit(MOVES))
+        if len(part["parent"]) == MOVES:  # the last parent may have more
+            whole = int(np.searchsorted(part["parent"], part["parent"][-1]))
+            if whole:
+                part = {name: cells[:whole] for name, cells in part.items()}
+                after, is_last = int(part["parent"][-1]), False
+                end = int(np.searchsorted(ids, after, side="right"))
+            else:
+                part = read(connection, some)
+        yield slice(begin, end), part
+        begin = end
 
 
 def states_of(connection: Connection, ids: Sequence[int]) -> dict[str, Any]:
