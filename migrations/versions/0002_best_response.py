@@ -1,7 +1,6 @@
 """The column best_response of state, and its digest."""
 
 import json
-from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -10,15 +9,11 @@ import sqlalchemy as sa
 from alembic import op
 from alembic.util import CommandError
 
-from graphstore.store.bulk import columns
-from graphstore.util.arrays import distinct
-
 revision = "0002"
 down_revision = "0001"
 
 CHUNK = 50_000  # rows updated at once
 
-BIG = sa.BigInteger().with_variant(sa.INTEGER(), "sqlite")
 REAL: sa.Double[float] = sa.Double().with_variant(sa.REAL(), "sqlite")
 
 
@@ -33,8 +28,8 @@ def upgrade() -> None:
     before = connection.execute(sa.text("SELECT digest FROM game")).scalar_one_or_none()
     if before is None:  # a new file: the build fills it
         return
-    ids, value, ended = _columns("state", ("id", "value", "ended"), ("id",))
-    parent, child = _columns("edge", ("parent", "child"), ("parent", "move"))
+    ids, value, ended = _columns("SELECT id, value, ended FROM state ORDER BY id", 3)
+    parent, child = _columns("SELECT parent, child FROM edge ORDER BY parent, move", 2)
     best_response = _best_response(ids, np.where(ended != 0, value, 0), ended != 0, parent, child)
     if not np.isnan(best_response).any():  # else all are, and the new column has only NULL
         _put(connection, ids, best_response)
@@ -42,15 +37,20 @@ def upgrade() -> None:
     _renew_digests(connection, before, {"state.best_response": cells_digest})
 
 
-def _columns(table: str, names: Sequence[str], key: Sequence[str]) -> list[Any]:
-    """Return integer columns of a table, ordered by its key."""
-    cells = (sa.column(name, BIG) for name in names)
-    query = sa.select(*cells).select_from(sa.table(table)).order_by(*map(sa.column, key))
-    return [*columns(op.get_bind(), [query]).values()]
+def _columns(query: str, width: int) -> list[Any]:
+    """Return the integer columns of a query."""
+    connection = op.get_bind()
+    if connection.dialect.name == "sqlite":  # the driver is three times as fast as SQLAlchemy
+        rows: Any = connection.connection.cursor().execute(query)
+    else:
+        options = {"stream_results": True}
+        rows = map(tuple, connection.execute(sa.text(query), execution_options=options))
+    table = np.fromiter(rows, np.dtype([("", "i8")] * width))
+    return [np.ascontiguousarray(table[name]) for name in table.dtype.names or ()]
 
 
 def _put(connection: sa.Connection, ids: Any, best_response: Any) -> None:
-    """Set the new column; by the driver, because SQLAlchemy takes longer than the update."""
+    """Set the new column; through the driver, because SQLAlchemy takes longer than the update."""
     mark = "?" if connection.dialect.name == "sqlite" else "%s"
     put = f"UPDATE state SET best_response = {mark} WHERE id = {mark}"
     for begin in range(0, len(ids), CHUNK):
@@ -83,7 +83,8 @@ def _best_response(ids: Any, outcome: Any, ended: Any, parent: Any, child: Any) 
         done += len(wave)
         parents = above[order[_ragged(of_child, wave)]]
         np.subtract.at(left, parents, 1)
-        wave = distinct(parents[left[parents] == 0])
+        wave = np.sort(parents[left[parents] == 0])
+        wave = wave[np.diff(wave, prepend=-1) != 0]  # faster than numpy.unique
         moves, begin = below[_ragged(offset, wave)], np.cumsum(count[wave]) - count[wave]
         if wave.size:
             chooser[wave], drifter[wave] = (
