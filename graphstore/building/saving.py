@@ -5,10 +5,11 @@ leaves the old game or none.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from itertools import takewhile
 from queue import SimpleQueue
 from threading import Event
 from typing import Any, NamedTuple, Protocol
@@ -20,13 +21,14 @@ from graphstore.errors import NotAStoreError, StoreError
 from graphstore.rules.game import Progress, quiet
 from graphstore.solver.estimate import file_bytes
 from graphstore.store import digests, schema
-from graphstore.store.backend import Backend, Draft
+from graphstore.store.backend import Backend, ByChild, Draft
 from graphstore.store.bulk import insert_rows
 from graphstore.store.columns import Chunk
 from graphstore.store.store import refuse_newer
 from graphstore.util.signals import held_back
 
 _OFTEN = 0.2  # seconds between two reports of progress
+_PHASES = ("search", "explore", "solve", "load states", "load edges", "index", "finish")
 
 
 class Content(Protocol):
@@ -42,6 +44,12 @@ class Content(Protocol):
     moves: int
     names: dict[int, str]
 
+    def solve(self) -> bool:
+        """Compute what the rows of `state` need; return False if nothing had to be computed.
+
+        Another thread may read the rows of `edge` meanwhile.
+        """
+
     def rows(self, table: str) -> Iterator[Chunk]:
         """Yield the rows of `state` or `edge` in the order of their key; called once per table.
 
@@ -50,6 +58,9 @@ class Content(Protocol):
 
     def blocks(self, table: str) -> Sequence[Iterator[Chunk]]:
         """Return the same rows as several streams, for several threads."""
+
+    def by_child(self) -> ByChild | None:
+        """Return the edges as chunks of child, parent and move, in this order; None if unknown."""
 
     def digests(self) -> dict[str, str]:
         """Return the digests of all columns by name; called after all rows were yielded."""
@@ -116,7 +127,7 @@ def save(
         game=game,
         **{name: row[name] for name in Report._fields if name in row},
         agents=tuple(kept),
-        seconds=clock.laps,
+        seconds={phase: clock.laps[phase] for phase in _PHASES if phase in clock.laps},
     )
 
 
@@ -168,7 +179,11 @@ def _fill(
 ) -> dict[str, Any]:
     """Fill an empty draft; return the row of the table `game`."""
     with draft.filling(jobs) as connections:
-        for table in ("state", "edge"):
+        if draft.pages:
+            _write_edges(draft, content, clock, progress)
+        elif content.solve():
+            clock.lap("solve")
+        for table in ("state",) if draft.pages else ("state", "edge"):
             if len(connections) == 1:
                 for done, total, columns in content.rows(table):
                     insert_rows(connections[0], table, columns)
@@ -195,6 +210,37 @@ def _fill(
             [{"name": name, "blake2b": value} for name, value in columns.items()],
         )
     return row
+
+
+def _write_edges(draft: Draft, content: Content, clock: Clock, progress: Progress) -> None:
+    """Write the edges in another thread, while this one solves the game."""
+    stop, loaded = Event(), 0
+
+    def unless_stopped(rows: Iterable[Any]) -> Iterator[Any]:
+        return takewhile(lambda _: not stop.is_set(), rows)
+
+    def edges() -> Iterator[list[Any]]:
+        nonlocal loaded
+        for done, _, columns in unless_stopped(content.rows("edge")):
+            loaded = done
+            yield [*columns.values()]
+
+    by_child = content.by_child()
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            with held_back():  # a thread whose start is interrupted may never end
+                writing = pool.submit(
+                    draft.put_edges, edges(), None if by_child is None else unless_stopped(by_child)
+                )
+            if content.solve():
+                clock.lap("solve")
+            while wait([writing], timeout=_OFTEN).not_done:
+                progress("load edges", loaded, content.moves)
+            writing.result()
+            progress("load edges", content.moves, content.moves)
+        finally:
+            stop.set()
+    clock.lap("load edges")
 
 
 def _load_in_parallel(

@@ -4,7 +4,7 @@
 An *address* is the text by which a user names a database.
 """
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias
@@ -22,14 +22,26 @@ Carry: TypeAlias = Callable[[Connection, str, str], None]
 """Copies agents. Takes a connection, and the SQL qualifiers of the old and the new tables."""
 
 
+ByChild: TypeAlias = Iterable[Sequence[Ints]]
+"""Chunks of the rows of the index on the child of an edge: child, parent and move, ascending."""
+
+
 class Draft(Protocol):
     """A game that is being written; readers see it only when it replaces the old one."""
 
     def check_space(self, needed: int) -> None:
         """Raise StoreError if the disk is known to have less than `needed` bytes."""
 
+    pages: bool  # True if `put_edges` writes the edges, faster than `insert_rows`
+
     def filling(self, jobs: int) -> AbstractContextManager[Sequence[Connection]]:
         """Yield at most `jobs` connections, one per thread, to empty tables without indexes."""
+
+    def put_edges(self, rows: Iterable[Sequence[Ints]], by_child: ByChild | None) -> None:
+        """Write chunks of all edges, in key order, while no connection is used.
+
+        With `by_child`, chunks of (child, parent, move) in this order, write the index, too.
+        """
 
     def index(self) -> None:
         """Create keys and indexes and analyze; from here on only the first connection is used."""

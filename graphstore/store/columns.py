@@ -1,7 +1,7 @@
 """Columns of the tables state and edge, in chunks, and the row of game, from a solved graph."""
 
 import platform
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -68,15 +68,39 @@ def edge_parts(graph: "GameGraph") -> Iterator[Chunk]:
         yield min(begin + CHUNK, total), total, columns
 
 
+BLOCK = 1 << 22  # edges sorted at once: bounds the memory
+
+
+def child_parts(graph: "GameGraph") -> Iterator[list[Any]]:
+    """Yield chunks of the columns child, parent and move of the edges, in this order."""
+    ids, edges = graph.states.id, graph.edges_by_move
+    parent, n = edges.parent, len(ids)
+    blocks = len(parent) // BLOCK + 1
+    for block in range(blocks):
+        low, high = n * block // blocks, n * (block + 1) // blocks
+        chosen = np.flatnonzero((edges.child >= low) & (edges.child < high))
+        key = edges.child[chosen].astype(np.int64) << 32 | np.arange(len(chosen))
+        key.sort()  # one sort of integers that pack the child and the edge
+        for begin in range(0, len(key), CHUNK):
+            some = key[begin : begin + CHUNK]
+            edge = chosen[some & 0xFFFFFFFF]
+            yield [ids[some >> 32], ids[parent[edge]], edges.move[edge]]
+
+
 class SolvedGraph:
     """The content of a database, from a solved graph; see `graphstore.building.saving.Content`."""
 
-    def __init__(self, game: Game, graph: "GameGraph", extent: str = schema.WHOLE) -> None:
-        assert graph.solution is not None
+    def __init__(
+        self,
+        game: Game,
+        graph: "GameGraph",
+        extent: str = schema.WHOLE,
+        solve: Callable[[], Any] | None = None,
+    ) -> None:
         self._game = game
         self._graph = graph
-        self._solution = graph.solution
         self._extent = extent
+        self._solve = solve  # sets the solution of the graph
         self._hashes = digests.ColumnDigests()
         self.states = len(graph.states.id)
         self.moves = graph.number_of_moves()
@@ -84,11 +108,29 @@ class SolvedGraph:
 
     def rows(self, table: str) -> Iterator[Chunk]:
         """Yield the chunks of a table, state or edge, in key order; call it once per table."""
-        state = table == "state"
-        chunks = state_parts(self._graph, self._solution) if state else edge_parts(self._graph)
+        if table == "edge":
+            chunks = edge_parts(self._graph)
+        else:
+            chunks = state_parts(self._graph, self._solution)
         for chunk in chunks:
             self._hashes.update_table(table, chunk[2])
             yield chunk
+
+    def solve(self) -> bool:
+        """Solve the graph, unless it is solved; return whether it was not."""
+        if self._solve is None:
+            return False
+        self._solve()
+        return True
+
+    def by_child(self) -> Iterator[list[Any]]:
+        """Yield chunks of the columns child, parent and move, in this order."""
+        return child_parts(self._graph)
+
+    @property
+    def _solution(self) -> Solution:
+        assert self._graph.solution is not None
+        return self._graph.solution
 
     def blocks(self, table: str) -> list[Iterator[Chunk]]:
         """Return the chunks of a table as a list of one stream."""

@@ -7,7 +7,7 @@ If no session holds the lock, the owner was killed, and the next build drops the
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
@@ -18,8 +18,9 @@ from sqlalchemy.pool import NullPool
 from sqlalchemy.schema import AddConstraint, DropConstraint, ForeignKeyConstraint
 
 from graphstore.errors import StoreError, StoreExistsError
+from graphstore.rules.game import Ints
 from graphstore.store import schema
-from graphstore.store.backend import REPLACE, UNCHANGED, WAIT, Carry
+from graphstore.store.backend import REPLACE, UNCHANGED, WAIT, ByChild, Carry
 from graphstore.store.migrating import migrate
 from graphstore.store.postgres import server
 from graphstore.store.postgres.server import MARK, Address, quoted
@@ -119,6 +120,8 @@ class GameSchema:
 class PostgresDraft:
     """The draft of `target`; its connection holds the advisory lock `number` of the target."""
 
+    pages = False
+
     def __init__(
         self, target: GameSchema, connection: Connection, number: int, *, force: bool
     ) -> None:
@@ -155,6 +158,9 @@ class PostgresDraft:
                 other.exec_driver_sql(f"SET search_path TO {self._name}")
                 self._others.append(other)
             yield [self._connection, *self._others]
+
+    def put_edges(self, rows: Iterable[Sequence[Ints]], by_child: ByChild | None) -> None:
+        """Do nothing; see `pages`."""
 
     def index(self) -> None:
         for other in self._others:

@@ -6,7 +6,7 @@ A build that is killed leaves the old file, or no file.
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
@@ -15,16 +15,20 @@ from sqlalchemy import Connection, create_engine
 from sqlalchemy.pool import NullPool
 
 from graphstore.errors import NotAStoreError, StoreError, StoreExistsError
+from graphstore.rules.game import Ints
 from graphstore.solver.estimate import sized
 from graphstore.store import schema
-from graphstore.store.backend import REPLACE, UNCHANGED, WAIT, Carry
+from graphstore.store.backend import REPLACE, UNCHANGED, WAIT, ByChild, Carry
 from graphstore.store.migrating import migrate
 from graphstore.store.sqlite.opening import application_id, connect, explained, refuse_traps
+from graphstore.store.sqlite.trees import write_trees
 from graphstore.util.files import WINDOWS, keep_rights, name_new, rename, sync, uri
 
 
 class SqliteDraft:
     """A locked file in the folder of the target; see `store.backend.Draft`."""
+
+    pages = True
 
     def __init__(self, target: Path, path: Path, *, force: bool) -> None:
         self._target = target
@@ -47,19 +51,36 @@ class SqliteDraft:
             # A draft is discarded if the build fails, so it needs no journal. The solver's columns
             # satisfy the CHECKs, which are for later changes and for integrity_check. A small cache
             # and two threads sort the index faster.
-            pragmas = ("journal_mode=OFF", "synchronous=OFF", "ignore_check_constraints=ON")
+            pragmas = (
+                "page_size=4096",
+                "auto_vacuum=NONE",
+                "journal_mode=OFF",
+                "synchronous=OFF",
+                "ignore_check_constraints=ON",
+            )
             for pragma in (*pragmas, "cache_size=-16384", "threads=2"):
                 connection.exec_driver_sql(f"PRAGMA {pragma}")
             connection.exec_driver_sql(f"PRAGMA application_id={schema.APPLICATION_ID}")
             migrate(connection)
-            schema.edge_child.drop(connection)
+            connection.commit()
             self._filling = connection
             yield [connection]
             connection.commit()
 
+    def put_edges(self, rows: Iterable[Sequence[Ints]], by_child: ByChild | None) -> None:
+        trees = {"edge": rows, str(schema.edge_child.name): by_child}
+        with closing(sqlite3.connect(self._path, isolation_level=None)) as connection:
+            if by_child is None:
+                connection.execute("PRAGMA journal_mode = OFF")
+                connection.execute(f"DROP INDEX {schema.edge_child.name}")
+            roots = dict(connection.execute("SELECT name, rootpage FROM sqlite_master"))
+        write_trees(
+            self._path, {roots[name]: each for name, each in trees.items() if each is not None}
+        )
+
     def index(self) -> None:
         connection = self._filling
-        schema.edge_child.create(connection)
+        schema.edge_child.create(connection, checkfirst=True)
         connection.exec_driver_sql("PRAGMA analysis_limit=1000")
         connection.exec_driver_sql("ANALYZE")
 
