@@ -35,6 +35,8 @@ class SqliteDraft:
         self._path = path
         self._force = force
         self._filling: Connection
+        self._roots: dict[str, int]  # pages by tables and indexes
+        self._indexed = False
 
     def check_space(self, needed: int) -> None:
         free = shutil.disk_usage(self._path.parent).free
@@ -62,25 +64,25 @@ class SqliteDraft:
                 connection.exec_driver_sql(f"PRAGMA {pragma}")
             connection.exec_driver_sql(f"PRAGMA application_id={schema.APPLICATION_ID}")
             migrate(connection)
+            query = "SELECT name, rootpage FROM sqlite_master"
+            self._roots = {str(name): page for name, page in connection.exec_driver_sql(query)}
             connection.commit()
             self._filling = connection
             yield [connection]
             connection.commit()
 
     def put_edges(self, rows: Iterable[Sequence[Ints]], by_child: ByChild | None) -> None:
-        trees = {"edge": rows, str(schema.edge_child.name): by_child}
-        with closing(sqlite3.connect(self._path, isolation_level=None)) as connection:
-            if by_child is None:
-                connection.execute("PRAGMA journal_mode = OFF")
-                connection.execute(f"DROP INDEX {schema.edge_child.name}")
-            roots = dict(connection.execute("SELECT name, rootpage FROM sqlite_master"))
-        write_trees(
-            self._path, {roots[name]: each for name, each in trees.items() if each is not None}
-        )
+        trees = {self._roots["edge"]: rows}
+        if by_child is not None:
+            trees[self._roots[str(schema.edge_child.name)]] = by_child
+        self._indexed = by_child is not None
+        write_trees(self._path, trees)
 
     def index(self) -> None:
         connection = self._filling
-        schema.edge_child.create(connection, checkfirst=True)
+        if not self._indexed:
+            schema.edge_child.drop(connection)  # it is empty
+            schema.edge_child.create(connection)
         connection.exec_driver_sql("PRAGMA analysis_limit=1000")
         connection.exec_driver_sql("ANALYZE")
 
