@@ -19,7 +19,7 @@ from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Ints
 from graphstore.rules.notebook import facts, or_none
 from graphstore.solver import views
 from graphstore.solver.adjacency import Arrays, Children, distinct_parents
-from graphstore.solver.columns import NONE, Backward, Edges, Solution, States
+from graphstore.solver.columns import NONE, Backward, Edges, Rows, Solution, States
 from graphstore.util.arrays import numbered
 
 STATE: Final = (
@@ -120,7 +120,7 @@ class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
 
     def size(self, weight: str | None = None) -> Any:
         """Return the number of distinct edges, as networkx counts them."""
-        return super().size(weight) if weight else self.backward.distinct
+        return super().size(weight) if weight else self.number_of_moves() - len(self.repeated[0])
 
     def number_of_moves(self) -> int:
         """Return the number of moves; parallel moves are counted separately."""
@@ -199,6 +199,11 @@ class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
             words = {WIN: "won", DRAW: "drawn", LOSS: "lost"}
             counts |= {words[v]: n for v, n in zip(values.tolist(), numbers.tolist(), strict=True)}
         return facts(self.name, counts)
+
+    @cached_property
+    def repeated(self) -> tuple[Rows, Rows]:
+        """The moves to the same child as another move: see `Edges.repeated`."""
+        return self.edges_by_move.repeated()
 
     @cached_property
     def backward(self) -> Backward:

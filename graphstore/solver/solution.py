@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Codes, Progress, quiet
-from graphstore.solver.columns import NONE, Backward, Solution, Worth
+from graphstore.solver.columns import BLOCK, NONE, Backward, Solution, Worth
 from graphstore.solver.graph import GameGraph
 from graphstore.util import arguments
 from graphstore.util.arrays import distinct, ragged
@@ -27,19 +27,33 @@ def solve(graph: GameGraph, *, progress: Progress = quiet) -> Solution:
     (np.int8(1), np.int32(7))
     """
     arguments.instance("graph", graph, GameGraph, "a graph, as explore(game) returns it")
-    edges, again = graph.edges_by_move, np.flatnonzero(graph.backward.again)
     worth = _by_induction(graph, progress) or _by_retrograde(graph, progress)
     progress("solve", len(worth.value), len(worth.value))
-    child = np.searchsorted(graph.backward.offset, again, side="right") - 1
-    twice = graph.backward.parent[again]  # parents with another move to the same child
-    value = worth.value
-    graph.solution = solution_of(
-        worth, scores(value, edges.parent, value[edges.child], twice, value[child])
-    )
+    best_response = np.subtract(0.0, worth.drifter, out=worth.chooser)  # which nothing needs now
+    worth = worth._replace(drifter=best_response)
+    graph.solution = solution_of(worth, scores_in(graph, worth.value), best_response)
     return graph.solution
 
 
-def solution_of(worth: Worth, score: NDArray[np.float64]) -> Solution:
+def scores_in(graph: GameGraph, value: Codes) -> NDArray[np.float64]:
+    """Return the score of each state of a graph, float64[n], from the values."""
+    edges, (parent, child) = graph.edges_by_move, graph.repeated
+    score = np.empty(len(value), dtype=np.float64)
+    for begin, end, moves in edges.blocks():
+        twice = slice(*np.searchsorted(parent, (begin, end)))
+        score[begin:end] = scores(
+            value[begin:end],
+            edges.parents(begin, end) - np.int32(begin),
+            value[edges.child[moves]],
+            parent[twice] - np.int32(begin),
+            value[child[twice]],
+        )
+    return score
+
+
+def solution_of(
+    worth: Worth, score: NDArray[np.float64], best_response: NDArray[np.float64] | None = None
+) -> Solution:
     """Return all columns of a solution, from the worth and the score of its states."""
     value, remoteness = worth.value, worth.remoteness
     return Solution(
@@ -49,7 +63,7 @@ def solution_of(worth: Worth, score: NDArray[np.float64]) -> Solution:
         np.where(value == LOSS, remoteness // 2, NONE).astype(np.int32),
         np.where(value == WIN, (remoteness + 1) // 2, NONE).astype(np.int32),
         worth.random_value,
-        0.0 - worth.drifter,
+        0.0 - worth.drifter if best_response is None else best_response,
     )
 
 
@@ -103,9 +117,11 @@ def _by_induction(graph: GameGraph, progress: Progress) -> Worth | None:
     worth = Worth.of_ended(graph.states.outcome)
     done = int(np.count_nonzero(graph.states.outcome != IN_PLAY))
     for wave in levels(graph):
-        counts = edges.offset[wave + 1] - edges.offset[wave]
-        children = edges.child[ragged(edges.offset, wave)]
-        worth.put(wave, backed_up(counts, worth.at(children)))
+        for begin in range(0, len(wave), BLOCK):
+            some = wave[begin : begin + BLOCK]
+            counts = edges.offset[some + 1] - edges.offset[some]
+            children = edges.child[ragged(edges.offset, some)]
+            worth.put(some, backed_up(counts, worth.at(children)))
         done += len(wave)
         progress("solve", done, len(worth.value))
     return worth if done == len(worth.value) else None
@@ -115,10 +131,11 @@ def levels(graph: GameGraph) -> Iterator[NDArray[np.int64]]:
     """Yield waves of states in play, each state after all its children; leave out cycles."""
     outcome, ply, edges = graph.states.outcome, graph.states.ply, graph.edges_by_move
     if np.array_equal(np.repeat(ply + np.int32(1), edges.counts), ply[edges.child]):
-        rows = np.argsort(ply, kind="stable")
-        rows = rows[outcome[rows] == IN_PLAY]
-        ends = np.cumsum(np.bincount(ply[rows])) if rows.size else rows
-        yield from reversed(np.split(rows, ends[:-1]))
+        rows = np.flatnonzero(outcome == IN_PLAY).astype(np.int32)
+        waves = ply[rows].astype(np.uint16 if len(ply) and ply.max() < 2**16 else np.int32)
+        rows = rows[np.argsort(waves, kind="stable")]  # numpy sorts 16 bits ten times as fast
+        ends = np.cumsum(np.bincount(waves)) if rows.size else rows
+        yield from (wave.astype(np.int64) for wave in reversed(np.split(rows, ends[:-1])))
         return
     open_children = OpenChildren(edges.counts, graph.backward)
     wave = np.flatnonzero(outcome != IN_PLAY)

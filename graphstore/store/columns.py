@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from graphstore.rules.game import IN_PLAY, Game, names_of, unless_numbers
-from graphstore.solver.columns import NONE, Solution, States
+from graphstore.rules.game import IN_PLAY, Game, Ints, names_of, unless_numbers
+from graphstore.solver.columns import NONE, Edges, Solution, States
 from graphstore.store import digests, schema
 
 if TYPE_CHECKING:
@@ -60,12 +60,17 @@ def _masked(column: Any, cells: Any) -> Column:
 def edge_parts(graph: "GameGraph") -> Iterator[Chunk]:
     """Yield the edges as chunks (see `Chunk`), by parent and move."""
     ids, edges = graph.states.id, graph.edges_by_move
-    parent, total = edges.parent, len(edges.move)
+    total = len(edges.move)
     for begin in range(0, total, CHUNK):
         some = slice(begin, begin + CHUNK)
-        move, child = edges.move[some], ids[edges.child[some]]
-        columns = {"parent": ids[parent[some]], "move": move, "child": child}
+        parent = ids[parents_of(edges, np.arange(begin, min(begin + CHUNK, total)))]
+        columns = {"parent": parent, "move": edges.move[some], "child": ids[edges.child[some]]}
         yield min(begin + CHUNK, total), total, columns
+
+
+def parents_of(edges: Edges, moves: Ints) -> Ints:
+    """Return the rows of the parents of some moves, which ascend."""
+    return np.searchsorted(edges.offset, moves, side="right") - 1
 
 
 BLOCK = 1 << 22  # edges sorted at once: bounds the memory
@@ -74,17 +79,18 @@ BLOCK = 1 << 22  # edges sorted at once: bounds the memory
 def child_parts(graph: "GameGraph") -> Iterator[list[Any]]:
     """Yield chunks of the columns child, parent and move of the edges, in this order."""
     ids, edges = graph.states.id, graph.edges_by_move
-    parent, n = edges.parent, len(ids)
-    blocks = len(parent) // BLOCK + 1
+    n = len(ids)
+    blocks = len(edges.move) // BLOCK + 1
     for block in range(blocks):
         low, high = n * block // blocks, n * (block + 1) // blocks
         chosen = np.flatnonzero((edges.child >= low) & (edges.child < high))
+        parent = parents_of(edges, chosen).astype(np.int32)
         key = edges.child[chosen].astype(np.int64) << 32 | np.arange(len(chosen))
         key.sort()  # one sort of integers that pack the child and the edge
         for begin in range(0, len(key), CHUNK):
             some = key[begin : begin + CHUNK]
             edge = chosen[some & 0xFFFFFFFF]
-            yield [ids[some >> 32], ids[parent[edge]], edges.move[edge]]
+            yield [ids[some >> 32], ids[parent[some & 0xFFFFFFFF]], edges.move[edge]]
 
 
 class SolvedGraph:
