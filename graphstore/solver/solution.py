@@ -60,8 +60,8 @@ def solution_of(
         value,
         remoteness,
         score,
-        np.where(value == LOSS, remoteness // 2, NONE).astype(np.int32),
-        np.where(value == WIN, (remoteness + 1) // 2, NONE).astype(np.int32),
+        np.where(value == LOSS, remoteness // 2, NONE).astype(np.int32, copy=False),
+        np.where(value == WIN, (remoteness + 1) // 2, NONE).astype(np.int32, copy=False),
         worth.random_value,
         0.0 - worth.drifter if best_response is None else best_response,
     )
@@ -130,7 +130,10 @@ def _by_induction(graph: GameGraph, progress: Progress) -> Worth | None:
 def levels(graph: GameGraph) -> Iterator[NDArray[np.int64]]:
     """Yield waves of states in play, each state after all its children; leave out cycles."""
     outcome, ply, edges = graph.states.outcome, graph.states.ply, graph.edges_by_move
-    if np.array_equal(np.repeat(ply + np.int32(1), edges.counts), ply[edges.child]):
+    if all(
+        np.array_equal(ply[edges.parents(begin, end)] + np.int32(1), ply[edges.child[moves]])
+        for begin, end, moves in edges.blocks()
+    ):
         rows = np.flatnonzero(outcome == IN_PLAY).astype(np.int32)
         waves = ply[rows].astype(np.uint16 if len(ply) and ply.max() < 2**16 else np.int32)
         rows = rows[np.argsort(waves, kind="stable")]  # numpy sorts 16 bits ten times as fast
