@@ -290,8 +290,8 @@ def _assemble(game: Game, ids: Ints, waves: list[Wave]) -> GameGraph:
         move[to] = wave.move
         child[to] = np.searchsorted(ids, wave.found).astype(np.int32)[wave.into]
     to_move, orbit = np.empty(n, dtype=np.int8), np.empty(n, dtype=np.int64)
-    for begin in range(0, n, CHUNK):
-        some = slice(begin, begin + CHUNK)
+    for at in range(0, n, CHUNK):
+        some = slice(at, at + CHUNK)
         to_move[some], orbit[some] = game.turns(ids[some]), game.orbits(ids[some])
     states = States(ids, ply, to_move, outcome, orbit)
     return GameGraph(game.name, states, Edges(offset, move, child), game.texts)

@@ -135,7 +135,8 @@ def levels(graph: GameGraph) -> Iterator[NDArray[np.int64]]:
         for begin, end, moves in edges.blocks()
     ):
         rows = np.flatnonzero(outcome == IN_PLAY).astype(np.int32)
-        waves = ply[rows].astype(np.uint16 if len(ply) and ply.max() < 2**16 else np.int32)
+        short = len(ply) and ply.max() < 2**15
+        waves: NDArray[Any] = ply[rows].astype(np.int16 if short else np.int32)
         rows = rows[np.argsort(waves, kind="stable")]  # numpy sorts 16 bits ten times as fast
         ends = np.cumsum(np.bincount(waves)) if rows.size else rows
         yield from (wave.astype(np.int64) for wave in reversed(np.split(rows, ends[:-1])))
