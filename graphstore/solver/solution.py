@@ -113,12 +113,12 @@ def backed_up(counts: NDArray[Any], children: Worth) -> Worth:
 
 def _by_induction(graph: GameGraph, progress: Progress) -> Worth | None:
     """Return the worth of every state by backward induction; None if play can cycle."""
-    edges = graph.edges_by_move
-    worth = Worth.of_ended(graph.states.outcome)
+    edges, waves = graph.edges_by_move, [*levels(graph)]
+    worth = Worth.of_ended(graph.states.outcome)  # after `levels`, which needs as much memory
     done = int(np.count_nonzero(graph.states.outcome != IN_PLAY))
-    for wave in levels(graph):
+    for wave in waves:
         for begin in range(0, len(wave), BLOCK):
-            some = wave[begin : begin + BLOCK]
+            some = wave[begin : begin + BLOCK].astype(np.int64)  # numpy's fastest index
             counts = edges.offset[some + 1] - edges.offset[some]
             children = edges.child[ragged(edges.offset, some)]
             worth.put(some, backed_up(counts, worth.at(children)))
@@ -127,7 +127,7 @@ def _by_induction(graph: GameGraph, progress: Progress) -> Worth | None:
     return worth if done == len(worth.value) else None
 
 
-def levels(graph: GameGraph) -> Iterator[NDArray[np.int64]]:
+def levels(graph: GameGraph) -> Iterator[NDArray[Any]]:
     """Yield waves of states in play, each state after all its children; leave out cycles."""
     outcome, ply, edges = graph.states.outcome, graph.states.ply, graph.edges_by_move
     if all(
@@ -139,7 +139,7 @@ def levels(graph: GameGraph) -> Iterator[NDArray[np.int64]]:
         waves: NDArray[Any] = ply[rows].astype(np.int16 if short else np.int32)
         rows = rows[np.argsort(waves, kind="stable")]  # numpy sorts 16 bits ten times as fast
         ends = np.cumsum(np.bincount(waves)) if rows.size else rows
-        yield from (wave.astype(np.int64) for wave in reversed(np.split(rows, ends[:-1])))
+        yield from reversed(np.split(rows, ends[:-1]))
         return
     open_children = OpenChildren(edges.counts, graph.backward)
     wave = np.flatnonzero(outcome != IN_PLAY)
