@@ -21,7 +21,7 @@ from graphstore.errors import NotAStoreError, StoreError
 from graphstore.rules.game import Progress, quiet
 from graphstore.solver.estimate import file_bytes
 from graphstore.store import digests, schema
-from graphstore.store.backend import Backend, ByChild, Draft
+from graphstore.store.backend import Backend, Draft, RowChunks
 from graphstore.store.bulk import insert_rows
 from graphstore.store.columns import Chunk
 from graphstore.store.store import refuse_newer
@@ -59,7 +59,7 @@ class Content(Protocol):
     def blocks(self, table: str) -> Sequence[Iterator[Chunk]]:
         """Return the same rows as several streams, for several threads."""
 
-    def by_child(self) -> ByChild | None:
+    def by_child(self) -> RowChunks | None:
         """Return the edges as chunks of child, parent and move, in this order; None if unknown."""
 
     def digests(self) -> dict[str, str]:

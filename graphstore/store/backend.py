@@ -22,8 +22,8 @@ Carry: TypeAlias = Callable[[Connection, str, str], None]
 """Copies agents. Takes a connection, and the SQL qualifiers of the old and the new tables."""
 
 
-ByChild: TypeAlias = Iterable[Sequence[Ints]]
-"""Chunks of the rows of the index on the child of an edge: child, parent and move, ascending."""
+RowChunks: TypeAlias = Iterable[Sequence[Ints]]
+"""Chunks of ascending rows of integers: an array for each column."""
 
 
 class Draft(Protocol):
@@ -37,7 +37,7 @@ class Draft(Protocol):
     def filling(self, jobs: int) -> AbstractContextManager[Sequence[Connection]]:
         """Yield at most `jobs` connections, one per thread, to empty tables without indexes."""
 
-    def put_edges(self, rows: Iterable[Sequence[Ints]], by_child: ByChild | None) -> None:
+    def put_edges(self, rows: RowChunks, by_child: RowChunks | None) -> None:
         """Write chunks of all edges, in key order, while no connection is used.
 
         With `by_child`, chunks of (child, parent, move) in this order, write the index, too.

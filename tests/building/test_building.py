@@ -81,6 +81,12 @@ def test_the_report_has_the_numbers_of_the_file(tmp_path):
     ]  # fmt: skip
 
 
+def test_the_planner_knows_the_number_of_edges(tictactoe_db):
+    with closing(sqlite3.connect(tictactoe_db)) as connection:
+        found = connection.execute("SELECT stat FROM sqlite_stat1 WHERE tbl = 'edge'").fetchall()
+    assert sorted(stat.split()[0] for (stat,) in found) == ["2270", "2270"]
+
+
 def test_two_builds_of_a_game_are_equal(tictactoe_db, tmp_path):
     again = tmp_path / "again.db"
     done = graphstore("build", "tictactoe", "--db", again, PYTHONHASHSEED="1")

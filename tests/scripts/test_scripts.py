@@ -210,6 +210,7 @@ FIGURES = {
     "build": "explore solve load_states load_edges index finish explore_solve total states moves "
     "edges wins draws losses states_per_s edges_per_s file_mb bytes_per_state bytes_per_edge",
     "copy": "states edges index total",
+    "upgrade": "total",
     "plain_game": "total states states_per_s states_8 states_per_s_8 states_720 states_per_s_720",
     "commands": "help show",
     "lookups": (

@@ -7,7 +7,7 @@ If no session holds the lock, the owner was killed, and the next build drops the
 
 import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
@@ -18,9 +18,8 @@ from sqlalchemy.pool import NullPool
 from sqlalchemy.schema import AddConstraint, DropConstraint, ForeignKeyConstraint
 
 from graphstore.errors import StoreError, StoreExistsError
-from graphstore.rules.game import Ints
 from graphstore.store import schema
-from graphstore.store.backend import REPLACE, UNCHANGED, WAIT, ByChild, Carry
+from graphstore.store.backend import REPLACE, UNCHANGED, WAIT, Carry, RowChunks
 from graphstore.store.migrating import migrate
 from graphstore.store.postgres import server
 from graphstore.store.postgres.server import MARK, Address, quoted
@@ -159,7 +158,7 @@ class PostgresDraft:
                 self._others.append(other)
             yield [self._connection, *self._others]
 
-    def put_edges(self, rows: Iterable[Sequence[Ints]], by_child: ByChild | None) -> None:
+    def put_edges(self, rows: RowChunks, by_child: RowChunks | None) -> None:
         """Do nothing; see `pages`."""
 
     def index(self) -> None:

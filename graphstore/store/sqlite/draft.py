@@ -6,7 +6,7 @@ A build that is killed leaves the old file, or no file.
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from graphstore.errors import NotAStoreError, StoreError, StoreExistsError
 from graphstore.rules.game import Ints
 from graphstore.solver.estimate import sized
 from graphstore.store import schema
-from graphstore.store.backend import REPLACE, UNCHANGED, WAIT, ByChild, Carry
+from graphstore.store.backend import REPLACE, UNCHANGED, WAIT, Carry, RowChunks
 from graphstore.store.migrating import migrate
 from graphstore.store.sqlite.opening import application_id, connect, explained, refuse_traps
 from graphstore.store.sqlite.trees import write_trees
@@ -36,6 +36,7 @@ class SqliteDraft:
         self._force = force
         self._filling: Connection
         self._roots: dict[str, int]  # pages by tables and indexes
+        self._edges = 0
         self._indexed = False
 
     def check_space(self, needed: int) -> None:
@@ -71,8 +72,13 @@ class SqliteDraft:
             yield [connection]
             connection.commit()
 
-    def put_edges(self, rows: Iterable[Sequence[Ints]], by_child: ByChild | None) -> None:
-        trees = {self._roots["edge"]: rows}
+    def put_edges(self, rows: RowChunks, by_child: RowChunks | None) -> None:
+        def counted() -> Iterator[Sequence[Ints]]:
+            for columns in rows:
+                self._edges += len(columns[0])
+                yield columns
+
+        trees: dict[int, RowChunks] = {self._roots["edge"]: counted()}
         if by_child is not None:
             trees[self._roots[str(schema.edge_child.name)]] = by_child
         self._indexed = by_child is not None
@@ -85,6 +91,11 @@ class SqliteDraft:
             schema.edge_child.create(connection)
         connection.exec_driver_sql("PRAGMA analysis_limit=1000")
         connection.exec_driver_sql("ANALYZE")
+        # SQLite estimates this number, which depends on how full the pages are.
+        connection.exec_driver_sql(
+            "UPDATE sqlite_stat1 SET stat = ? || substr(stat, instr(stat, ' ')) WHERE tbl = 'edge'",
+            (str(self._edges),),
+        )
 
     def put(self, carry: Carry | None) -> None:
         target = self._target
