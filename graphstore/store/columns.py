@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from graphstore.rules.game import IN_PLAY, Game, Ints, names_of, unless_numbers
-from graphstore.solver.columns import NONE, Edges, Solution, States
+from graphstore.rules.game import IN_PLAY, Game, names_of, unless_numbers
+from graphstore.solver.columns import NONE, Solution, States
 from graphstore.store import digests, schema
 
 if TYPE_CHECKING:
@@ -62,18 +62,16 @@ def edge_parts(graph: "GameGraph") -> Iterator[Chunk]:
     ids, edges = graph.states.id, graph.edges_by_move
     total = len(edges.move)
     for begin in range(0, total, CHUNK):
-        some = slice(begin, begin + CHUNK)
-        parent = ids[parents_of(edges, np.arange(begin, min(begin + CHUNK, total)))]
-        columns = {"parent": parent, "move": edges.move[some], "child": ids[edges.child[some]]}
-        yield min(begin + CHUNK, total), total, columns
+        end = min(begin + CHUNK, total)
+        some = slice(begin, end)
+        first, last = np.searchsorted(edges.offset, (begin, end - 1), side="right") - 1
+        before = edges.offset[first]
+        parent = edges.parents(first, last + 1)[begin - before : end - before]
+        child = ids[edges.child[some]]
+        yield end, total, {"parent": ids[parent], "move": edges.move[some], "child": child}
 
 
-def parents_of(edges: Edges, moves: Ints) -> Ints:
-    """Return the rows of the parents of some moves, which ascend."""
-    return np.searchsorted(edges.offset, moves, side="right") - 1
-
-
-BLOCK = 1 << 22  # edges sorted at once: bounds the memory
+BLOCK = 1 << 21  # edges sorted at once: bounds the memory
 
 
 def child_parts(graph: "GameGraph") -> Iterator[list[Any]]:
@@ -83,14 +81,20 @@ def child_parts(graph: "GameGraph") -> Iterator[list[Any]]:
     blocks = len(edges.move) // BLOCK + 1
     for block in range(blocks):
         low, high = n * block // blocks, n * (block + 1) // blocks
-        chosen = np.flatnonzero((edges.child >= low) & (edges.child < high))
-        parent = parents_of(edges, chosen).astype(np.int32)
-        key = edges.child[chosen].astype(np.int64) << 32 | np.arange(len(chosen))
+        parents, moves, keys = [], [], []
+        for first, last, some in edges.blocks():
+            child = edges.child[some]
+            chosen = np.flatnonzero((child >= low) & (child < high))
+            parents.append(edges.parents(first, last)[chosen])
+            moves.append(edges.move[some][chosen])
+            keys.append(child[chosen].astype(np.int64) << 32)
+        parent, move, key = map(np.concatenate, (parents, moves, keys))
+        key |= np.arange(len(key))
         key.sort()  # one sort of integers that pack the child and the edge
         for begin in range(0, len(key), CHUNK):
             some = key[begin : begin + CHUNK]
-            edge = chosen[some & 0xFFFFFFFF]
-            yield [ids[some >> 32], ids[parent[some & 0xFFFFFFFF]], edges.move[edge]]
+            edge = some & 0xFFFFFFFF
+            yield [ids[some >> 32], ids[parent[edge]], move[edge]]
 
 
 class SolvedGraph:

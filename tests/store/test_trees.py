@@ -88,7 +88,7 @@ def test_edges_are_sorted_by_child_in_blocks(monkeypatch):
         for name in ("parent", "move", "child")
     )
     order = np.lexsort((move, parent, child))
-    for block in (1 << 22, 500):
+    for block in (1 << 21, 500):
         monkeypatch.setattr(columns, "BLOCK", block)
         found = map(np.concatenate, zip(*child_parts(graph), strict=True))
         for column, expected in zip(found, (child, parent, move), strict=True):
