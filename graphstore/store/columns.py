@@ -81,20 +81,20 @@ def child_parts(graph: "GameGraph") -> Iterator[list[Any]]:
     blocks = len(edges.move) // BLOCK + 1
     for block in range(blocks):
         low, high = n * block // blocks, n * (block + 1) // blocks
-        parents, moves, keys = [], [], []
-        for first, last, some in edges.blocks():
-            child = edges.child[some]
+        pieces = []
+        for first, last, moves in edges.blocks():
+            child = edges.child[moves]
             chosen = np.flatnonzero((child >= low) & (child < high))
-            parents.append(edges.parents(first, last)[chosen])
-            moves.append(edges.move[some][chosen])
-            keys.append(child[chosen].astype(np.int64) << 32)
-        parent, move, key = map(np.concatenate, (parents, moves, keys))
-        key |= np.arange(len(key))
+            parent, move = edges.parents(first, last)[chosen], edges.move[moves][chosen]
+            pieces.append((parent, move, child[chosen]))
+        parent, move, child = map(np.concatenate, zip(*pieces, strict=True))
+        pieces.clear()  # frees their memory before the sort
+        key = child.astype(np.int64) << 32 | np.arange(len(child))
         key.sort()  # one sort of integers that pack the child and the edge
         for begin in range(0, len(key), CHUNK):
-            some = key[begin : begin + CHUNK]
-            edge = some & 0xFFFFFFFF
-            yield [ids[some >> 32], ids[parent[edge]], move[edge]]
+            part = key[begin : begin + CHUNK]
+            edge = part & 0xFFFFFFFF
+            yield [ids[part >> 32], ids[parent[edge]], move[edge]]
 
 
 class SolvedGraph:
