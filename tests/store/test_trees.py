@@ -16,7 +16,7 @@ from graphstore.store.sqlite import trees
 from graphstore.store.sqlite.trees import write_trees
 
 LARGE = [2**bits + more for bits in (7, 15, 23, 31, 47) for more in (-1, 0)]
-"""Where the serial types of integers end: https://www.sqlite.org/fileformat2.html#record_format"""
+"""The first and last integers of serial types: https://www.sqlite.org/fileformat2.html#record_format"""
 
 
 def written(path, rows, chunk, page_size=4096):
