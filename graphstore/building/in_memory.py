@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -70,9 +71,8 @@ def build(
         graph = explore(rules, starts=starts, max_states=max_states, progress=progress)
         check_reading(rules, graph.states.id)
         clock.lap("explore")
-        solve(graph, progress=progress)
-        clock.lap("solve")
-        return SolvedGraph(rules, graph, schema.WHOLE if wanted is None else schema.BELOW)
+        extent = schema.WHOLE if wanted is None else schema.BELOW
+        return SolvedGraph(rules, graph, extent, solve=partial(solve, graph, progress=progress))
 
     return save(
         rules.name,

@@ -1,7 +1,7 @@
 """Columns of the tables state and edge, in chunks, and the row of game, from a solved graph."""
 
 import platform
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -69,23 +69,57 @@ def _masked(column: Any, cells: Any) -> Column:
 def edge_parts(graph: "GameGraph") -> Iterator[Chunk]:
     """Yield the edges as chunks (see `Chunk`), by parent and move."""
     ids, edges = graph.states.id, graph.edges_by_move
-    parent, total = edges.parent, len(edges.move)
+    total = len(edges.move)
     for begin in range(0, total, CHUNK):
-        some = slice(begin, begin + CHUNK)
-        move, child = edges.move[some], ids[edges.child[some]]
-        columns = {"parent": ids[parent[some]], "move": move, "child": child}
-        yield min(begin + CHUNK, total), total, columns
+        end = min(begin + CHUNK, total)
+        some = slice(begin, end)
+        first, last = np.searchsorted(edges.offset, (begin, end - 1), side="right") - 1
+        before = edges.offset[first]
+        parent = edges.parents(first, last + 1)[begin - before : end - before]
+        child = ids[edges.child[some]]
+        yield end, total, {"parent": ids[parent], "move": edges.move[some], "child": child}
+
+
+BLOCK = 1 << 21  # edges sorted at once: bounds the memory
+
+
+def child_parts(graph: "GameGraph") -> Iterator[list[Any]]:
+    """Yield chunks of the columns child, parent and move of the edges, in this order."""
+    ids, edges = graph.states.id, graph.edges_by_move
+    n = len(ids)
+    blocks = len(edges.move) // BLOCK + 1
+    for block in range(blocks):
+        low, high = n * block // blocks, n * (block + 1) // blocks
+        pieces = []
+        for first, last, moves in edges.blocks():
+            child = edges.child[moves]
+            chosen = np.flatnonzero((child >= low) & (child < high))
+            parent, move = edges.parents(first, last)[chosen], edges.move[moves][chosen]
+            pieces.append((parent, move, child[chosen]))
+        parent, move, child = map(np.concatenate, zip(*pieces, strict=True))
+        pieces.clear()  # frees their memory before the sort
+        key = child.astype(np.int64) << 32 | np.arange(len(child))
+        key.sort()  # one sort of integers that pack the child and the edge
+        for begin in range(0, len(key), CHUNK):
+            part = key[begin : begin + CHUNK]
+            edge = part & 0xFFFFFFFF
+            yield [ids[part >> 32], ids[parent[edge]], move[edge]]
 
 
 class SolvedGraph:
     """The content of a database, from a solved graph; see `graphstore.building.saving.Content`."""
 
-    def __init__(self, game: Game, graph: "GameGraph", extent: str = schema.WHOLE) -> None:
-        assert graph.solution is not None
+    def __init__(
+        self,
+        game: Game,
+        graph: "GameGraph",
+        extent: str = schema.WHOLE,
+        solve: Callable[[], Any] | None = None,
+    ) -> None:
         self._game = game
         self._graph = graph
-        self._solution = graph.solution
         self._extent = extent
+        self._solve = solve  # sets the solution of the graph
         self._hashes = digests.ColumnDigests()
         self.states = len(graph.states.id)
         self.moves = graph.number_of_moves()
@@ -93,11 +127,29 @@ class SolvedGraph:
 
     def rows(self, table: str) -> Iterator[Chunk]:
         """Yield the chunks of a table, state or edge, in key order; call it once per table."""
-        state = table == "state"
-        chunks = state_parts(self._graph, self._solution) if state else edge_parts(self._graph)
+        if table == "edge":
+            chunks = edge_parts(self._graph)
+        else:
+            chunks = state_parts(self._graph, self._solution)
         for chunk in chunks:
             self._hashes.update_table(table, chunk[2])
             yield chunk
+
+    def solve(self) -> bool:
+        """Solve the graph, unless it is solved; return whether it was not."""
+        if self._solve is None:
+            return False
+        self._solve()
+        return True
+
+    def by_child(self) -> Iterator[list[Any]]:
+        """Yield chunks of the columns child, parent and move, in this order."""
+        return child_parts(self._graph)
+
+    @property
+    def _solution(self) -> Solution:
+        assert self._graph.solution is not None
+        return self._graph.solution
 
     def blocks(self, table: str) -> list[Iterator[Chunk]]:
         """Return the chunks of a table as a list of one stream."""
