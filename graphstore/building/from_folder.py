@@ -104,7 +104,7 @@ class FolderRows:
         if built and differing:
             raise self._damaged(f"cells were changed in {', '.join(differing)}")
 
-    def solve(self) -> bool:
+    def solve(self, progress: Progress) -> bool:
         """Return False: the rows are solved."""
         return False
 

@@ -43,7 +43,7 @@ class Content(Protocol):
     moves: int
     names: dict[int, str]
 
-    def solve(self) -> bool:
+    def solve(self, progress: Progress) -> bool:
         """Compute what the rows of `state` need; return False if nothing had to be computed.
 
         Another thread may read the rows of `edge` meanwhile.
@@ -182,7 +182,7 @@ def _fill(
         if draft.put_edges is not None:
             _put_edges(draft.put_edges, content, clock, progress)
             tables.remove("edge")
-        elif content.solve():
+        elif content.solve(progress):
             clock.lap("solve")
         for table in tables:
             if len(connections) == 1:
@@ -238,7 +238,7 @@ def _put_edges(
                 writing = pool.submit(
                     put, unless_stopped(edges()), by_child and unless_stopped(by_child)
                 )
-            if content.solve():
+            if content.solve(progress):
                 clock.lap("solve")
             while wait([writing], timeout=_OFTEN).not_done:
                 progress("load edges", loaded, content.moves)

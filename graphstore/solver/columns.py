@@ -51,11 +51,11 @@ class Edges(NamedTuple):
         counts = np.diff(self.offset[begin : end + 1])
         return np.repeat(np.arange(begin, end, dtype=np.int32), counts)
 
-    def blocks(self) -> Iterator[tuple[int, int, slice]]:
+    def blocks(self, rows: int = BLOCK) -> Iterator[tuple[int, int, slice]]:
         """Yield pieces of all rows, which bound the memory: begin, end, and their moves."""
         n = len(self.offset) - 1
-        for begin in range(0, n, BLOCK):
-            end = min(begin + BLOCK, n)
+        for begin in range(0, n, rows):
+            end = min(begin + rows, n)
             yield begin, end, slice(int(self.offset[begin]), int(self.offset[end]))
 
     def repeated(self) -> tuple[Rows, Rows]:

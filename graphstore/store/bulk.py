@@ -92,18 +92,24 @@ def streamed(connection: Connection, query: Select[Any]) -> Iterator[Iterator[tu
         yield cursor
 
 
-def columns(connection: Connection, queries: Iterable[Select[Any]]) -> dict[str, Any]:
-    """Return the columns of several queries, concatenated: arrays, or lists of texts.
+def columns(connection: Connection, query: Select[Any]) -> dict[str, Any]:
+    """Return the columns of a query: arrays, or lists of texts.
 
     Integers are int64 and must not be NULL; reals are float64, NaN where NULL. In SQLite, queries
     with a LIMIT are read several times as fast.
     """
-    parts = [_packed(connection, query) or _by_row(connection, query) for query in queries]
+    return _packed(connection, query) or _by_row(connection, query)
+
+
+def joined(parts: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Return the columns of consecutive parts, of which there is at least one, as one."""
+    found: dict[str, list[Any]] = {}
+    for part in parts:
+        for name, cells in part.items():
+            found.setdefault(name, []).append(cells)
     return {
-        name: [text for part in parts for text in part[name]]
-        if isinstance(cells, list)
-        else np.concatenate([part[name] for part in parts])
-        for name, cells in parts[0].items()
+        name: [*chain.from_iterable(cells)] if isinstance(cells[0], list) else np.concatenate(cells)
+        for name, cells in ((name, found.pop(name)) for name in [*found])  # frees memory
     }
 
 
@@ -115,10 +121,10 @@ def pages(
     The last page may be empty. The result is as of `columns`.
     """
     query = query.order_by(*key).limit(rows)
-    yield (part := columns(connection, [query]))
+    yield (part := columns(connection, query))
     while len(last := part[str(key[-1].key)]) == rows and len(last):
         after = [literal(int(part[str(each.key)][-1])) for each in key]
-        yield (part := columns(connection, [query.where(tuple_(*key) > tuple_(*after))]))
+        yield (part := columns(connection, query.where(tuple_(*key) > tuple_(*after))))
 
 
 def _by_row(connection: Connection, query: Select[Any]) -> dict[str, Any]:

@@ -1,13 +1,13 @@
 """Columns of the tables state and edge, in chunks, and the row of game, from a solved graph."""
 
 import platform
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from graphstore.rules.game import IN_PLAY, Game, names_of, unless_numbers
+from graphstore.rules.game import IN_PLAY, Game, Progress, names_of, unless_numbers
 from graphstore.solver.columns import NONE, Solution, States
 from graphstore.store import digests, schema
 
@@ -19,6 +19,7 @@ BUILT_WITH: Final = (
     f"numpy {np.__version__}"
 )
 CHUNK = 50_000  # rows per chunk: bounds the memory
+SORTED = 1 << 21  # edges sorted at once: bounds the memory
 
 Column: TypeAlias = Any
 """The cells of a column: a numpy array, masked where NULL, or a list of texts."""
@@ -69,32 +70,24 @@ def _masked(column: Any, cells: Any) -> Column:
 def edge_parts(graph: "GameGraph") -> Iterator[Chunk]:
     """Yield the edges as chunks (see `Chunk`), by parent and move."""
     ids, edges = graph.states.id, graph.edges_by_move
-    total = len(edges.move)
-    for begin in range(0, total, CHUNK):
-        end = min(begin + CHUNK, total)
-        some = slice(begin, end)
-        first, last = np.searchsorted(edges.offset, (begin, end - 1), side="right") - 1
-        before = edges.offset[first]
-        parent = edges.parents(first, last + 1)[begin - before : end - before]
-        child = ids[edges.child[some]]
-        yield end, total, {"parent": ids[parent], "move": edges.move[some], "child": child}
-
-
-BLOCK = 1 << 21  # edges sorted at once: bounds the memory
+    for begin, end, moves in edges.blocks(CHUNK // 4):
+        if moves.start < moves.stop:
+            parent, child = edges.parents(begin, end), edges.child[moves]
+            columns = {"parent": ids[parent], "move": edges.move[moves], "child": ids[child]}
+            yield moves.stop, len(edges.move), columns
 
 
 def child_parts(graph: "GameGraph") -> Iterator[list[Any]]:
     """Yield chunks of the columns child, parent and move of the edges, in this order."""
     ids, edges = graph.states.id, graph.edges_by_move
-    n = len(ids)
-    blocks = len(edges.move) // BLOCK + 1
+    n, blocks = len(ids), len(edges.move) // SORTED + 1
     for block in range(blocks):
         low, high = n * block // blocks, n * (block + 1) // blocks
         pieces = []
-        for first, last, moves in edges.blocks():
+        for begin, end, moves in edges.blocks():
             child = edges.child[moves]
             chosen = np.flatnonzero((child >= low) & (child < high))
-            parent, move = edges.parents(first, last)[chosen], edges.move[moves][chosen]
+            parent, move = edges.parents(begin, end)[chosen], edges.move[moves][chosen]
             pieces.append((parent, move, child[chosen]))
         parent, move, child = map(np.concatenate, zip(*pieces, strict=True))
         pieces.clear()  # frees their memory before the sort
@@ -109,17 +102,10 @@ def child_parts(graph: "GameGraph") -> Iterator[list[Any]]:
 class SolvedGraph:
     """The content of a database, from a solved graph; see `graphstore.building.saving.Content`."""
 
-    def __init__(
-        self,
-        game: Game,
-        graph: "GameGraph",
-        extent: str = schema.WHOLE,
-        solve: Callable[[], Any] | None = None,
-    ) -> None:
+    def __init__(self, game: Game, graph: "GameGraph", extent: str = schema.WHOLE) -> None:
         self._game = game
         self._graph = graph
         self._extent = extent
-        self._solve = solve  # sets the solution of the graph
         self._hashes = digests.ColumnDigests()
         self.states = len(graph.states.id)
         self.moves = graph.number_of_moves()
@@ -127,19 +113,19 @@ class SolvedGraph:
 
     def rows(self, table: str) -> Iterator[Chunk]:
         """Yield the chunks of a table, state or edge, in key order; call it once per table."""
-        if table == "edge":
-            chunks = edge_parts(self._graph)
-        else:
-            chunks = state_parts(self._graph, self._solution)
+        state = table == "state"
+        chunks = state_parts(self._graph, self._solution) if state else edge_parts(self._graph)
         for chunk in chunks:
             self._hashes.update_table(table, chunk[2])
             yield chunk
 
-    def solve(self) -> bool:
+    def solve(self, progress: Progress) -> bool:
         """Solve the graph, unless it is solved; return whether it was not."""
-        if self._solve is None:
+        from graphstore.solver.solution import solve  # imports networkx
+
+        if self._graph.solution is not None:
             return False
-        self._solve()
+        solve(self._graph, progress=progress)
         return True
 
     def by_child(self) -> Iterator[list[Any]]:

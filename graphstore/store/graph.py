@@ -14,7 +14,7 @@ from graphstore.rules.game import IN_PLAY, Ints
 from graphstore.solver.columns import Edges, Kind, Solution, States
 from graphstore.solver.graph import GameGraph
 from graphstore.store import probe, schema
-from graphstore.store.bulk import columns, pages
+from graphstore.store.bulk import columns, joined, pages
 from graphstore.store.columns import null_of
 from graphstore.store.reader import Reader
 from graphstore.util.ahead import ahead
@@ -55,12 +55,12 @@ def load(connection: Connection, name: str, *, below: int | None = None) -> Game
         of_states = _of(connection, _STATE, by_state, chosen)
         of_edges = _of(connection, _EDGE, by_edge, chosen)
     with closing(ahead(of_states)) as parts:
-        states = _joined(map(_state_columns, parts))
+        states = joined(map(_state_columns, parts))
     ids = states["id"]
     if not ids.size:
         raise NotAStoreError("damaged: it has no states")
     with closing(ahead(of_edges)) as parts:
-        edges = _joined(_edge_columns(ids, part) for part in parts)
+        edges = joined(_edge_columns(ids, part) for part in parts)
     moves = np.bincount(edges["parent"], minlength=len(ids))
     graph = GameGraph(
         name,
@@ -87,19 +87,7 @@ def _of(
     """Yield the columns of the rows whose first key is one of `ids`, in batches."""
     for begin in range(0, len(ids), probe.BATCH):
         some = key[0].in_(ids[begin : begin + probe.BATCH])
-        yield columns(connection, [query.order_by(*key).where(some)])
-
-
-def _joined(parts: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Return the columns of consecutive parts as columns of all rows."""
-    found: dict[str, list[Any]] = {}
-    for part in parts:
-        for name, cells in part.items():
-            found.setdefault(name, []).append(cells)
-    return {
-        name: [*chain.from_iterable(cells)] if isinstance(cells[0], list) else np.concatenate(cells)
-        for name, cells in ((name, found.pop(name)) for name in [*found])
-    }
+        yield columns(connection, query.order_by(*key).where(some))
 
 
 def _state_columns(part: dict[str, Any]) -> dict[str, Any]:

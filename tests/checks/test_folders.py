@@ -28,10 +28,8 @@ def tictactoe(tmp_path_factory):
 
 def written(store, path):
     """Write the rows of a database to a folder in three parts."""
+    tables = {table: [*reading.DatabaseRows(store).parts(table)] for table in ("state", "edge")}
     with store.connect() as connection:
-        states = list(reading.states(connection))
-        ids = np.concatenate([part["id"] for part in states])
-        tables = {"state": states, "edge": [part for _, part in reading.edges(connection, ids)]}
         stored = dict(connection.execute(schema.digest.select()).all())
         names = dict(connection.execute(schema.move.select()).all())
     for table, parts in tables.items():

@@ -58,13 +58,7 @@ def test_pages_of_columns_have_all_rows_to_the_last_bit(connection, rows):
     insert(connection, *((key, chance.choice(TEXTS), chance.choice(reals)) for key in ids))
     found = list(bulk.pages(connection, WHOLE, TABLE.c.id, rows=rows))
     assert all(len(page["id"]) == rows for page in found[:-1])
-    joined = {
-        name: [text for page in found for text in page[name]]
-        if name == "text"
-        else np.concatenate([page[name] for page in found])
-        for name in found[0]
-    }
-    assert is_same(joined, bulk._by_row(connection, WHOLE.order_by(TABLE.c.id)))
+    assert is_same(bulk.joined(found), bulk._by_row(connection, WHOLE.order_by(TABLE.c.id)))
     assert bulk._packed(connection, WHOLE.order_by(TABLE.c.id).limit(rows)) is not None
 
 
@@ -94,7 +88,7 @@ def test_cells_of_other_types_are_what_the_driver_returns(connection, what, at):
     rows.insert(at, ODD[what])
     insert(connection, *rows)
     results = []
-    for read in (bulk._by_row, lambda *of: bulk.columns(of[0], [of[1].limit(99)])):
+    for read in (bulk._by_row, lambda *of: bulk.columns(of[0], of[1].limit(99))):
         try:
             results.append(read(connection, WHOLE.order_by(sa.text("rowid"))))
         except (TypeError, ValueError, OverflowError, sqlite3.Error) as error:

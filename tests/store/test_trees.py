@@ -89,7 +89,7 @@ def test_edges_are_sorted_by_child_in_blocks(monkeypatch):
     )
     order = np.lexsort((move, parent, child))
     for block in (1 << 21, 500):
-        monkeypatch.setattr(columns, "BLOCK", block)
+        monkeypatch.setattr(columns, "SORTED", block)
         found = map(np.concatenate, zip(*child_parts(graph), strict=True))
         for column, expected in zip(found, (child, parent, move), strict=True):
             assert (column == expected[order]).all()

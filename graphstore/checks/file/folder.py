@@ -7,10 +7,10 @@ import numpy as np
 
 from graphstore.checks.file import conditions
 from graphstore.checks.file.findings import WrongCells
-from graphstore.checks.file.reading import Parts, select_rows
+from graphstore.checks.file.reading import select_rows
 from graphstore.errors import NotAStoreError
-from graphstore.rules.game import Ints
 from graphstore.store import schema
+from graphstore.store.bulk import joined
 from graphstore.store.digests import NULL
 from graphstore.store.folder.folder import Folder
 from graphstore.store.folder.layout import damaged_file
@@ -39,45 +39,18 @@ class FolderRows:
         if changed is not None:
             raise NotAStoreError(f"{folder.path} is damaged: {changed} was changed")
 
-    def states(self) -> Generator[dict[str, Any], None, None]:
+    def parts(self, table: str) -> Generator[dict[str, Any], None, None]:
         """See `reading.Rows`."""
-        for part in self._parts("state"):
-            self.wrong += conditions.of_columns(schema.state, part)
-            yield _plain(part)
-
-    def edges(self, ids: Ints) -> Parts:
-        """See `reading.Rows`."""
-        begin, held = 0, _empty("edge")
-        for part in self._parts("edge"):
-            part = {name: np.concatenate((held[name], part[name])) for name in held}
-            parents = part["parent"]
-            whole = int(np.searchsorted(parents, parents[-1])) if len(parents) else 0
-            held = {name: cells[whole:] for name, cells in part.items()}
-            if whole:  # the last parent may have more moves in the next part
-                end = int(np.searchsorted(ids, parents[whole - 1], side="right"))
-                yield slice(begin, end), {name: cells[:whole] for name, cells in part.items()}
-                begin = end
-        yield slice(begin, len(ids)), held
-
-    def positions(self) -> Generator[dict[str, Any], None, None]:
-        """See `reading.Rows`."""
-        for part in self._parts("state"):
-            yield {name: part[name] for name in ("id", "position")}
+        for part in self._parts(table):
+            if table == "state":
+                self.wrong += conditions.of_columns(schema.state, part)
+            yield _plain(table, part)
 
     def states_of(self, ids: Sequence[int]) -> dict[str, Any]:
         """See `reading.Rows`; all states are read."""
         wanted = np.sort(np.array(ids, dtype=np.int64))
-        parts = [_empty("state")]
-        for part in self._parts("state"):
-            kept = member(part["id"], wanted)
-            if kept.any():
-                parts.append(select_rows(_plain(part), kept))
-        return {
-            name: [text for part in parts for text in part[name]]
-            if isinstance(cells, list)
-            else np.concatenate([part[name] for part in parts])
-            for name, cells in parts[0].items()
-        }
+        parts = (_plain("state", part) for part in self._parts("state"))
+        return joined(select_rows(part, member(part["id"], wanted)) for part in parts)
 
     def texts(self, ids: Sequence[int]) -> dict[int, str]:
         """Return the texts of states, by id."""
@@ -99,12 +72,14 @@ def _empty(table: str) -> dict[str, Any]:
     }
 
 
-def _plain(part: Mapping[str, Any]) -> dict[str, Any]:
+def _plain(table: str, part: Mapping[str, Any]) -> dict[str, Any]:
     """Return columns with `NULL` and NaN where they are masked or missing; integers as int64."""
-    lacking = np.full(len(part["id"]), NULL)
-    return dict.fromkeys(schema.LATER, lacking) | {
+    plain = {
         name: cells if isinstance(cells, list) else _filled(cells) for name, cells in part.items()
     }
+    if table == "state":
+        plain = dict.fromkeys(schema.LATER, np.full(len(part["id"]), NULL)) | plain
+    return plain
 
 
 def _filled(cells: Any) -> Any:

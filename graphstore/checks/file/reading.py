@@ -1,8 +1,8 @@
 """Reading the tables for a verification: as columns, part by part, in the order of their keys."""
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 import numpy as np
 from sqlalchemy import BigInteger, Connection, Select, cast, func, select
@@ -10,16 +10,13 @@ from sqlalchemy import BigInteger, Connection, Select, cast, func, select
 from graphstore.errors import NotAStoreError
 from graphstore.rules.game import Ints
 from graphstore.store import schema
-from graphstore.store.bulk import columns, pages
+from graphstore.store.bulk import columns, joined, pages
 from graphstore.store.digests import NULL
 from graphstore.store.probe import BATCH
 from graphstore.store.store import Store
 
 PART = 50_000  # states of a part: bounds the memory
-MOVES = 300_000  # edges of a part, unless one state has more
-
-Parts: TypeAlias = Generator[tuple[slice, dict[str, Any]], None, None]
-"""Slices of ascending ids, and the columns of the edges from those states."""
+MOVES = 300_000  # edges of a part
 
 _NULL = cast(NULL, BigInteger)
 _INTEGERS = (
@@ -40,17 +37,8 @@ _EDGE = select(schema.edge)
 class Rows(Protocol):
     """The rows of a game; columns of integers have `NULL` for NULL."""
 
-    def states(self) -> Generator[dict[str, Any], None, None]:
-        """Yield the columns of all states, ascending by id; one empty part if there are none."""
-
-    def edges(self, ids: Ints) -> Parts:
-        """Yield the edges from the states `ids`, which are all states.
-
-        Edges from parents that are not states are included, in the order of the parents.
-        """
-
-    def positions(self) -> Generator[dict[str, Any], None, None]:
-        """Yield the ids and texts of all states, as `states`."""
+    def parts(self, table: str) -> Generator[dict[str, Any], None, None]:
+        """Yield the columns of state or edge in key order; one empty part if it has no rows."""
 
     def states_of(self, ids: Sequence[int]) -> dict[str, Any]:
         """Return the columns of states, ascending by id; missing ones are left out."""
@@ -62,32 +50,17 @@ class DatabaseRows:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def states(self) -> Generator[dict[str, Any], None, None]:
+    def parts(self, table: str) -> Generator[dict[str, Any], None, None]:
         """See `Rows`."""
-        with self._store.connect() as connection:
-            yield from states(connection)
-
-    def edges(self, ids: Ints) -> Parts:
-        """See `Rows`."""
-        with self._store.connect() as connection:
-            yield from edges(connection, ids)
-
-    def positions(self) -> Generator[dict[str, Any], None, None]:
-        """See `Rows`."""
-        key, text = schema.state.c.id, schema.state.c.position
+        query, rows = (_STATE, PART) if table == "state" else (_EDGE, MOVES)
         with self._store.connect() as connection, _typed():
-            yield from pages(connection, select(key, text), key, rows=PART)
+            key = schema.metadata.tables[table].primary_key
+            yield from pages(connection, query, *key, rows=rows)
 
     def states_of(self, ids: Sequence[int]) -> dict[str, Any]:
         """See `Rows`."""
         with self._store.connect() as connection:
             return states_of(connection, ids)
-
-
-def read(connection: Connection, query: Select[Any]) -> dict[str, Any]:
-    """Return the columns of a query; integers use `NULL` for NULL."""
-    with _typed():
-        return columns(connection, [query])
 
 
 @contextmanager
@@ -101,37 +74,23 @@ def _typed() -> Iterator[None]:
         raise NotAStoreError(f"a cell has another type than its column: {error}") from error
 
 
-def states(connection: Connection) -> Generator[dict[str, Any], None, None]:
-    """Yield the columns of all states, ascending by id; one empty part if there are none."""
-    with _typed():
-        yield from pages(connection, _STATE, schema.state.c.id, rows=PART)
-
-
-def edges(connection: Connection, ids: Ints) -> Parts:
-    """Yield slices of `ids`, and the edges from those states.
+def by_parent(
+    parts: Iterable[dict[str, Any]], ids: Ints
+) -> Generator[tuple[slice, dict[str, Any]], None, None]:
+    """Yield slices of the ids of all states, and the edges from those states, from parts of edges.
 
     Edges from parents that are not states are included, in the order of the parents.
     """
-    parent, move = schema.edge.c.parent, schema.edge.c.move
-    query, begin, after, is_last = _EDGE.order_by(parent, move), 0, None, False
-    while not is_last:
-        end = min(begin + PART, len(ids))
-        some = query if after is None else query.where(parent > after)
-        is_last = end == len(ids)
-        if not is_last:
-            after = int(ids[end - 1])
-            some = some.where(parent <= after)
-        part = read(connection, some.limit(MOVES))
-        if len(part["parent"]) == MOVES:  # the last parent may have more
-            whole = int(np.searchsorted(part["parent"], part["parent"][-1]))
-            if whole:
-                part = {name: cells[:whole] for name, cells in part.items()}
-                after, is_last = int(part["parent"][-1]), False
-                end = int(np.searchsorted(ids, after, side="right"))
-            else:
-                part = read(connection, some)
-        yield slice(begin, end), part
-        begin = end
+    begin, held = 0, dict[str, Any]()
+    for part in parts:
+        held = joined([held, part])
+        parents = held["parent"]
+        whole = int(np.searchsorted(parents, parents[-1])) if len(parents) else 0
+        if whole:  # the last parent may have more moves in the next part
+            end = int(np.searchsorted(ids, parents[whole - 1], side="right"))
+            yield slice(begin, end), {name: cells[:whole] for name, cells in held.items()}
+            begin, held = end, {name: cells[whole:] for name, cells in held.items()}
+    yield slice(begin, len(ids)), held
 
 
 def states_of(connection: Connection, ids: Sequence[int]) -> dict[str, Any]:
@@ -150,13 +109,8 @@ def _in_batches(
 ) -> dict[str, Any]:
     """Return the columns of the rows with a key in `ids`, which ascend; read them in batches."""
     batches = [ids[begin : begin + BATCH] for begin in range(0, len(ids), BATCH)] or [[]]
-    found = [read(connection, query.where(key.in_(batch))) for batch in batches]
-    return {
-        name: [text for part in found for text in part[name]]
-        if name == "position"
-        else np.concatenate([part[name] for part in found])
-        for name in found[0]
-    }
+    with _typed():
+        return joined(columns(connection, query.where(key.in_(batch))) for batch in batches)
 
 
 def select_rows(part: dict[str, Any], kept: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 from graphstore.checks.file import consistency
 from graphstore.checks.file.consistency import Links, States
 from graphstore.checks.file.findings import Check, Findings, WrongCells, plain
-from graphstore.checks.file.reading import Rows
+from graphstore.checks.file.reading import Rows, by_parent
 from graphstore.rules.game import Ints, Progress
 from graphstore.store.digests import NULL, ColumnDigests
 from graphstore.util.ahead import ahead
@@ -37,27 +37,26 @@ class Whole:
     def states(self) -> Iterator[dict[str, Any]]:
         """Yield the columns of the states, part by part, ascending by id."""
         parts: list[States] = []
+        hashes: list[Ints] = []
         done, total = 0, self._info["states"]
-        with closing(ahead(self._rows.states())) as found:
+        with closing(ahead(self._rows.parts("state"))) as found:
             for part in found:
                 if len(part["id"]):  # an empty column has no digest
                     self.hashes.update_table("state", part)
                 # Python's sum is exact, also for large cells.
                 self._positions += sum(part["orbit"][part["orbit"] != NULL].tolist())
                 parts.append(States.of(part))
+                hashes.append(np.fromiter(map(hash, part["position"]), dtype=np.int64))
                 yield part
                 done += len(part["id"])
                 self._progress("verify states", done, total)
         self._states = States.joined(parts)
-        self.ids = self._states.id
+        self.ids, self._hashes = self._states.id, np.concatenate(hashes)
 
     def shared_texts(self) -> Iterator[WrongCells]:
         """Yield the states that have the text of another."""
-        texts = (part["position"] for part in self._rows.positions())
-        hashes = np.concatenate([np.fromiter(map(hash, part), dtype=np.int64) for part in texts])
-        ordered = np.sort(hashes)
-        rows = member(hashes, ordered[1:][ordered[1:] == ordered[:-1]])
-        del ordered, hashes
+        ordered = np.sort(self._hashes)
+        rows = member(self._hashes, ordered[1:][ordered[1:] == ordered[:-1]])
         first: dict[str, int] = {}
         for ids in consistency.in_parts(self.ids[rows]):
             known = self._rows.states_of(ids.tolist())
@@ -71,8 +70,9 @@ class Whole:
     def edges(self) -> Iterator[tuple[slice, dict[str, Any]]]:
         """Yield slices of `ids`, and the columns of the edges from those states."""
         ids, children = self.ids, []
+        self._hashes = self._hashes[:0]  # frees its memory
         counts = np.zeros(len(ids) + 1, dtype=np.int64)
-        with closing(ahead(self._rows.edges(ids))) as parts:
+        with closing(ahead(by_parent(self._rows.parts("edge"), ids))) as parts:
             for rows, part in parts:
                 if len(part["parent"]):
                     self.hashes.update_table("edge", part)
@@ -84,7 +84,7 @@ class Whole:
                     row[both], minlength=rows.stop - rows.start
                 )
                 children.append(child[both].astype(np.int32))
-                self.names.update(_distinct(part["move"]))
+                self.names.update(distinct(part["move"]).tolist())
                 yield rows, part
                 self.moves += len(row)
                 self._progress("verify edges", self.moves, self._info["moves"])
@@ -126,14 +126,3 @@ class Whole:
             "plies": plain(consistency.widened(ply).max()) if len(ply) else None,
             "cyclic": int(self.cyclic),
         }
-
-
-def _distinct(moves: Ints) -> list[int]:
-    """Return the distinct numbers of some moves; most games have few."""
-    least, most = (int(moves.min()), int(moves.max())) if len(moves) else (0, 0)
-    if most - least > len(moves):
-        found = distinct(moves)
-    else:
-        found = np.flatnonzero(np.bincount(moves - least)) + least
-    numbers: list[int] = found.tolist()
-    return numbers
