@@ -57,7 +57,10 @@ def verify(
 
     if sample is not None and os.path.isdir(file):
         raise click.UsageError(f"{file} is a folder, which is checked whole; leave out --sample")
-    with options.opened_or_folder(file, rules) as (store, given), options.working() as progress:
+    with (
+        options.opened_or_folder(file, rules, loosely=True) as (store, given),
+        options.working() as progress,
+    ):
         verdict = verify_store(
             store, sample=sample, confidence=confidence, seed=seed, rules=given, progress=progress
         )

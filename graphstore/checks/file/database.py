@@ -6,14 +6,11 @@ from typing import Any
 
 from graphstore.checks.file import conditions
 from graphstore.checks.file.findings import Problem, WrongCells
+from graphstore.errors import NotAStoreError
 from graphstore.rules.game import Progress
 from graphstore.store import schema
 from graphstore.store.store import Store
 from graphstore.util.signals import held_back
-
-
-class DamagedError(Exception):
-    """The structure of the file is damaged, so its rows say nothing."""
 
 
 class DatabaseChecks:
@@ -42,23 +39,17 @@ class DatabaseChecks:
         return self._structure.result()
 
     def watched(self, progress: Progress) -> Progress:
-        """Return a function that raises DamagedError if faults were found, or calls `progress`."""
+        """Return `progress` as a function that raises NotAStoreError once faults were found."""
 
         def watched(phase: str, done: int, total: int | None) -> None:
             if self._structure.done() and self.damage():
-                raise DamagedError
+                raise NotAStoreError(self.damage()[0])
             progress(phase, done, total)
 
         return watched
 
     def conditions(self) -> list[Problem | WrongCells]:
-        """Return the cells that break a condition of their table; wait for them.
-
-        Raises:
-            DamagedError: the structure is damaged.
-        """
-        if self.damage():
-            raise DamagedError
+        """Return the cells that break a condition, unless there are faults; wait for them."""
         return self._conditions.result()
 
     def _integrity(self) -> list[str]:

@@ -8,13 +8,11 @@ import numpy as np
 from graphstore.checks.file import conditions
 from graphstore.checks.file.findings import WrongCells
 from graphstore.checks.file.reading import select_rows
-from graphstore.errors import NotAStoreError
 from graphstore.store import schema
 from graphstore.store.bulk import joined
 from graphstore.store.digests import NULL
 from graphstore.store.folder.folder import Folder
-from graphstore.store.folder.layout import damaged_file
-from graphstore.store.folder.rows import check_rows, ordered
+from graphstore.store.folder.rows import ordered
 from graphstore.util.arrays import member
 
 MEMORY: Final = 1 << 27  # bytes of rows held while files are merged
@@ -26,18 +24,6 @@ class FolderRows:
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
         self.wrong: list[WrongCells] = []
-
-    def check(self) -> None:
-        """Raise NotAStoreError if files are missing or changed, as their number of rows tells.
-
-        The checksums of files count only if there are no digests of columns, which say more.
-        """
-        folder = self._folder
-        for table, name in (("state", "states"), ("edge", "moves")):
-            check_rows(folder.path, table, folder.info[name])
-        changed = None if folder.digests else damaged_file(folder.path, folder.contents.sums)
-        if changed is not None:
-            raise NotAStoreError(f"{folder.path} is damaged: {changed} was changed")
 
     def parts(self, table: str) -> Generator[dict[str, Any], None, None]:
         """See `reading.Rows`."""

@@ -49,6 +49,7 @@ from graphstore.rules.plain import PlainGame
 from graphstore.store import digests, schema
 from graphstore.store.folder.folder import Folder
 from graphstore.store.folder.layout import is_folder
+from graphstore.store.folder.rows import check_files
 from graphstore.store.names import read_names
 from graphstore.store.reader import Reader
 from graphstore.store.store import Address, Store, opened
@@ -128,13 +129,13 @@ def verify(
                 )
                 _check(store, connection, lambda: reader, findings, of_database.watched(progress))
                 findings.note(Check.CONDITIONS, of_database.conditions())
-                findings.note(Check.STRUCTURE, ())
-                return findings.verdict()
             except Exception:
-                damage = of_database.damage()  # may be the cause
-                if not damage:
+                if not of_database.damage():  # which may be the cause
                     raise
-            return _damaged(store, connection, damage)
+            if damage := of_database.damage():
+                return _damaged(store, connection, damage)
+            findings.note(Check.STRUCTURE, ())
+            return findings.verdict()
 
 
 def _check(
@@ -200,7 +201,7 @@ def _of_folder(folder: Folder, rules: Game | None, progress: Progress) -> Verdic
     game = _rules(lambda: given_or_builtin(info["name"], rules), info, findings)
     progress(f"verify {Check.STRUCTURE}", 0, None)
     try:
-        rows.check()
+        check_files(folder.path, folder.contents)
         findings.note(Check.STRUCTURE, ())
         reader = Whole(rows, info, findings, progress)
         stored = folder.digests | digests.of_names(names) | digests.of_row("game", info)
