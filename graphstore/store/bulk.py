@@ -23,6 +23,7 @@ from sqlalchemy import (
 from graphstore.solver.columns import NONE
 from graphstore.store.columns import Column
 from graphstore.store.postgres.copy import copy_in
+from graphstore.store.probe import BATCH
 from graphstore.store.schema import metadata
 
 CELLS_A_STATEMENT = 1_500  # more are not faster, fewer take more calls
@@ -127,6 +128,14 @@ def pages(
         yield (part := columns(connection, query.where(tuple_(*key) > tuple_(*after))))
 
 
+def batches(
+    connection: Connection, query: Select[Any], key: ColumnElement[Any], ids: Sequence[int]
+) -> Generator[dict[str, Any], None, None]:
+    """Yield the columns of the rows with a key in `ids`, which ascend: at least one part."""
+    for begin in range(0, len(ids) or 1, BATCH):
+        yield columns(connection, query.where(key.in_(ids[begin : begin + BATCH])))
+
+
 def _by_row(connection: Connection, query: Select[Any]) -> dict[str, Any]:
     kinds = {str(column.name): _wide(column) for column in query.selected_columns}
     with streamed(connection, query) as rows:
@@ -147,28 +156,24 @@ def _packed(connection: Connection, query: Select[Any]) -> dict[str, Any] | None
     if connection.dialect.name != "sqlite" or query._limit_clause is None:
         return None
     kinds = {str(column.name): _wide(column) for column in query.selected_columns}
+    reals = [column for column in query.selected_columns if _wide(column) == "f8"]
+    others = [name for name, kind in kinds.items() if kind != "f8"]
+    lists = ", ".join(f'json_group_array("{name}")' for name in others)
     statement = query.compile(connection, compile_kwargs={"literal_binds": True})
-    reals = [name for name, kind in kinds.items() if kind == "f8"]
-    lists = [f'json_group_array("{name}")' for name, kind in kinds.items() if kind != "f8"]
-    found: dict[str, Any] = {}
     driver: Any = connection.connection
     with closing(driver.cursor()) as cursor:
         try:
-            cursor.execute(f"SELECT count(*), {', '.join(lists)} FROM ({statement})")
+            cursor.execute(f"SELECT count(*), {lists} FROM ({statement})")
             count, *texts = cursor.fetchone()
         except sqlite3.Error:  # a cell is a blob, or a column is too long for one text
             return None
-        for name, kind in kinds.items():
-            if kind != "f8":
-                found[name] = _list_of(texts.pop(0), count, kind)
-                if found[name] is None:
-                    return None
-        if reals:
-            cursor.execute(f"SELECT {', '.join(reals)} FROM ({statement})")
-            table = np.fromiter(cursor, np.dtype([(name, "f8") for name in reals]))
-            if len(table) != count:
-                return None
-            found |= {name: np.ascontiguousarray(table[name]) for name in reals}
+    found = {
+        name: _list_of(text, count, kinds[name]) for name, text in zip(others, texts, strict=True)
+    }
+    if any(cells is None for cells in found.values()):
+        return None
+    if reals:
+        found |= _by_row(connection, query.with_only_columns(*reals, maintain_column_froms=True))
     return {name: found[name] for name in kinds}
 
 

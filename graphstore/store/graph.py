@@ -1,6 +1,6 @@
 """Loading the solved graph from a database, whole or in part."""
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import closing
 from functools import partial
 from itertools import chain
@@ -14,7 +14,7 @@ from graphstore.rules.game import IN_PLAY, Ints
 from graphstore.solver.columns import Edges, Kind, Solution, States
 from graphstore.solver.graph import GameGraph
 from graphstore.store import probe, schema
-from graphstore.store.bulk import columns, joined, pages
+from graphstore.store.bulk import batches, joined, pages
 from graphstore.store.columns import null_of
 from graphstore.store.reader import Reader
 from graphstore.util.ahead import ahead
@@ -52,8 +52,8 @@ def load(connection: Connection, name: str, *, below: int | None = None) -> Game
         of_edges = pages(connection, _EDGE, *by_edge, rows=_PAGE)
     else:
         chosen = sorted(chain.from_iterable(probe.below(Reader.of(connection), below)))
-        of_states = _of(connection, _STATE, by_state, chosen)
-        of_edges = _of(connection, _EDGE, by_edge, chosen)
+        of_states = batches(connection, _STATE.order_by(*by_state), by_state[0], chosen)
+        of_edges = batches(connection, _EDGE.order_by(*by_edge), by_edge[0], chosen)
     with closing(ahead(of_states)) as parts:
         states = joined(map(_state_columns, parts))
     ids = states["id"]
@@ -79,15 +79,6 @@ def load(connection: Connection, name: str, *, below: int | None = None) -> Game
     if graph.kind.scored:
         graph.margin = np.where(states["ended"] != 0, later["margin"], 0).astype(np.int16)
     return graph
-
-
-def _of(
-    connection: Connection, query: Select[Any], key: Sequence[Column[Any]], ids: Sequence[int]
-) -> Generator[dict[str, Any], None, None]:
-    """Yield the columns of the rows whose first key is one of `ids`, in batches."""
-    for begin in range(0, len(ids), probe.BATCH):
-        some = key[0].in_(ids[begin : begin + probe.BATCH])
-        yield columns(connection, query.order_by(*key).where(some))
 
 
 def _state_columns(part: dict[str, Any]) -> dict[str, Any]:

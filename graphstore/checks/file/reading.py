@@ -5,14 +5,13 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 import numpy as np
-from sqlalchemy import BigInteger, Connection, Select, cast, func, select
+from sqlalchemy import BigInteger, Connection, cast, func, select
 
 from graphstore.errors import NotAStoreError
 from graphstore.rules.game import Ints
 from graphstore.store import schema
-from graphstore.store.bulk import columns, joined, pages
+from graphstore.store.bulk import batches, joined, pages
 from graphstore.store.digests import NULL
-from graphstore.store.probe import BATCH
 from graphstore.store.store import Store
 
 PART = 50_000  # states of a part: bounds the memory
@@ -95,22 +94,16 @@ def by_parent(
 
 def states_of(connection: Connection, ids: Sequence[int]) -> dict[str, Any]:
     """Return the columns of the states with these ids, ascending; missing ones are left out."""
-    return _in_batches(connection, _STATE.order_by(schema.state.c.id), schema.state.c.id, ids)
+    key = schema.state.c.id
+    with _typed():
+        return joined(batches(connection, _STATE.order_by(key), key, ids))
 
 
 def edges_of(connection: Connection, ids: Sequence[int], end: str) -> dict[str, Any]:
     """Return the columns of the edges whose `end`, parent or child, is one of these ids."""
     query = _EDGE.order_by(schema.edge.c.parent, schema.edge.c.move)
-    return _in_batches(connection, query, schema.edge.c[end], ids)
-
-
-def _in_batches(
-    connection: Connection, query: Select[Any], key: Any, ids: Sequence[int]
-) -> dict[str, Any]:
-    """Return the columns of the rows with a key in `ids`, which ascend; read them in batches."""
-    batches = [ids[begin : begin + BATCH] for begin in range(0, len(ids), BATCH)] or [[]]
     with _typed():
-        return joined(columns(connection, query.where(key.in_(batch))) for batch in batches)
+        return joined(batches(connection, query, schema.edge.c[end], ids))
 
 
 def select_rows(part: dict[str, Any], kept: Any) -> dict[str, Any]:
