@@ -5,11 +5,11 @@ from contextlib import closing
 
 import numpy as np
 import pytest
-from conftest import few
+from conftest import TableGame, few
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphstore import explore
+from graphstore import Store, build, explore, export, verify
 from graphstore.store import columns
 from graphstore.store.columns import child_parts, edge_parts
 from graphstore.store.sqlite import trees
@@ -99,3 +99,19 @@ def test_edges_are_sorted_by_child_in_blocks(monkeypatch):
         found = map(np.concatenate, zip(*child_parts(graph), strict=True))
         for column, expected in zip(found, (child, parent, move), strict=True):
             assert (column == expected[order]).all()
+
+
+@pytest.mark.parametrize(
+    "table", [{"a": 0}, {"a": {-(2**31): "b"}, "b": 1}, {"a": {2**31 - 1: "a", 0: "b"}, "b": 0}]
+)
+def test_a_game_of_few_moves_is_written_whole(tmp_path, table):
+    path = tmp_path / "few.db"
+    report = build(TableGame(table, "a"), path)
+    moves = sum(len(row) for row in table.values() if isinstance(row, dict))
+    assert (report.states, report.moves) == (len(table), moves)
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    assert verify(path).ok
+    with Store.open(path) as store:
+        assert store.graph().number_of_moves() == report.moves
+        assert export(store, tmp_path / "edges.csv", "csv", table="edge").rows == {"edge": moves}
