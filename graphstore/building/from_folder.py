@@ -11,8 +11,7 @@ from graphstore.store import digests, schema
 from graphstore.store.backend import UNCHANGED
 from graphstore.store.columns import Chunk
 from graphstore.store.folder.folder import Folder
-from graphstore.store.folder.layout import damaged_file
-from graphstore.store.folder.rows import check_rows, chunks, ordered
+from graphstore.store.folder.rows import check_files, chunks, ordered
 from graphstore.store.store import find_backend
 from graphstore.util import arguments
 
@@ -84,14 +83,9 @@ class FolderRows:
         if known != folder.info["digest"]:
             raise self._damaged("the digests of its columns differ from the digest of its game")
         try:
-            for table, wanted in (("state", self.states), ("edge", self.moves)):
-                check_rows(folder.path, table, wanted)
+            check_files(folder.path, folder.contents)
         except NotAStoreError as error:
             raise NotAStoreError(f"{error}; {UNCHANGED}") from error
-        if not folder.digests:  # it was built only to be loaded
-            changed = damaged_file(folder.path, folder.contents.sums)
-            if changed is not None:
-                raise self._damaged(f"{changed} was changed")
 
     def rows(self, table: str) -> Iterator[Chunk]:
         """Yield the rows of a table; at the end, raise if the folder was changed."""
@@ -103,6 +97,13 @@ class FolderRows:
         differing = sorted(name for name in names if found.get(name) != built.get(name))
         if built and differing:
             raise self._damaged(f"cells were changed in {', '.join(differing)}")
+
+    def solve(self, progress: Progress) -> bool:
+        """Return False: the rows are solved."""
+        return False
+
+    def by_child(self) -> None:
+        """Return None: only SQLite can sort more rows than fit into memory."""
 
     def blocks(self, table: str) -> list[Iterator[Chunk]]:
         """Return the rows of each file, the largest file first."""

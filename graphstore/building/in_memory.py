@@ -14,7 +14,6 @@ from graphstore.rules.openspiel import reading
 from graphstore.rules.plain import PlainGame
 from graphstore.rules.positions import read_positions
 from graphstore.solver.exploration import explore
-from graphstore.solver.solution import solve
 from graphstore.store import schema
 from graphstore.store.backend import REPLACE, Backend
 from graphstore.store.columns import SolvedGraph
@@ -70,8 +69,6 @@ def build(
         graph = explore(rules, starts=starts, max_states=max_states, progress=progress)
         check_reading(rules, graph.states.id)
         clock.lap("explore")
-        solve(graph, progress=progress)
-        clock.lap("solve")
         return SolvedGraph(rules, graph, schema.WHOLE if wanted is None else schema.BELOW)
 
     return save(

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from itertools import takewhile
 from queue import SimpleQueue
 from threading import Event
 from typing import Any, NamedTuple, Protocol
@@ -20,7 +21,7 @@ from graphstore.errors import NotAStoreError, StoreError
 from graphstore.rules.game import Progress, quiet
 from graphstore.solver.estimate import file_bytes
 from graphstore.store import digests, schema
-from graphstore.store.backend import Backend, Draft
+from graphstore.store.backend import Backend, Draft, RowChunks
 from graphstore.store.bulk import insert_rows
 from graphstore.store.columns import Chunk
 from graphstore.store.store import refuse_newer
@@ -42,6 +43,12 @@ class Content(Protocol):
     moves: int
     names: dict[int, str]
 
+    def solve(self, progress: Progress) -> bool:
+        """Compute what the rows of `state` need; return False if nothing had to be computed.
+
+        Another thread may read the rows of `edge` meanwhile.
+        """
+
     def rows(self, table: str) -> Iterator[Chunk]:
         """Yield the rows of `state` or `edge` in the order of their key; called once per table.
 
@@ -50,6 +57,9 @@ class Content(Protocol):
 
     def blocks(self, table: str) -> Sequence[Iterator[Chunk]]:
         """Return the same rows as several streams, for several threads."""
+
+    def by_child(self) -> RowChunks | None:
+        """Return the edges as chunks of child, parent and move, in this order; None if unknown."""
 
     def digests(self) -> dict[str, str]:
         """Return the digests of all columns by name; called after all rows were yielded."""
@@ -168,7 +178,13 @@ def _fill(
 ) -> dict[str, Any]:
     """Fill an empty draft; return the row of the table `game`."""
     with draft.filling(jobs) as connections:
-        for table in ("state", "edge"):
+        tables = ["state", "edge"]
+        if draft.put_edges is not None:
+            _put_edges(draft.put_edges, content, clock, progress)
+            tables.remove("edge")
+        elif content.solve(progress):
+            clock.lap("solve")
+        for table in tables:
             if len(connections) == 1:
                 for done, total, columns in content.rows(table):
                     insert_rows(connections[0], table, columns)
@@ -195,6 +211,42 @@ def _fill(
             [{"name": name, "blake2b": value} for name, value in columns.items()],
         )
     return row
+
+
+def _put_edges(
+    put: Callable[[RowChunks, RowChunks | None], None],
+    content: Content,
+    clock: Clock,
+    progress: Progress,
+) -> None:
+    """Write the edges in another thread, while this one solves the game."""
+    stop, loaded = Event(), 0
+
+    def unless_stopped(chunks: RowChunks) -> RowChunks:
+        return takewhile(lambda _: not stop.is_set(), chunks)
+
+    def edges() -> Iterator[list[Any]]:
+        nonlocal loaded
+        for done, _, columns in content.rows("edge"):
+            loaded = done
+            yield [*columns.values()]
+
+    by_child = content.by_child()
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            with held_back():  # a thread whose start is interrupted may never end
+                writing = pool.submit(
+                    put, unless_stopped(edges()), by_child and unless_stopped(by_child)
+                )
+            if content.solve(progress):
+                clock.lap("solve")
+            while wait([writing], timeout=_OFTEN).not_done:
+                progress("load edges", loaded, content.moves)
+            writing.result()
+            progress("load edges", content.moves, content.moves)
+        finally:
+            stop.set()
+    clock.lap("load edges")
 
 
 def _load_in_parallel(

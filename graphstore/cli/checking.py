@@ -1,5 +1,6 @@
 """The commands verify, diff and upgrade."""
 
+import os
 import sys
 from typing import Any
 
@@ -43,7 +44,7 @@ def verify(
     """Compare FILE with the rules, its rows with each other, and print what is wrong.
 
     The last line says what was compared. The exit code is 1 if anything is wrong. FILE is not
-    changed.
+    changed. It may also be a folder that `graphstore build --folder` wrote.
     """
     for option in ("seed", "confidence"):
         given = click.get_current_context().get_parameter_source(option)
@@ -54,9 +55,14 @@ def verify(
     from graphstore.cli import console
     from graphstore.store.schema import AGENT_TABLES
 
-    with options.opened(file, rules, loosely=True) as store, options.working() as progress:
+    if sample is not None and os.path.isdir(file):
+        raise click.UsageError(f"{file} is a folder, which is checked whole; leave out --sample")
+    with (
+        options.opened_or_folder(file, rules, loosely=True) as (store, given),
+        options.working() as progress,
+    ):
         verdict = verify_store(
-            store, sample=sample, confidence=confidence, seed=seed, progress=progress
+            store, sample=sample, confidence=confidence, seed=seed, rules=given, progress=progress
         )
     if as_json:
         console.print_json({"ok": verdict.ok, **verdict._asdict()})
@@ -64,9 +70,10 @@ def verify(
         print_verdict(verdict, store)
     if not verdict.ok:
         of_agents = {str(table) for table in AGENT_TABLES}
-        mend = "rebuild it"
-        if store.has_rules and store.game.name != store.info["name"]:
-            mend = f"give the rules that built it, {store.info['name']}, or rebuild it"
+        mend, name = "rebuild it", store.info["name"]
+        known = given or (not os.path.isdir(file) and store.has_rules and store.game)
+        if known and known.name != name:
+            mend = f"give the rules that built it, {name}, or rebuild it"
         if any(str(problem.expected).startswith(KEEPS) for problem in verdict.problems):
             mend = (
                 "correct the symmetries of the rules, which graphstore check names; then rebuild it"

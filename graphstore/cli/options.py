@@ -186,15 +186,24 @@ def opened_or_built(file: str, rules: str | None = None) -> Iterator[Any]:
 @contextmanager
 def opened_sql(file: str, rules: str | None = None) -> Iterator[Callable[..., Any]]:
     """Yield the method `sql` of a database or folder, with the rules of --rules."""
+    with opened_or_folder(file, rules) as (source, given):
+        yield source.sql if given is None else partial(source.sql, rules=given)
+
+
+@contextmanager
+def opened_or_folder(
+    file: str, rules: str | None = None, *, loosely: bool = False
+) -> Iterator[tuple[Any, Any]]:
+    """Yield an open database, or a `Folder`, and the rules for it that the database lacks."""
     if not os.path.isdir(file):
-        with opened(file, rules) as store:
-            yield store.sql
+        with opened(file, rules, loosely=loosely) as store:
+            yield store, None
         return
     from graphstore.store.folder.folder import Folder
 
     folder = Folder.open(file)
     with warnings_printed():
-        yield partial(folder.sql, rules=_fitting(rules, folder.info, file))
+        yield folder, _fitting(rules, folder.info, file, loosely=loosely)
 
 
 def _fitting(

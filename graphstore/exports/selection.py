@@ -1,10 +1,12 @@
 """A part of a solved game, and its rows in the order of their keys."""
 
-from collections.abc import Iterator, Sequence
+import csv
+import io
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import reduce
 from itertools import chain, islice
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 import numpy as np
 from sqlalchemy import select
@@ -55,6 +57,7 @@ FROM ({moves}) AS moved {some} ORDER BY state, move
 """
 _ENDLESS = 2**62  # plies, within the limit of islice()
 Row: TypeAlias = tuple[Any, ...]
+Page = TypeVar("Page")
 
 
 class Part:
@@ -87,18 +90,29 @@ class Part:
         if lacks.get(table):  # an older file lacks the table or the view
             return iter(())
         if table == "edge" and self._whole:
-            return (list(zip(*page, strict=True)) for page in self._pages(progress))
+            pages = self._pages(self._reader.edges, progress)
+            return (list(zip(*page, strict=True)) for page in pages)
         return self._read(self._statement(table), table, progress)
 
     def columns(self, table: str, *, progress: Progress = quiet) -> Iterator[list[Sequence[Any]]]:
         """Yield the columns of a table or view in chunks of rows, in the order of their keys."""
         if table == "edge" and self._whole:
-            yield from self._pages(progress)
+            yield from self._pages(self._reader.edges, progress)
             return
         width = len(schema.COLUMNS[table])
         for rows in self.rows(table, progress=progress):
             cells = list(chain.from_iterable(rows))  # faster than zip
             yield [cells[place::width] for place in range(width)]
+
+    def lines(self, table: str, *, progress: Progress = quiet) -> Iterator[tuple[int, str]]:
+        """Yield the rows of a table or view as CSV in chunks, with their number, in key order."""
+        if table == "edge" and self._whole:
+            yield from self._pages(self._reader.edge_lines, progress)
+            return
+        for rows in self.rows(table, progress=progress):
+            text = io.StringIO()
+            csv.writer(text, lineterminator="\n").writerows(rows)
+            yield len(rows), text.getvalue()
 
     def moves(self, *, progress: Progress = quiet) -> Iterator[Sequence[Row]]:
         """Yield the moves of all selected states in chunks, by state, then by move.
@@ -145,14 +159,16 @@ class Part:
                 yield rows
                 progress(f"export {table}", done, total)
 
-    def _pages(self, progress: Progress) -> Iterator[list[Sequence[int]]]:
-        """Yield the columns of all edges in chunks of rows."""
+    def _pages(
+        self, read: Callable[[int], Generator[Page, None, None]], progress: Progress
+    ) -> Iterator[Page]:
+        """Yield all edges in chunks of rows, as `read`, a method of the reader, yields them."""
         done = 0
         progress("export edge", done, self._whole_moves)
-        with self._backend.explained(), closing(self._reader.edges(CHUNK)) as pages:
-            for columns in pages:
-                yield columns
-                done += len(columns[0])
+        with self._backend.explained(), closing(read(CHUNK)) as pages:
+            for page in pages:
+                yield page
+                done = min(done + CHUNK, self._whole_moves)
                 progress("export edge", done, self._whole_moves)
 
 

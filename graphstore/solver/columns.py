@@ -1,6 +1,6 @@
 """The arrays of a graph and of its solution, with one row per state or per move."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 from graphstore.rules.game import DRAW, IN_PLAY, Codes, Game, Ints, is_scored
 from graphstore.util.arrays import first_of_runs, ragged
+
+BLOCK = 1 << 17  # states whose moves are processed at once: bounds the memory
 
 Rows = NDArray[np.int32]
 """Rows of states, which are indices into the sorted ids: int32, so at most 2**31 states."""
@@ -42,7 +44,36 @@ class Edges(NamedTuple):
     @property
     def parent(self) -> Rows:
         """The row of every move's parent, int32[m]."""
-        return np.repeat(np.arange(len(self.offset) - 1, dtype=np.int32), self.counts)
+        return self.parents(0, len(self.offset) - 1)
+
+    def parents(self, begin: int, end: int) -> Rows:
+        """Return the row of the parent of every move of the states in some rows."""
+        counts = np.diff(self.offset[begin : end + 1])
+        return np.repeat(np.arange(begin, end, dtype=np.int32), counts)
+
+    def blocks(self, rows: int = BLOCK) -> Iterator[tuple[int, int, slice]]:
+        """Yield pieces of all rows, which bound the memory: begin, end, and their moves."""
+        n = len(self.offset) - 1
+        for begin in range(0, n, rows):
+            end = min(begin + rows, n)
+            yield begin, end, slice(int(self.offset[begin]), int(self.offset[end]))
+
+    def repeated(self) -> tuple[Rows, Rows]:
+        """Return the parent and child of each move to the child of an earlier move of its parent.
+
+        They are ordered by parent, then by child.
+        """
+        found = [np.empty(0, dtype=np.int64)]
+        for begin, end, _ in self.blocks():
+            first, counts = self.offset[begin:end], np.diff(self.offset[begin : end + 1])
+            for count in np.flatnonzero(np.bincount(counts)[2:]) + 2:
+                rows = np.flatnonzero(counts == count)
+                child = self.child[first[rows, None] + np.arange(count)]
+                child.sort(axis=1)  # many short sorts are faster than one
+                row, again = np.nonzero(child[:, 1:] == child[:, :-1])
+                found.append((begin + rows[row]) << 32 | child[row, again])
+        key = np.sort(np.concatenate(found))
+        return (key >> 32).astype(np.int32), key.astype(np.int32)
 
 
 class Backward(NamedTuple):
@@ -70,11 +101,6 @@ class Backward(NamedTuple):
     def above(self, rows: NDArray[Any]) -> Ints:
         """Return the parents of some states, one for each move, as int64, numpy's fastest index."""
         return self.parent[ragged(self.offset, rows)].astype(np.int64)
-
-    @property
-    def distinct(self) -> int:
-        """The number of distinct (parent, child) pairs."""
-        return len(self.again) - int(np.count_nonzero(self.again))
 
 
 Shorts = NDArray[np.int16]

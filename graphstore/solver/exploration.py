@@ -283,11 +283,12 @@ def _assemble(game: Game, ids: Ints, waves: list[Wave]) -> GameGraph:
     offset = np.zeros(n + 1, dtype=np.int64)
     move = np.empty(m, dtype=np.int32)
     child = np.empty(m, dtype=np.int32)
-    rows = [np.searchsorted(ids, wave.states) for wave in waves]
+    rows = [np.searchsorted(ids, wave.states).astype(np.int32) for wave in waves]
     for depth, (wave, row) in enumerate(zip(waves, rows, strict=True)):
         ply[row] = depth
         outcome[row] = wave.outcome
         offset[row + 1] = wave.counts
+        waves[depth] = wave._replace(states=ids[:0])  # frees its memory
     np.cumsum(offset, out=offset)
     waves.reverse()
     for row in rows:
@@ -296,7 +297,11 @@ def _assemble(game: Game, ids: Ints, waves: list[Wave]) -> GameGraph:
         to = np.repeat(offset[row] - begin, wave.counts) + np.arange(len(wave.move))
         move[to] = wave.move
         child[to] = np.searchsorted(ids, wave.found).astype(np.int32)[wave.into]
-    states = States(ids, ply, game.turns(ids), outcome, game.orbits(ids))
+    to_move, orbit = np.empty(n, dtype=np.int8), np.empty(n, dtype=np.int64)
+    for at in range(0, n, CHUNK):
+        some = slice(at, at + CHUNK)
+        to_move[some], orbit[some] = game.turns(ids[some]), game.orbits(ids[some])
+    states = States(ids, ply, to_move, outcome, orbit)
     graph = GameGraph(game.name, states, Edges(offset, move, child), game.texts)
     graph.kind, graph.margin = kind_of(game), margins_of(game, ids, outcome)
     return graph

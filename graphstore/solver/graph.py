@@ -24,6 +24,7 @@ from graphstore.solver.columns import (
     PLAIN,
     Backward,
     Edges,
+    Rows,
     Shorts,
     Solution,
     States,
@@ -136,7 +137,7 @@ class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
 
     def size(self, weight: str | None = None) -> Any:
         """Return the number of distinct edges, as networkx counts them."""
-        return super().size(weight) if weight else self.backward.distinct
+        return super().size(weight) if weight else self.number_of_moves() - len(self.repeated[0])
 
     def number_of_moves(self) -> int:
         """Return the number of moves; parallel moves are counted separately."""
@@ -220,6 +221,11 @@ class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
         return facts(self.name, counts)
 
     @cached_property
+    def repeated(self) -> tuple[Rows, Rows]:
+        """The moves to the same child as another move: see `Edges.repeated`."""
+        return self.edges_by_move.repeated()
+
+    @cached_property
     def backward(self) -> Backward:
         """The edges as arrays, ordered by child."""
         return Backward.of(self.edges_by_move)
@@ -231,6 +237,11 @@ class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
         Such a move is worth ``value[child]`` to its player, and another ``-value[child]``.
         """
         turn, edges = self.states.to_move, self.edges_by_move
+        if all(
+            kept_turns(turn[edges.parents(begin, end)], turn[edges.child[moves]]) is None
+            for begin, end, moves in edges.blocks()
+        ):
+            return None
         return kept_turns(turn[edges.parent], turn[edges.child])
 
     @cached_property

@@ -4,7 +4,7 @@
 An *address* is the text by which a user names a database.
 """
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
@@ -25,6 +25,10 @@ Carry: TypeAlias = Callable[["Connection", str, str], None]
 """Copies agents. Takes a connection, and the SQL qualifiers of the old and the new tables."""
 
 
+RowChunks: TypeAlias = Iterable[Sequence[Any]]
+"""Chunks of ascending rows of integers: an array for each column."""
+
+
 class Draft(Protocol):
     """A game that is being written; readers see it only when it replaces the old one."""
 
@@ -33,6 +37,14 @@ class Draft(Protocol):
 
     def filling(self, jobs: int) -> "AbstractContextManager[Sequence[Connection]]":
         """Yield at most `jobs` connections, one per thread, to empty tables without indexes."""
+
+    @property
+    def put_edges(self) -> Callable[[RowChunks, RowChunks | None], None] | None:
+        """The function that writes all edges faster than `insert_rows`, or None.
+
+        It takes chunks of edges in key order, and maybe of (child, parent, move), in this order,
+        from which it writes the index. No connection may be used meanwhile.
+        """
 
     def index(self) -> None:
         """Create keys and indexes and analyze; from here on only the first connection is used."""
@@ -56,6 +68,9 @@ class RowReader(Protocol):
 
     def edges(self, rows: int) -> Generator[list[Sequence[int]], None, None]:
         """Yield the columns of `rows` edges at a time, all edges in key order."""
+
+    def edge_lines(self, rows: int) -> Generator[tuple[int, str], None, None]:
+        """Yield `rows` edges at a time as lines of CSV, and their number, in key order."""
 
 
 class Backend(Protocol):
@@ -141,8 +156,11 @@ class Backend(Protocol):
         Without a game the first is "".
         """
 
-    def integrity(self) -> Iterator[str]:
-        """Yield one line for each fault that the database system itself finds."""
+    def integrity(self, stopped: Callable[[], bool]) -> Iterator[str]:
+        """Yield one line for each fault that the database system itself finds.
+
+        SQLite raises an error soon after `stopped` returns True in another thread.
+        """
 
     def draft(self, *, force: bool) -> AbstractContextManager[Draft]:
         """Yield a draft; remove it if it did not replace the target.

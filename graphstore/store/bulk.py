@@ -1,16 +1,29 @@
 """Bulk insert and bulk read of whole columns, through the database driver."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import json
+import sqlite3
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from itertools import chain
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Boolean, ColumnElement, Connection, Double, Integer, Select, Text
+from sqlalchemy import (
+    Boolean,
+    ColumnElement,
+    Connection,
+    Double,
+    Integer,
+    Select,
+    Text,
+    literal,
+    tuple_,
+)
 
 from graphstore.solver.columns import NONE
 from graphstore.store.columns import Column
 from graphstore.store.postgres.copy import copy_in
+from graphstore.store.probe import BATCH
 from graphstore.store.schema import metadata
 
 CELLS_A_STATEMENT = 1_500  # more are not faster, fewer take more calls
@@ -80,21 +93,101 @@ def streamed(connection: Connection, query: Select[Any]) -> Iterator[Iterator[tu
         yield cursor
 
 
-def columns(connection: Connection, queries: Iterable[Select[Any]]) -> dict[str, Any]:
-    """Return the columns of several queries, concatenated: arrays, or lists of texts.
+def columns(connection: Connection, query: Select[Any]) -> dict[str, Any]:
+    """Return the columns of a query: arrays, or lists of texts.
 
-    Integers are int64 and must not be NULL; reals are float64, NaN where NULL.
+    Integers are int64 and must not be NULL; reals are float64, NaN where NULL. In SQLite, queries
+    with a LIMIT are read several times as fast.
     """
-    parts = []
-    for query in queries:
-        row = np.dtype([(column.name, _wide(column)) for column in query.selected_columns])
-        with streamed(connection, query) as rows:
-            parts.append(np.fromiter(rows, row))
-    table = np.concatenate(parts)
+    return _packed(connection, query) or _by_row(connection, query)
+
+
+def joined(parts: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Return the columns of consecutive parts, of which there is at least one, as one."""
+    found: dict[str, list[Any]] = {}
+    for part in parts:
+        for name, cells in part.items():
+            found.setdefault(name, []).append(cells)
     return {
-        name: cells.tolist() if cells.dtype == object else np.ascontiguousarray(cells)
-        for name, cells in ((name, table[name]) for name in table.dtype.names or ())
+        name: [*chain.from_iterable(cells)] if isinstance(cells[0], list) else np.concatenate(cells)
+        for name, cells in ((name, found.pop(name)) for name in [*found])  # frees memory
     }
+
+
+def pages(
+    connection: Connection, query: Select[Any], *key: ColumnElement[Any], rows: int
+) -> Generator[dict[str, Any], None, None]:
+    """Yield the columns of a query, `rows` rows at a time, ascending by `key`, which is unique.
+
+    The last page may be empty. The result is as of `columns`.
+    """
+    query = query.order_by(*key).limit(rows)
+    yield (part := columns(connection, query))
+    while len(last := part[str(key[-1].key)]) == rows and len(last):
+        after = [literal(int(part[str(each.key)][-1])) for each in key]
+        yield (part := columns(connection, query.where(tuple_(*key) > tuple_(*after))))
+
+
+def batches(
+    connection: Connection, query: Select[Any], key: ColumnElement[Any], ids: Sequence[int]
+) -> Generator[dict[str, Any], None, None]:
+    """Yield the columns of the rows with a key in `ids`, which ascend: at least one part."""
+    for begin in range(0, len(ids) or 1, BATCH):
+        yield columns(connection, query.where(key.in_(ids[begin : begin + BATCH])))
+
+
+def _by_row(connection: Connection, query: Select[Any]) -> dict[str, Any]:
+    kinds = {str(column.name): _wide(column) for column in query.selected_columns}
+    with streamed(connection, query) as rows:
+        table = np.fromiter(rows, np.dtype([*kinds.items()]))
+    return {
+        name: table[name].tolist() if kind == "O" else np.ascontiguousarray(table[name])
+        for name, kind in kinds.items()
+    }
+
+
+def _packed(connection: Connection, query: Select[Any]) -> dict[str, Any] | None:
+    """Return the columns of a query as `columns` does, or None where only rows can be read.
+
+    SQLite returns each column of integers or texts as one JSON text, without Python's lock, so that
+    other threads run meanwhile. It writes too few digits of a real. Without a LIMIT, it need not
+    keep the order.
+    """
+    if connection.dialect.name != "sqlite" or query._limit_clause is None:
+        return None
+    kinds = {str(column.name): _wide(column) for column in query.selected_columns}
+    reals = [column for column in query.selected_columns if _wide(column) == "f8"]
+    others = [name for name, kind in kinds.items() if kind != "f8"]
+    lists = ", ".join(f'json_group_array("{name}")' for name in others)
+    statement = query.compile(connection, compile_kwargs={"literal_binds": True})
+    driver: Any = connection.connection
+    with closing(driver.cursor()) as cursor:
+        try:
+            cursor.execute(f"SELECT count(*), {lists} FROM ({statement})")
+            count, *texts = cursor.fetchone()
+        except sqlite3.Error:  # a cell is a blob, or a column is too long for one text
+            return None
+    found = {
+        name: _list_of(text, count, kinds[name]) for name, text in zip(others, texts, strict=True)
+    }
+    if any(cells is None for cells in found.values()):
+        return None
+    if reals:
+        found |= _by_row(connection, query.with_only_columns(*reals, maintain_column_froms=True))
+    return {name: found[name] for name in kinds}
+
+
+def _list_of(text: str, count: int, kind: str) -> Any:
+    """Return a JSON list as an array of integers or a list of texts; None if it has other cells."""
+    if kind == "O":
+        texts = json.loads(text)
+        return texts if {*map(type, texts)} <= {str} else None
+    try:
+        # The number after the last one is not read if that one is followed by other characters.
+        numbers = np.fromstring(text[1:-1] + ",0" if count else "0", dtype=np.int64, sep=",")
+    except ValueError:
+        return None
+    return numbers[:-1] if len(numbers) == count + 1 else None
 
 
 def _wide(column: ColumnElement[Any]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from graphstore.rules.game import IN_PLAY, Game, names_of, unless_numbers
+from graphstore.rules.game import IN_PLAY, Game, Progress, names_of, unless_numbers
 from graphstore.solver.columns import NONE, Solution, States
 from graphstore.store import digests, schema
 
@@ -19,6 +19,7 @@ BUILT_WITH: Final = (
     f"numpy {np.__version__}"
 )
 CHUNK = 50_000  # rows per chunk: bounds the memory
+SORTED = 1 << 21  # edges sorted at once: bounds the memory
 
 Column: TypeAlias = Any
 """The cells of a column: a numpy array, masked where NULL, or a list of texts."""
@@ -69,22 +70,41 @@ def _masked(column: Any, cells: Any) -> Column:
 def edge_parts(graph: "GameGraph") -> Iterator[Chunk]:
     """Yield the edges as chunks (see `Chunk`), by parent and move."""
     ids, edges = graph.states.id, graph.edges_by_move
-    parent, total = edges.parent, len(edges.move)
-    for begin in range(0, total, CHUNK):
-        some = slice(begin, begin + CHUNK)
-        move, child = edges.move[some], ids[edges.child[some]]
-        columns = {"parent": ids[parent[some]], "move": move, "child": child}
-        yield min(begin + CHUNK, total), total, columns
+    for begin, end, moves in edges.blocks(CHUNK // 4):
+        if moves.start < moves.stop:
+            parent, child = edges.parents(begin, end), edges.child[moves]
+            columns = {"parent": ids[parent], "move": edges.move[moves], "child": ids[child]}
+            yield moves.stop, len(edges.move), columns
+
+
+def child_parts(graph: "GameGraph") -> Iterator[list[Any]]:
+    """Yield chunks of the columns child, parent and move of the edges, in this order."""
+    ids, edges = graph.states.id, graph.edges_by_move
+    n, blocks = len(ids), len(edges.move) // SORTED + 1
+    for block in range(blocks):
+        low, high = n * block // blocks, n * (block + 1) // blocks
+        pieces = []
+        for begin, end, moves in edges.blocks():
+            child = edges.child[moves]
+            chosen = np.flatnonzero((child >= low) & (child < high))
+            parent, move = edges.parents(begin, end)[chosen], edges.move[moves][chosen]
+            pieces.append((parent, move, child[chosen]))
+        parent, move, child = map(np.concatenate, zip(*pieces, strict=True))
+        pieces.clear()  # frees their memory before the sort
+        key = child.astype(np.int64) << 32 | np.arange(len(child))
+        key.sort()  # one sort of integers that pack the child and the edge
+        for begin in range(0, len(key), CHUNK):
+            part = key[begin : begin + CHUNK]
+            edge = part & 0xFFFFFFFF
+            yield [ids[part >> 32], ids[parent[edge]], move[edge]]
 
 
 class SolvedGraph:
     """The content of a database, from a solved graph; see `graphstore.building.saving.Content`."""
 
     def __init__(self, game: Game, graph: "GameGraph", extent: str = schema.WHOLE) -> None:
-        assert graph.solution is not None
         self._game = game
         self._graph = graph
-        self._solution = graph.solution
         self._extent = extent
         self._hashes = digests.ColumnDigests()
         self.states = len(graph.states.id)
@@ -98,6 +118,24 @@ class SolvedGraph:
         for chunk in chunks:
             self._hashes.update_table(table, chunk[2])
             yield chunk
+
+    def solve(self, progress: Progress) -> bool:
+        """Solve the graph, unless it is solved; return whether it was not."""
+        from graphstore.solver.solution import solve  # imports networkx
+
+        if self._graph.solution is not None:
+            return False
+        solve(self._graph, progress=progress)
+        return True
+
+    def by_child(self) -> Iterator[list[Any]]:
+        """Yield chunks of the columns child, parent and move, in this order."""
+        return child_parts(self._graph)
+
+    @property
+    def _solution(self) -> Solution:
+        assert self._graph.solution is not None
+        return self._graph.solution
 
     def blocks(self, table: str) -> list[Iterator[Chunk]]:
         """Return the chunks of a table as a list of one stream."""

@@ -1,6 +1,7 @@
 """Loading the solved graph from a database, whole or in part."""
 
 from collections.abc import Iterable
+from contextlib import closing
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -13,10 +14,11 @@ from graphstore.rules.game import IN_PLAY, Ints
 from graphstore.solver.columns import Edges, Kind, Solution, States
 from graphstore.solver.graph import GameGraph
 from graphstore.store import probe, schema
-from graphstore.store.bulk import columns
+from graphstore.store.bulk import batches, joined, pages
 from graphstore.store.columns import null_of
 from graphstore.store.reader import Reader
-from graphstore.util.arrays import member
+from graphstore.util.ahead import ahead
+from graphstore.util.arrays import found_in, offsets
 
 
 def _read(columns: Iterable[Column[Any]]) -> Select[Any]:
@@ -31,6 +33,7 @@ def _read(columns: Iterable[Column[Any]]) -> Select[Any]:
     )
 
 
+_PAGE = 50_000  # rows: bounds the memory of a page
 _STATE = _read(schema.STORED["state"])
 _EDGE = select(schema.edge)
 
@@ -43,38 +46,29 @@ def load(connection: Connection, name: str, *, below: int | None = None) -> Game
     Raises:
         NotAStoreError: the rows are damaged.
     """
-    by_state, by_parent = schema.state.c.id, schema.edge.c.parent
-    of_states = [_STATE.order_by(by_state)]
-    of_edges = [_EDGE.order_by(by_parent, schema.edge.c.move)]
-    if below is not None:
-        reader = Reader.of(connection)
-        ids = sorted(chain.from_iterable(probe.below(reader, below)))
-        parts = [ids[begin : begin + probe.BATCH] for begin in range(0, len(ids), probe.BATCH)]
-        of_states = [of_states[0].where(by_state.in_(part)) for part in parts]
-        of_edges = [of_edges[0].where(by_parent.in_(part)) for part in parts]
-    states, edges = columns(connection, of_states), columns(connection, of_edges)
+    by_state, by_edge = (schema.state.c.id,), (schema.edge.c.parent, schema.edge.c.move)
+    if below is None:
+        of_states = pages(connection, _STATE, *by_state, rows=_PAGE)
+        of_edges = pages(connection, _EDGE, *by_edge, rows=_PAGE)
+    else:
+        chosen = sorted(chain.from_iterable(probe.below(Reader.of(connection), below)))
+        of_states = batches(connection, _STATE.order_by(*by_state), by_state[0], chosen)
+        of_edges = batches(connection, _EDGE.order_by(*by_edge), by_edge[0], chosen)
+    with closing(ahead(of_states)) as parts:
+        states = joined(map(_state_columns, parts))
     ids = states["id"]
     if not ids.size:
         raise NotAStoreError("damaged: it has no states")
-    astray = np.flatnonzero(~(member(edges["child"], ids) & member(edges["parent"], ids)))
-    if astray.size:
-        parent, move = edges["parent"][astray[0]], edges["move"][astray[0]]
-        raise NotAStoreError(f"damaged: move {move} of state {parent} does not join two states")
-
-    def of_state(name: str) -> Any:
-        return _narrow(schema.state.c[name], states[name], ids)
-
-    outcome = np.where(states["ended"] != 0, of_state("value"), np.int8(IN_PLAY))
-    offset = np.append(np.searchsorted(edges["parent"], ids), len(edges["parent"]))
-    move = _narrow(schema.edge.c.move, edges["move"], edges["parent"])
-    child = np.searchsorted(ids, edges["child"])
+    with closing(ahead(of_edges)) as parts:
+        edges = joined(_edge_columns(ids, part) for part in parts)
+    moves = np.bincount(edges["parent"], minlength=len(ids))
     graph = GameGraph(
         name,
-        States(ids, of_state("ply"), of_state("to_move"), outcome, states["orbit"]),
-        Edges(offset.astype(np.int64), move, child.astype(np.int32)),
+        States(*(states[field] for field in States._fields)),
+        Edges(offsets(moves), edges["move"], edges["child"]),
         partial(_texts, ids, states["position"]),
     )
-    solution = Solution(*map(of_state, Solution._fields))
+    solution = Solution(*(states[field] for field in Solution._fields))
     later: dict[str, Any] = {
         name: None if (column == null_of(schema.state.c[name])).all() else column
         for name, column in solution._asdict().items()
@@ -85,6 +79,29 @@ def load(connection: Connection, name: str, *, below: int | None = None) -> Game
     if graph.kind.scored:
         graph.margin = np.where(states["ended"] != 0, later["margin"], 0).astype(np.int16)
     return graph
+
+
+def _state_columns(part: dict[str, Any]) -> dict[str, Any]:
+    """Return columns of states in their own types, and their outcomes."""
+    narrow = {
+        name: cells if isinstance(cells, list) else _narrow(schema.state.c[name], cells, part["id"])
+        for name, cells in part.items()
+    }
+    outcome = np.where(part["ended"] != 0, narrow["value"], np.int8(IN_PLAY))
+    return narrow | {"outcome": outcome}
+
+
+def _edge_columns(ids: Ints, part: dict[str, Any]) -> dict[str, Any]:
+    """Return columns of edges, with the rows of their ends in `ids`."""
+    (parent, has_parent), (child, has_child) = (
+        found_in(part[end], ids) for end in ("parent", "child")
+    )
+    astray = np.flatnonzero(~(has_parent & has_child))
+    if astray.size:
+        parent, move = part["parent"][astray[0]], part["move"][astray[0]]
+        raise NotAStoreError(f"damaged: move {move} of state {parent} does not join two states")
+    move = _narrow(schema.edge.c.move, part["move"], part["parent"])
+    return {"parent": parent.astype(np.int32), "move": move, "child": child.astype(np.int32)}
 
 
 def _narrow(column: Column[Any], wide: Any, ids: Ints) -> Any:

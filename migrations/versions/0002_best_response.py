@@ -2,7 +2,6 @@
 
 import json
 from hashlib import blake2b
-from math import isnan
 from typing import Any
 
 import numpy as np
@@ -29,28 +28,35 @@ def upgrade() -> None:
     before = connection.execute(sa.text("SELECT digest FROM game")).scalar_one_or_none()
     if before is None:  # a new file: the build fills it
         return
-    ids, value, ended = _columns("SELECT id, value, ended FROM state ORDER BY id")
-    parent, _, child = _columns("SELECT parent, move, child FROM edge ORDER BY parent, move")
+    ids, value, ended = _columns("SELECT id, value, ended FROM state ORDER BY id", 3)
+    parent, child = _columns("SELECT parent, child FROM edge ORDER BY parent, move", 2)
     best_response = _best_response(ids, np.where(ended != 0, value, 0), ended != 0, parent, child)
-    state = sa.table("state", sa.column("id"), sa.column("best_response"))
-    put = sa.update(state).where(state.c.id == sa.bindparam("of_state"))
-    for begin in range(0, len(ids), CHUNK):
-        some = slice(begin, begin + CHUNK)
-        cells = zip(ids[some].tolist(), best_response[some].tolist(), strict=True)
-        rows = [
-            {"of_state": of_state, "best_response": None if isnan(worth) else worth}
-            for of_state, worth in cells
-        ]
-        connection.execute(put, rows)
+    if not np.isnan(best_response).any():  # else all are, and the new column has only NULL
+        _put(connection, ids, best_response)
     cells_digest = blake2b(best_response.astype("<f8").tobytes(), digest_size=32).hexdigest()
     _renew_digests(connection, before, {"state.best_response": cells_digest})
 
 
-def _columns(query: str) -> list[Any]:
-    """Return the three integer columns of a query."""
-    rows = op.get_bind().execute(sa.text(query), execution_options={"stream_results": True})
-    table = np.fromiter(map(tuple, rows), np.dtype([("", "i8")] * 3))
+def _columns(query: str, width: int) -> list[Any]:
+    """Return the integer columns of a query."""
+    connection = op.get_bind()
+    if connection.dialect.name == "sqlite":  # the driver is three times as fast as SQLAlchemy
+        rows: Any = connection.connection.cursor().execute(query)
+    else:
+        options = {"stream_results": True}
+        rows = map(tuple, connection.execute(sa.text(query), execution_options=options))
+    table = np.fromiter(rows, np.dtype([("", "i8")] * width))
     return [np.ascontiguousarray(table[name]) for name in table.dtype.names or ()]
+
+
+def _put(connection: sa.Connection, ids: Any, best_response: Any) -> None:
+    """Set the new column; through the driver, because SQLAlchemy takes longer than the update."""
+    mark = "?" if connection.dialect.name == "sqlite" else "%s"
+    put = f"UPDATE state SET best_response = {mark} WHERE id = {mark}"
+    for begin in range(0, len(ids), CHUNK):
+        some = slice(begin, begin + CHUNK)
+        rows = [*zip(best_response[some].tolist(), ids[some].tolist(), strict=True)]
+        connection.exec_driver_sql(put, rows)
 
 
 def _best_response(ids: Any, outcome: Any, ended: Any, parent: Any, child: Any) -> Any:
@@ -77,7 +83,8 @@ def _best_response(ids: Any, outcome: Any, ended: Any, parent: Any, child: Any) 
         done += len(wave)
         parents = above[order[_ragged(of_child, wave)]]
         np.subtract.at(left, parents, 1)
-        wave = np.unique(parents[left[parents] == 0])
+        wave = np.sort(parents[left[parents] == 0])
+        wave = wave[np.diff(wave, prepend=-1) != 0]  # faster than numpy.unique
         moves, begin = below[_ragged(offset, wave)], np.cumsum(count[wave]) - count[wave]
         if wave.size:
             chooser[wave], drifter[wave] = (

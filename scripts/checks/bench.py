@@ -9,6 +9,7 @@ different states, moves or values.
 
 import argparse
 import json
+import shutil
 import sqlite3
 import statistics
 import subprocess
@@ -28,7 +29,7 @@ from graphstore import GraphstoreError
 from graphstore.util.memory import peak_bytes
 
 ROUNDS = 3
-REPEATED = ("build", "copy", "plain_game")  # in turn
+REPEATED = ("build", "copy", "upgrade", "plain_game", "verify", "whole")  # in turn
 
 DATABASE = "game.db"
 MEGABYTE = 1_000_000
@@ -40,8 +41,9 @@ VALUES = "id, value, remoteness, score, win_depth, lose_depth"
 TARGETS = (
     ("explore + solve, times faster than plain", "plain/explore_solve", "build/explore_solve", 25),
     ("whole build, times faster than plain", "plain/total", "build/total", 5),
-    ("whole build, times as long as SQLite's copy", "build/total", "copy/total", -2),
-    ("peak RSS of the build, MB", "build/peak_mb", "", -1_000),
+    ("whole build, times as long as SQLite's copy", "build/total", "copy/total", -1.2),
+    ("peak RSS of the build, MB", "build/peak_mb", "", -500),
+    ("upgrade of the first schema, over the copy", "upgrade/total", "copy/total", -1.6),
     ("edge rows loaded a second", "build/edges_per_s", "", 2_500_000),
     ("PlainGame states explored a second of CPU", "plain_game/states_per_s", "", 150_000),
     ("the same with 8 images", "plain_game/states_per_s_8", "", 60_000),
@@ -66,6 +68,10 @@ TARGETS = (
         )
         for name, most in zip(("show", "line", "sql", "stats"), bounds, strict=True)
     ),
+    ("verify, times as long as the driver reads all rows", "verify/total", "verify/rows", -1.25),
+    ("peak RSS of verify, MB", "verify/peak_mb", "", -500),
+    ("the graph, times as long as the driver", "whole/graph", "whole/rows", -0.75),
+    ("edges to CSV, times as long as the driver reads them", "whole/csv", "whole/edges", -1.25),
 )
 """Name, figure, the figure that divides it, and the bound: at least, or at most if negative."""
 
@@ -196,7 +202,8 @@ def piece_build(task: Task) -> Figures:
         "edges": report.edges,
         **_outcomes(values),
         "states_per_s": round(report.states / seconds["load_states"]),
-        "edges_per_s": round(report.moves / seconds["load_edges"]),
+        # They are written while the game is solved; what is left then is the time of the phase.
+        "edges_per_s": round(report.moves / (seconds["solve"] + seconds["load_edges"])),
         "file_mb": round(file.stat().st_size / MEGABYTE, 1),
         "bytes_per_state": round(sizes[0] / report.states, 1),
         "bytes_per_edge": round(sizes[1] / report.moves, 1) if sizes[1] else None,
@@ -251,6 +258,37 @@ def piece_copy(task: Task) -> Figures:
 def _ddl(connection: sqlite3.Connection, name: str) -> str:
     query = "SELECT sql FROM source.sqlite_master WHERE name = ?"
     return str(connection.execute(query, (name,)).fetchone()[0])
+
+
+def piece_upgrade(task: Task) -> Figures:
+    """Measure the upgrade of a file of the first schema, which lacks `best_response`."""
+    from graphstore import upgrade
+    from graphstore.store import schema
+    from graphstore.store.digests import of_content
+
+    file = task.folder / "older.db"
+    shutil.copyfile(task.folder / DATABASE, file)
+    columns = schema.state.c.keys()
+    later = columns[columns.index("best_response") :]
+    with closing(sqlite3.connect(file)) as connection:
+        for view in schema.VIEWS:
+            connection.execute(f"DROP VIEW {view}")
+        for table in (*reversed(schema.AGENT_TABLES), schema.move):
+            connection.execute(f"DROP TABLE {table}")
+        connection.execute("ALTER TABLE game DROP COLUMN extent")
+        connection.execute("DELETE FROM digest WHERE name = 'game.extent'")
+        for name in later:
+            connection.execute(f"ALTER TABLE state DROP COLUMN {name}")
+            connection.execute("DELETE FROM digest WHERE name = ?", (f"state.{name}",))
+        names = "name LIKE 'state.%' OR name LIKE 'edge.%'"
+        digests = dict(connection.execute(f"SELECT name, blake2b FROM digest WHERE {names}"))
+        connection.execute("UPDATE game SET digest = ?", (of_content(digests),))
+        connection.execute("UPDATE alembic_version SET version_num = '0001'")
+        connection.commit()
+    laps = Laps()
+    upgrade(file)
+    laps.lap("total")
+    return laps.seconds
 
 
 def piece_plain_game(task: Task) -> Figures:
@@ -436,6 +474,46 @@ def _many(connection: sqlite3.Connection) -> Callable[[list[int]], Any]:
     return lambda some: connection.execute(query, (json.dumps(some),)).fetchall()
 
 
+def piece_verify(task: Task) -> Figures:
+    """Measure a verification of all rows, and how long the driver takes to read them."""
+    from graphstore import verify
+
+    laps = Laps()
+    for table in ("state", "edge"):
+        _read(task, table)
+    laps.lap("rows")
+    if not verify(task.folder / DATABASE).ok:
+        raise GraphstoreError("the database that was built is wrong")
+    laps.lap("total")
+    return laps.seconds
+
+
+def piece_whole(task: Task) -> Figures:
+    """Measure the graph from the file, all edges as CSV, and the driver reading the same rows."""
+    from graphstore import Store, export
+
+    target = task.folder / "edge.csv"
+    target.unlink(missing_ok=True)
+    laps = Laps()
+    for table in ("state", "edge"):
+        _read(task, table)
+        laps.lap(f"{table}s")
+    with Store.open(task.folder / DATABASE) as store:
+        store.graph()
+        laps.lap("graph")
+        export(store, target, "csv", table="edge")
+        laps.lap("csv")
+    rows = round(laps.seconds["states"] + laps.seconds["edges"], 4)
+    return laps.seconds | {"rows": rows, "total": round(sum(laps.seconds.values()), 4)}
+
+
+def _read(task: Task, table: str) -> None:
+    """Read all rows of a table by the driver, keeping none."""
+    with closing(_raw(task.folder / DATABASE)) as raw:
+        for _ in raw.execute(f"SELECT * FROM {table}"):
+            pass
+
+
 def piece_plain(task: Task) -> Figures:
     """Measure the plain pipeline.
 
@@ -468,13 +546,16 @@ def piece_plain(task: Task) -> Figures:
 PIECES: dict[str, Callable[[Task], Figures]] = {
     "build": piece_build,
     "copy": piece_copy,
+    "upgrade": piece_upgrade,
     "plain_game": piece_plain_game,
     "solve": piece_solve,
     "commands": piece_commands,
     "lookups": piece_lookups,
+    "verify": piece_verify,
+    "whole": piece_whole,
     "plain": piece_plain,
 }
-"""The pieces copy, commands and lookups read the file of the piece build."""
+"""Copy, upgrade, commands, lookups, verify and whole read the file of the piece build."""
 
 
 def in_tables(result: Figures) -> str:

@@ -77,7 +77,7 @@ def test_the_report_has_the_numbers_of_the_file(tmp_path):
             == "7ea0b6ffe0ea1555cfdf4293ed81b9bc857e90d8dfac064c8f718a4bfd23f205"
         )
     assert list(report.seconds) == [
-        "explore", "solve", "load states", "load edges", "index", "finish"
+        "explore", "solve", "load edges", "load states", "index", "finish"
     ]  # fmt: skip
 
 

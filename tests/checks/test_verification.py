@@ -4,12 +4,16 @@ import random
 import sqlite3
 from contextlib import closing, suppress
 
+import networkx
 import pytest
-from conftest import DATA, TableGame, some_of
+from conftest import DATA, TableGame, some_of, table_games
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from stored import change, other_values, redigest, verdict_on
 
-from graphstore import Store, build, find_game
+from graphstore import Store, build, explore, find_game
 from graphstore.checks import verify
+from graphstore.checks.file import consistency, reading
 from graphstore.errors import NotAStoreError, PositionError, StoreError
 from graphstore.games.grid import Grid
 from graphstore.store import schema
@@ -371,6 +375,29 @@ def test_without_the_rules_the_rest_is_checked_and_a_note_says_so(tmp_path, run)
     assert "is correct" not in said
     change(path, "UPDATE edge SET move = 3 WHERE move = 2")
     assert is_named(verdict_on(path), "edge", "move")
+
+
+@pytest.mark.parametrize("what", some_of(ROWS, 4))
+def test_parts_of_any_size_have_the_same_verdict(copy, monkeypatch, what):
+    change(copy, *ROWS[what])
+    whole = verdict_on(copy)
+    for states, moves in ((40, 1), (150, 9), (10_000, 50)):
+        monkeypatch.setattr(reading, "PART", states)
+        monkeypatch.setattr(reading, "MOVES", moves)
+        monkeypatch.setattr(consistency, "PART", states)
+        verdict = verdict_on(copy)  # problems of one check are listed part by part
+        assert verdict._replace(problems=()) == whole._replace(problems=())
+        assert sorted(map(str, verdict.problems)) == sorted(map(str, whole.problems))
+
+
+@given(st.booleans().flatmap(lambda cyclic: table_games(cyclic=cyclic)))
+@settings(deadline=None, max_examples=60)
+def test_plies_that_rise_along_all_edges_leave_no_cycle(game):
+    graph = explore(game)
+    links = consistency.Links(graph.edges_by_move.offset, graph.edges_by_move.child)
+    rises = consistency.rises(graph.states.ply, links)
+    assert not (rises and consistency.has_cycle(links))
+    assert consistency.has_cycle(links) == (not networkx.is_directed_acyclic_graph(graph))
 
 
 def test_of_many_problems_the_first_are_listed_and_all_are_counted(copy):

@@ -1,9 +1,13 @@
 """The parts of a game that an export selects, and the reports and errors of the command."""
 
+import csv
+import io
 import json
 import signal
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 
 import networkx as nx
 import pytest
@@ -12,6 +16,7 @@ from conftest import GRAPHSTORE, NASTY_TEXTS, Nasty, TableGame, error_line, for_
 from graphstore import Store, build, export
 from graphstore.errors import QueryError, SelectionError, StoreError, StoreExistsError
 from graphstore.exports.selection import selected
+from graphstore.store.sqlite.rows import RowReader
 
 CYCLIC = TableGame({0: {0: 1, 5: 2}, 1: {3: 0, 1: 2}, 2: {0: 1, 1: 3}, 3: {0: 4}, 4: -1}, 0)
 
@@ -180,6 +185,28 @@ def test_a_part_of_a_late_game_or_one_under_hashes_is_like_any(tmp_path):
             right = within(graph, start, 2)
             assert len(right) > 2
             assert part_of(store, below=below, plies=2) == induced(graph, right)
+
+
+EDGES = {
+    "integers": [(1, 0, 2), (1, -1, 3), (2**63 - 1, 7, -5), (4, 0, 2**40)],
+    "a text": [(1, 0, 2), (1, 1, 'a "b", c'), (2, 0, "5"), (3, 0, "")],
+    "a line": [(1, 0, 2), (1, 1, "a\nb")],
+    "NULL and a real": [(1, 0, None), (2, 0, 1.5), (3, 0, 2)],
+}
+
+
+@pytest.mark.parametrize("what", EDGES)
+def test_all_edges_as_csv_are_what_the_module_csv_writes(what):
+    with closing(sqlite3.connect(":memory:", check_same_thread=False)) as connection:
+        connection.execute("CREATE TABLE edge (parent, move, child)")
+        connection.executemany("INSERT INTO edge VALUES (?, ?, ?)", EDGES[what])
+        expected = io.StringIO()
+        ordered = connection.execute("SELECT * FROM edge ORDER BY parent, move")
+        csv.writer(expected, lineterminator="\n").writerows(ordered)
+        for rows in (1, 2, 99):
+            lines = list(RowReader(connection).edge_lines(rows))
+            assert "".join(text for _, text in lines) == expected.getvalue()
+            assert sum(count for count, _ in lines) == len(EDGES[what])
 
 
 # The command

@@ -210,6 +210,7 @@ FIGURES = {
     "build": "explore solve load_states load_edges index finish explore_solve total states moves "
     "edges wins draws losses states_per_s edges_per_s file_mb bytes_per_state bytes_per_edge",
     "copy": "states edges index total",
+    "upgrade": "total",
     "plain_game": "total states states_per_s states_8 states_per_s_8 states_720 states_per_s_720",
     "solve": "numba s_24 most_s_24 s_20 most_s_20 s_16 most_s_16 positions_per_s total",
     "commands": "python imports help show line sql stats",
@@ -217,6 +218,8 @@ FIGURES = {
         "by_id probe_by_id probe_typed probe_typed_snapshot lookup_ids lookup_typed "
         "raw_by_id raw_by_id_cached raw_ids raw_ids_cached"
     ),
+    "verify": "rows total",
+    "whole": "states edges rows graph csv total",
 }
 
 

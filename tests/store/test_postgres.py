@@ -41,6 +41,7 @@ from graphstore.exports.selection import TABLES
 from graphstore.play import agents
 from graphstore.play.arena import Arena
 from graphstore.store import schema
+from graphstore.store.digests import of_content
 from graphstore.store.postgres import backend, sql
 from graphstore.store.postgres.server import connect, read_address
 from graphstore.store.sql import Statement
@@ -429,6 +430,29 @@ def test_an_upgrade_of_what_is_not_a_game_says_so(database):
     postgresql.ask(database, "INSERT INTO \"nim(1,2)\".alembic_version VALUES ('0003')")
     with pytest.raises(NotAStoreError, match="records 2 schema revisions"):
         upgrade(database)
+
+
+def test_an_upgrade_from_the_first_schema_computes_what_a_build_does(database):
+    build("tictactoe", database)
+    query = "SELECT id, best_response FROM tictactoe.state ORDER BY id"
+    before = postgresql.ask(database, query)
+    later = schema.state.c.keys()[schema.state.c.keys().index("best_response") :]
+    agents_of = "tictactoe.checkpoint, tictactoe.played, tictactoe.bead, tictactoe.agent"
+    for statement in (
+        f"DROP VIEW {', '.join(f'tictactoe.{view}' for view in schema.VIEWS)}",
+        f"DROP TABLE {agents_of}, tictactoe.move",
+        "ALTER TABLE tictactoe.game DROP COLUMN extent",
+        f"ALTER TABLE tictactoe.state {', '.join(f'DROP COLUMN {name}' for name in later)}",
+        "DELETE FROM tictactoe.digest WHERE name = 'game.extent'",
+        *(f"DELETE FROM tictactoe.digest WHERE name = 'state.{name}'" for name in later),
+        "UPDATE tictactoe.alembic_version SET version_num = '0001'",
+    ):
+        postgresql.ask(database, statement)
+    names = "name LIKE 'state.%' OR name LIKE 'edge.%'"
+    columns = postgresql.ask(database, f"SELECT name, blake2b FROM tictactoe.digest WHERE {names}")
+    postgresql.ask(database, f"UPDATE tictactoe.game SET digest = '{of_content(dict(columns))}'")
+    assert upgrade(database) == "0001"
+    assert postgresql.ask(database, query) == before
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,9 @@ each table. As in a CHECK, a condition that is NULL holds.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +16,7 @@ import sqlalchemy as sa
 from graphstore.checks.file.findings import Problem, WrongCells
 from graphstore.store import schema
 from graphstore.store.digests import NULL
+from graphstore.util.arrays import distinct
 
 _NULLABLE = (
     "to_move",
@@ -48,6 +51,29 @@ def of_states(connection: sa.Connection, ids: Sequence[int] | None = None) -> It
     for condition, rows in wrong.items():
         found, cells = zip(*rows, strict=True)
         yield WrongCells(np.array(found), condition.columns, cells, f"one with {condition.text}")
+
+
+def of_columns(table: sa.Table, columns: Mapping[str, Any]) -> Iterator[WrongCells]:
+    """Yield the cells of columns of a table, masked where NULL, that break a condition.
+
+    SQLite evaluates each condition on the distinct cells.
+    """
+    (key,) = table.primary_key
+    for name, cells in columns.items():
+        if not isinstance(cells, list) and cells.dtype.kind == "f":
+            at = np.flatnonzero(np.isnan(np.ma.getdata(cells)) & ~np.ma.getmaskarray(cells))
+            yield WrongCells(columns[key.name][at], name, ["NaN"] * len(at), "a number or NULL")
+    with closing(sqlite3.connect(":memory:")) as database:
+        for condition in _checks(table):
+            name = condition.columns  # one name, or the database computes the column
+            if name in columns and "NaN" not in condition.text:
+                test = f"SELECT 1 FROM (SELECT ? AS {name}) WHERE NOT ({condition.text})"
+                cells = np.ma.compressed(columns[name])
+                ids = columns[key.name][~np.ma.getmaskarray(columns[name])]
+                for cell in distinct(cells).tolist():
+                    if database.execute(test, (cell,)).fetchone():
+                        at = np.flatnonzero(cells == cell)
+                        yield WrongCells(ids[at], name, cells[at], f"one with {condition.text}")
 
 
 def of_table(connection: sa.Connection, table: sa.Table) -> Iterator[Problem]:

@@ -25,7 +25,7 @@ Columns have the narrowest type that holds their cells, and NULL is the least nu
 Arithmetic is in int64, a part at a time. No cell is trusted: it may be any number.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -64,9 +64,11 @@ class States(NamedTuple):
         return cls(part["id"], *(narrowed(part[name]) for name in cls._fields[1:]))
 
     @classmethod
-    def joined(cls, parts: Iterable["States"]) -> "States":
-        """Return the rows of several parts, one after the other."""
-        return cls(*map(joined, zip(*parts, strict=True)))
+    def joined(cls, parts: "list[States]") -> "States":
+        """Return the rows of several parts, one after the other; empty the list of parts."""
+        columns = [[*cells] for cells in zip(*parts, strict=True)]
+        parts.clear()
+        return cls(*(joined(columns.pop(0)) for _ in cls._fields))  # holds one column twice
 
 
 class Links(NamedTuple):
@@ -88,7 +90,7 @@ class Links(NamedTuple):
     def told(self, states: States) -> "Links":
         """Return the same edges with `keeps`."""
         parts = [np.empty(0, dtype=np.bool_)]
-        for rows in in_parts(np.arange(len(states.id))):
+        for rows in in_parts(range(len(states.id))):
             counts, child = self.of(rows)
             before = np.repeat(states.to_move[rows], counts)
             parts.append((before == states.to_move[child]) & (before > 0))
@@ -123,10 +125,11 @@ def joined(parts: Sequence[Cells]) -> Cells:
     return np.concatenate([widened(each, widest) for each in parts])
 
 
-def in_parts(rows: Ints) -> Iterator[Ints]:
+def in_parts(rows: Ints | range) -> Iterator[Ints]:
     """Yield the rows in parts of at most `PART`."""
     for begin in range(0, len(rows), PART):
-        yield rows[begin : begin + PART]
+        part = rows[begin : begin + PART]
+        yield np.arange(part.start, part.stop) if isinstance(part, range) else part
 
 
 def dangling(
@@ -268,19 +271,29 @@ def distinct_replies(counts: Ints, child: Cells) -> tuple[Ints, Ints]:
     return key >> 32, key & 0xFFFFFFFF
 
 
-def nearest_parents(states: States, links: Links) -> Ints:
-    """Return int64[n], 1 + the least ply of the parents of each row; NULL without parents."""
-    least = np.full(len(states.id), MOST)
-    for rows in in_parts(np.arange(len(states.id))):
+def nearest_parents(states: States, links: Links) -> Cells:
+    """Return 1 + the least ply of the parents of each row, as `narrowed`; NULL without parents."""
+    kind: Any = np.int32 if states.ply.dtype == np.int8 else np.int64
+    least: Cells = np.full(len(states.id), np.iinfo(kind).max, kind)
+    for rows in in_parts(range(len(states.id))):
         counts, child = links.of(rows)
-        np.minimum.at(least, child, np.repeat(widened(states.ply[rows]), counts))
-    return np.where(least == MOST, NULL, least + 1)
+        np.minimum.at(least, child, np.repeat(widened(states.ply[rows], kind), counts))
+    np.add(least, kind(1), out=least)  # without parents, it becomes the least number
+    return least
 
 
-def plies(states: States, nearest: Ints, rows: Ints) -> Iterator[WrongCells]:
+def plies(states: States, nearest: Cells, rows: Ints) -> Iterator[WrongCells]:
     """Yield the plies of rows that are neither 0 nor `nearest`, from `nearest_parents`."""
     found = widened(states.ply[rows])
-    yield from _differing(states, rows, "ply", found, np.where(found == 0, 0, nearest[rows]))
+    yield from _differing(
+        states, rows, "ply", found, np.where(found == 0, 0, widened(nearest[rows]))
+    )
+
+
+def rises(ply: Cells, links: Links) -> bool:
+    """Return whether each child has a larger ply than its parent, so that play cannot cycle."""
+    parts = ((rows, *links.of(rows)) for rows in in_parts(range(len(ply))))
+    return all(bool((np.repeat(ply[rows], n) < ply[child]).all()) for rows, n, child in parts)
 
 
 def has_cycle(links: Links) -> bool:
@@ -310,7 +323,7 @@ def best_means(states: States, links: Links) -> NDArray[np.float64]:
     """
     result = np.empty(len(states.id))
     parents, again = list[Ints](), list[Cells]()  # the ends of moves that keep the turn
-    for rows in in_parts(np.arange(len(result))):
+    for rows in in_parts(range(len(result))):
         counts, child = links.of(rows)
         is_open = counts > 0
         result[rows] = widened(states.value[rows])

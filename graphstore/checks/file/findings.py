@@ -162,7 +162,7 @@ class Findings:
                 self.wrong.update(each.ids[np.isin(each.ids, self.drawn)].tolist())
             left = SHOWN - self._counts[key]
             self._counts[key] += count
-            if left > 0:
+            if left > 0 and count:
                 listed += [each] if isinstance(each, Problem) else self._problems(each, left)
 
     def verdict(self, sample: Drawn | None = None) -> Verdict:

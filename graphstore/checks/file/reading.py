@@ -1,19 +1,21 @@
 """Reading the tables for a verification: as columns, part by part, in the order of their keys."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
 
 import numpy as np
-from sqlalchemy import BigInteger, Connection, Select, cast, func, select
+from sqlalchemy import BigInteger, Connection, cast, func, select
 
 from graphstore.errors import NotAStoreError
 from graphstore.rules.game import Ints
 from graphstore.store import schema
-from graphstore.store.bulk import columns
+from graphstore.store.bulk import batches, joined, pages
 from graphstore.store.digests import NULL
-from graphstore.store.probe import BATCH
+from graphstore.store.store import Store
 
-PART = 50_000  # states of a part, with their edges: bounds the memory
+PART = 50_000  # states of a part: bounds the memory
+MOVES = 300_000  # edges of a part
 
 _NULL = cast(NULL, BigInteger)
 _INTEGERS = (
@@ -31,63 +33,77 @@ _STATE = select(
 _EDGE = select(schema.edge)
 
 
-def read(connection: Connection, query: Select[Any]) -> dict[str, Any]:
-    """Return the columns of a query; integers use `NULL` for NULL."""
+class Rows(Protocol):
+    """The rows of a game; columns of integers have `NULL` for NULL."""
+
+    def parts(self, table: str) -> Generator[dict[str, Any], None, None]:
+        """Yield the columns of state or edge in key order; one empty part if it has no rows."""
+
+    def states_of(self, ids: Sequence[int]) -> dict[str, Any]:
+        """Return the columns of states, ascending by id; missing ones are left out."""
+
+
+class DatabaseRows:
+    """The rows of a database; each method has its own connection. See `Rows`."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def parts(self, table: str) -> Generator[dict[str, Any], None, None]:
+        """See `Rows`."""
+        query, rows = (_STATE, PART) if table == "state" else (_EDGE, MOVES)
+        with self._store.connect() as connection, _typed():
+            key = schema.metadata.tables[table].primary_key
+            yield from pages(connection, query, *key, rows=rows)
+
+    def states_of(self, ids: Sequence[int]) -> dict[str, Any]:
+        """See `Rows`."""
+        with self._store.connect() as connection:
+            return states_of(connection, ids)
+
+
+@contextmanager
+def _typed() -> Iterator[None]:
+    """Raise NotAStoreError if a cell cannot be in an array of the type of its column."""
     try:
-        return columns(connection, [query])
+        yield
     except UnicodeDecodeError:
         raise
     except (TypeError, ValueError, OverflowError) as error:
         raise NotAStoreError(f"a cell has another type than its column: {error}") from error
 
 
-def states(connection: Connection) -> Iterator[dict[str, Any]]:
-    """Yield the columns of all states, ascending by id; one empty part if there are none."""
-    key = schema.state.c.id
-    query = _STATE.order_by(key).limit(PART)
-    yield (part := read(connection, query))
-    while len(part["id"]) == PART:
-        yield (part := read(connection, query.where(key > int(part["id"][-1]))))
-
-
-def edges(connection: Connection, ids: Ints) -> Iterator[tuple[slice, dict[str, Any]]]:
-    """Yield slices of `ids`, and the edges from those states.
+def by_parent(
+    parts: Iterable[dict[str, Any]], ids: Ints
+) -> Generator[tuple[slice, dict[str, Any]], None, None]:
+    """Yield slices of the ids of all states, and the edges from those states, from parts of edges.
 
     Edges from parents that are not states are included, in the order of the parents.
     """
-    parent, move = schema.edge.c.parent, schema.edge.c.move
-    for begin in range(0, max(1, len(ids)), PART):
-        query = _EDGE.order_by(parent, move)
-        if begin:
-            query = query.where(parent > int(ids[begin - 1]))
-        if begin + PART < len(ids):
-            query = query.where(parent <= int(ids[begin + PART - 1]))
-        yield slice(begin, begin + PART), read(connection, query)
+    begin, held = 0, dict[str, Any]()
+    for part in parts:
+        held = joined([held, part])
+        parents = held["parent"]
+        whole = int(np.searchsorted(parents, parents[-1])) if len(parents) else 0
+        if whole:  # the last parent may have more moves in the next part
+            end = int(np.searchsorted(ids, parents[whole - 1], side="right"))
+            yield slice(begin, end), {name: cells[:whole] for name, cells in held.items()}
+            begin, held = end, {name: cells[whole:] for name, cells in held.items()}
+    yield slice(begin, len(ids)), held
 
 
 def states_of(connection: Connection, ids: Sequence[int]) -> dict[str, Any]:
     """Return the columns of the states with these ids, ascending; missing ones are left out."""
-    return _in_batches(connection, _STATE.order_by(schema.state.c.id), schema.state.c.id, ids)
+    key = schema.state.c.id
+    with _typed():
+        return joined(batches(connection, _STATE.order_by(key), key, ids))
 
 
 def edges_of(connection: Connection, ids: Sequence[int], end: str) -> dict[str, Any]:
     """Return the columns of the edges whose `end`, parent or child, is one of these ids."""
     query = _EDGE.order_by(schema.edge.c.parent, schema.edge.c.move)
-    return _in_batches(connection, query, schema.edge.c[end], ids)
-
-
-def _in_batches(
-    connection: Connection, query: Select[Any], key: Any, ids: Sequence[int]
-) -> dict[str, Any]:
-    """Return the columns of the rows with a key in `ids`, which ascend; read them in batches."""
-    batches = [ids[begin : begin + BATCH] for begin in range(0, len(ids), BATCH)] or [[]]
-    found = [read(connection, query.where(key.in_(batch))) for batch in batches]
-    return {
-        name: [text for part in found for text in part[name]]
-        if name == "position"
-        else np.concatenate([part[name] for part in found])
-        for name in found[0]
-    }
+    with _typed():
+        return joined(batches(connection, query, schema.edge.c[end], ids))
 
 
 def select_rows(part: dict[str, Any], kept: Any) -> dict[str, Any]:

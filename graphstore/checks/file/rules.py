@@ -71,15 +71,15 @@ def starts(
 ) -> Iterator[Problem | WrongCells]:
     """Yield the starts that are missing or not at ply 0, and other states at ply 0.
 
-    `begins` are the starts, and `known` ids of states that include those stored. `complete` is True
-    if there are no other starts.
+    `begins` are the starts, and `known` ids of states that include those stored, both ascending.
+    `complete` is True if there are no other starts.
     """
-    is_start = np.isin(known, begins)
+    is_start = member(known, begins)
     late = np.flatnonzero(is_start & (ply != 0))
     yield WrongCells(known[late], "ply", ply[late], np.zeros(len(late), dtype=np.int64))
     early = np.flatnonzero(~is_start & (ply == 0) & complete)
     yield WrongCells(known[early], "ply", ply[early], "above 0")
-    missing = begins[~np.isin(begins, known)]
+    missing = begins[~member(begins, known)]
     for start, text in zip(missing.tolist(), game.texts(missing), strict=True):
         yield Problem("state", f"{start} ({text})", "row", "missing", "a start")
 

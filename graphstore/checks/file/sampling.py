@@ -9,7 +9,7 @@ its children or its parents. So a wrong value can make its parents wrong, too. T
 `confidence` computes the bound for all states.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any
 
@@ -94,6 +94,10 @@ class Sample:
             links = Links(offset, to, whole=whole)
             yield states, links, np.searchsorted(states.id, ids)
             self._progress("verify states", min(rows.stop, len(self.ids)), len(self.ids))
+
+    def states_of(self, ids: Sequence[int]) -> dict[str, Any]:
+        """Return the columns of states, ascending by id."""
+        return reading.states_of(self._connection, ids)
 
     def plies(self, begins: Ints) -> tuple[Ints, Any]:
         """Return the ids and the plies of the drawn states and of the starts `begins`."""

@@ -29,24 +29,24 @@ def stored_digests(connection: Connection) -> dict[str, str]:
 
 
 def digests_differ(
-    store: Store,
+    info: Mapping[str, Any],
     stored: Mapping[str, str],
     of_columns: Mapping[str, str],
     names: Mapping[int, str],
 ) -> Iterator[Problem]:
     """Yield the stored digests that differ from those of the columns and of `game` and `move`."""
     content = digests.of_content(of_columns)
-    if store.info["digest"] != content:
-        yield Problem("game", "1", "digest", store.info["digest"], content)
+    if info["digest"] != content:
+        yield Problem("game", "1", "digest", info["digest"], content)
     stored = {name: each for name, each in stored.items() if not name.startswith("schema.")}
-    expected = dict(of_columns) | digests.of_names(names) | digests.of_row("game", store.info)
+    expected = dict(of_columns) | digests.of_names(names) | digests.of_row("game", info)
     for name in sorted(expected.keys() | stored.keys()):
         if stored.get(name) != expected.get(name):
             yield Problem("digest", name, "blake2b", stored.get(name), expected.get(name))
 
 
-def game_row(store: Store, expected: Mapping[str, Any]) -> Iterator[Problem]:
+def game_row(info: Mapping[str, Any], expected: Mapping[str, Any]) -> Iterator[Problem]:
     """Yield the cells of the table `game` that differ from the expected ones."""
     for name, count in expected.items():
-        if store.info[name] != count:
-            yield Problem("game", "1", name, store.info[name], count)
+        if info[name] != count:
+            yield Problem("game", "1", name, info[name], count)

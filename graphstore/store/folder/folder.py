@@ -71,6 +71,11 @@ class Folder:
         return cls(folder, contents)
 
     @property
+    def address(self) -> str:
+        """The path, as a text."""
+        return str(self.path)
+
+    @property
     def info(self) -> dict[str, Any]:
         """The row of the table game."""
         return self.contents.info

@@ -16,7 +16,7 @@ from graphstore.rules.game import Ints, Progress, quiet
 from graphstore.store.arrow import pyarrow, types_of
 from graphstore.store.columns import Chunk, Column
 from graphstore.store.digests import ColumnDigests
-from graphstore.store.folder.layout import ROW_GROUP, TABLES, files_of
+from graphstore.store.folder.layout import ROW_GROUP, TABLES, Contents, damaged_file, files_of
 from graphstore.store.format import LATER
 
 PRIMARY: Final = {"state": ("id",), "edge": ("parent", "move")}
@@ -39,6 +39,18 @@ def check_rows(path: Path, table: str, wanted: int) -> list[Path]:
     if found != wanted:
         raise NotAStoreError(f"{path} is damaged: its files have {found:,} {what}, not {wanted:,}")
     return files
+
+
+def check_files(path: Path, contents: Contents) -> None:
+    """Raise NotAStoreError if files are missing or changed, as far as can be told in short.
+
+    Checksums count only if there are no digests of columns, which say more.
+    """
+    for table, count in (("state", "states"), ("edge", "moves")):
+        check_rows(path, table, contents.info[count])
+    changed = None if contents.digests else damaged_file(path, contents.sums)
+    if changed is not None:
+        raise NotAStoreError(f"{path} is damaged: {changed} was changed")
 
 
 def chunks(file: Path, table: str) -> Iterator[Chunk]:

@@ -4,7 +4,7 @@ Every reader and writer reads the table `game` first, and a build locks that tab
 so that deadlocks cannot occur.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager
 from functools import cached_property
 from hashlib import blake2b
@@ -227,7 +227,7 @@ class PostgresSchema(GameSchema):
         with self.explained(UNCHANGED), self.session() as connection:
             return self.agents_seen(connection)
 
-    def integrity(self) -> Iterator[str]:
+    def integrity(self, stopped: Callable[[], bool]) -> Iterator[str]:
         with self.explained(), self.session() as connection:
             asked = {"namespace": self._namespace(connection), "tables": [*schema.metadata.tables]}
             yield from connection.scalars(_BROKEN, asked)

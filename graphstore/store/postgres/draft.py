@@ -119,6 +119,8 @@ class GameSchema:
 class PostgresDraft:
     """The draft of `target`; its connection holds the advisory lock `number` of the target."""
 
+    put_edges = None  # PostgreSQL inserts all rows
+
     def __init__(
         self, target: GameSchema, connection: Connection, number: int, *, force: bool
     ) -> None:

@@ -27,3 +27,8 @@ class RowReader:
             cursor.execute("SELECT parent, move, child FROM edge ORDER BY parent, move")
             while page := cursor.fetchmany(rows):
                 yield list(zip(*page, strict=True))
+
+    def edge_lines(self, rows: int) -> Generator[tuple[int, str], None, None]:
+        for columns in self.edges(rows):
+            cells = zip(*columns, strict=True)
+            yield len(columns[0]), "".join(map("%s,%s,%s\n".__mod__, cells))

@@ -3,7 +3,7 @@
 import errno
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -192,11 +192,11 @@ class SqliteFile:
             with closing(connect(self.path, "mode=rw")) as connection:
                 return agents_seen(connection, self.path)
 
-    def integrity(self) -> Iterator[str]:
+    def integrity(self, stopped: Callable[[], bool]) -> Iterator[str]:
         with closing(self._driver()) as connection:
             # The file may have an index on an expression that takes long for each row.
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
-            connection.set_progress_handler(lambda: 0, _STEPS)
+            connection.set_progress_handler(stopped, _STEPS)
             try:
                 for (found,) in connection.execute("PRAGMA integrity_check"):
                     for line in found.split("\n"):
@@ -230,8 +230,8 @@ def _check_header(path: Path) -> None:
             kind = "folder" if path.is_dir() else "pipe or device"
             if is_folder(path):
                 raise NotAStoreError(
-                    f"{path} is a game in parts: query it with graphstore sql, or load it into a "
-                    "database with graphstore load"
+                    f"{path} is a game in parts: query it with graphstore sql, check it with "
+                    "graphstore verify, or load it into a database with graphstore load"
                 )
             raise NotAStoreError(f"{path} is a {kind}, not a graphstore database")
         if not os.access(path, os.R_OK, effective_ids=os.access in os.supports_effective_ids):

@@ -17,9 +17,10 @@ from sqlalchemy.pool import NullPool
 from graphstore.errors import NotAStoreError, StoreError, StoreExistsError
 from graphstore.solver.estimate import sized
 from graphstore.store import schema
-from graphstore.store.backend import REPLACE, UNCHANGED, WAIT, Carry
+from graphstore.store.backend import REPLACE, UNCHANGED, WAIT, Carry, RowChunks
 from graphstore.store.migrating import migrate
 from graphstore.store.sqlite.opening import application_id, connect, explained, refuse_traps
+from graphstore.store.sqlite.trees import write_trees
 from graphstore.util.files import WINDOWS, keep_rights, name_new, rename, sync, uri
 
 
@@ -31,6 +32,8 @@ class SqliteDraft:
         self._path = path
         self._force = force
         self._filling: Connection
+        self._roots: dict[str, int]  # pages by tables and indexes
+        self._indexed = False
 
     def check_space(self, needed: int) -> None:
         free = shutil.disk_usage(self._path.parent).free
@@ -47,19 +50,36 @@ class SqliteDraft:
             # A draft is discarded if the build fails, so it needs no journal. The solver's columns
             # satisfy the CHECKs, which are for later changes and for integrity_check. A small cache
             # and two threads sort the index faster.
-            pragmas = ("journal_mode=OFF", "synchronous=OFF", "ignore_check_constraints=ON")
+            pragmas = (
+                "page_size=4096",
+                "auto_vacuum=NONE",
+                "journal_mode=OFF",
+                "synchronous=OFF",
+                "ignore_check_constraints=ON",
+            )
             for pragma in (*pragmas, "cache_size=-16384", "threads=2"):
                 connection.exec_driver_sql(f"PRAGMA {pragma}")
             connection.exec_driver_sql(f"PRAGMA application_id={schema.APPLICATION_ID}")
             migrate(connection)
-            schema.edge_child.drop(connection)
+            query = "SELECT name, rootpage FROM sqlite_master"
+            self._roots = {str(name): page for name, page in connection.exec_driver_sql(query)}
+            connection.commit()
             self._filling = connection
             yield [connection]
             connection.commit()
 
+    def put_edges(self, rows: RowChunks, by_child: RowChunks | None) -> None:
+        trees = {"edge": rows}
+        if by_child is not None:
+            self._indexed = True
+            trees[str(schema.edge_child.name)] = by_child
+        write_trees(self._path, {self._roots[name]: chunks for name, chunks in trees.items()})
+
     def index(self) -> None:
         connection = self._filling
-        schema.edge_child.create(connection)
+        if not self._indexed:
+            schema.edge_child.drop(connection)  # it is empty
+            schema.edge_child.create(connection)
         connection.exec_driver_sql("PRAGMA analysis_limit=1000")
         connection.exec_driver_sql("ANALYZE")
 

@@ -1,11 +1,13 @@
 """Streaming of many rows from a SQLite file."""
 
+import csv
+import io
 import json
 import sqlite3
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 
-from graphstore.util.signals import held_back
+from graphstore.util.ahead import ahead
 
 _PAGE = """
 SELECT json_group_array(parent), json_group_array(move), json_group_array(child)
@@ -41,19 +43,29 @@ class RowReader:
 
         SQLite returns each column as one JSON text: its driver takes twice as long for the rows.
         """
-        from concurrent.futures import ThreadPoolExecutor  # slow to import
-
-        with self.cursor() as cursor, ThreadPoolExecutor(max_workers=1) as ahead:
-
-            def page(parent: int, move: int) -> tuple[str, ...]:
-                texts: tuple[str, ...] = cursor.execute(_PAGE, (parent, move, rows)).fetchone()
-                return texts
-
-            with held_back():  # a thread whose start is interrupted may never end
-                coming = ahead.submit(page, -1, 0)  # no id is negative
-            while (texts := coming.result())[0] != "[]":
-                coming = ahead.submit(page, _last(texts[0]), _last(texts[1]))
+        with closing(ahead(self._pages(rows))) as pages:
+            for texts in pages:
                 yield [json.loads(text) for text in texts]
+
+    def edge_lines(self, rows: int) -> Generator[tuple[int, str], None, None]:
+        with closing(ahead(self._pages(rows))) as pages:
+            for texts in pages:
+                if all(text.encode().translate(None, b"-0123456789,") == b"[]" for text in texts):
+                    cells = [text[1:-1].split(",") for text in texts]
+                    lines = "\n".join(map(",".join, zip(*cells, strict=True)))
+                    yield len(cells[0]), f"{lines}\n"
+                else:  # cells of a damaged file
+                    cells, file = [json.loads(text) for text in texts], io.StringIO()
+                    csv.writer(file, lineterminator="\n").writerows(zip(*cells, strict=True))
+                    yield len(cells[0]), file.getvalue()
+
+    def _pages(self, rows: int) -> Generator[Sequence[str], None, None]:
+        """Yield the columns of `rows` edges at a time as JSON texts, all edges in key order."""
+        after = -1, 0  # no id is negative
+        with self.cursor() as cursor:
+            while (texts := cursor.execute(_PAGE, (*after, rows)).fetchone())[0] != "[]":
+                yield texts
+                after = _last(texts[0]), _last(texts[1])
 
 
 def _last(numbers: str) -> int:
