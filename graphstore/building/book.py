@@ -153,4 +153,4 @@ class _Kept:
             raise StoreError(
                 f"{self.path} has positions of {has}, not of {' '.join(self._of)}; {again}"
             )
-        return rows
+        return np.asarray(rows)

@@ -1,6 +1,6 @@
 """The values of many states of a game of lines by a search, as columns of the table state."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from concurrent.futures import as_completed
 from threading import Event
 from typing import Any, Final, TypeAlias
@@ -16,13 +16,11 @@ from graphstore.util.arrays import distinct
 ENTRIES: Final = 16_000_000  # of 16 bytes
 
 Row: TypeAlias = tuple[int, int, int, float]  # id, value, remoteness, score
-KNOWN: Final = np.dtype(
-    [("id", "<i8"), ("value", "<i1"), ("remoteness", "<i4"), ("score", "<f8")]
-)
+KNOWN: Final = np.dtype([("id", "<i8"), ("value", "<i1"), ("remoteness", "<i4"), ("score", "<f8")])
 """The columns of a state that a search finds; the depths follow from them."""
 
 
-def searched(game: Game, states: Ints, *, entries: int = ENTRIES) -> Iterator[Row]:
+def searched(game: Game, states: Ints, *, entries: int = ENTRIES) -> Generator[Row, None, None]:
     """Yield the columns of states in play as they are found, on all cores; see `KNOWN`.
 
     Raises:
@@ -48,7 +46,8 @@ def _row(game: Any, boards: Bitboards, at: int, clock: Clock) -> tuple[int, int,
     lost = 0
     for child, outcome in zip(children.tolist(), game.outcomes(children).tolist(), strict=True):
         if outcome == IN_PLAY:  # no child of a draw is lost for the player to move there
-            lost += boards.score(*game.stones(child), clock.count, least=0, most=1) > 0
+            own, filled = game.stones(child)
+            lost += boards.score(own, filled, clock.count, least=0, most=1) > 0
         else:
             lost += outcome == WIN
     return value, remoteness, lost / len(children)

@@ -246,10 +246,8 @@ class Solver:
     ) -> None:
         """Prepare searches; the other arguments are those of `search`.
 
-        Args:
-            game: the rules, or a name for `graphstore.find_game`.
-            book: an open `Store` of the game, which answers the positions that it has; see
-                `graphstore.book`. It must stay open.
+        `book` is an open `Store` of the game, such as one that `graphstore.book` wrote. Positions
+        that it has are answered from it. It must stay open.
 
         Raises:
             ArgumentError: the book is of another game, or the game is not searched on bitboards.

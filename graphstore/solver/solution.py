@@ -182,9 +182,7 @@ def _children(worth: Worth, child: NDArray[Any]) -> Worth:
     return worth.at(child % n).turned(child >= n)
 
 
-def _by_induction(
-    graph: GameGraph, worth: Worth, edges: Edges, progress: Progress
-) -> Worth | None:
+def _by_induction(graph: GameGraph, worth: Worth, edges: Edges, progress: Progress) -> Worth | None:
     """Return the worth of every state by backward induction; None if play can cycle.
 
     `worth` has that of ended states, and is filled.
