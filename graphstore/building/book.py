@@ -7,7 +7,6 @@ from itertools import islice
 from pathlib import Path
 from time import monotonic
 from typing import Final
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -146,7 +145,7 @@ class _Kept:
         try:
             with np.load(data, allow_pickle=False) as arrays:  # it checks their CRC-32
                 of, rows = arrays["of"].tolist(), arrays["rows"]
-        except (ValueError, KeyError, AttributeError, EOFError, OSError, BadZipFile) as error:
+        except Exception as error:  # of numpy, zipfile or zlib
             raise StoreError(f"{self.path} is damaged; {again}") from error
         if of != self._of or rows.dtype != KNOWN or rows.ndim != 1:
             has = " ".join(map(str, of)) if isinstance(of, list) else of
