@@ -62,13 +62,13 @@ def book(
 
     >>> import tempfile, graphstore
     >>> path = tempfile.mkdtemp() + "/book.db"
-    >>> graphstore.book("connect(4,4)", path, plies=4).states
-    122
+    >>> graphstore.book("connect(4,3)", path, plies=3).states
+    37
     >>> with graphstore.Store.open(path) as store:
-    ...     solver = graphstore.Solver("connect(4,4)", book=store)
+    ...     solver = graphstore.Solver("connect(4,3)", book=store)
     ...     found = solver.search("moves:1 2", moves=True)
     >>> found.method, found.value, found.remoteness, len(found.moves)
-    ('book', 0, 14, 4)
+    ('book', 0, 10, 4)
     """
     rules = rules_of(game)
     on_bitboard(rules)
