@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from threading import Event
 from time import perf_counter
-from typing import Any, Final, NamedTuple, Protocol, TypeVar, overload
+from typing import Any, Final, NamedTuple, Protocol, TypeVar, overload, runtime_checkable
 
 import numpy as np
 
@@ -50,6 +50,7 @@ PIECE: Final = 4096  # positions expanded between two checks of the clock
 T = TypeVar("T")
 
 
+@runtime_checkable
 class Book(Protocol):
     """Solved states for a `Solver`: an open `graphstore.Store` of a book or of a whole game."""
 
@@ -250,7 +251,8 @@ class Solver:
         that it has are answered from it. It must stay open.
 
         Raises:
-            ArgumentError: the book is of another game, or the game is not searched on bitboards.
+            ArgumentError: the book is not a store or has another game, or the game is not searched
+                on bitboards.
         """
         self.game = rules_of(game)
         self._book = book if book is None else _checked(book, self.game)
@@ -435,6 +437,7 @@ def search(
 
 def _checked(book: Book, game: Game) -> Book:
     """Return a book; raise an ArgumentError if the searches of a game cannot use it."""
+    arguments.instance("book", book, Book, "an open store: graphstore.Store.open(FILE)")
     name, rules = book.info["name"], book.info["rules"]
     if not are_those_of(game, name, rules):
         raise ArgumentError(

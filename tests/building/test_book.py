@@ -215,6 +215,8 @@ def test_wrong_arguments_are_named(run, made, connect_db, tmp_path):
     assert "--plies" in error_line(run("book", GAME), 2)
     assert "connect(4,4)" in error_line(run("solve", GAME, "--book", connect_db))
     assert "none.db" in error_line(run("solve", GAME, "--book", "none.db"))
+    with pytest.raises(ArgumentError, match="it must be an open store"):
+        Solver(GAME, book=made)
     with pytest.raises(StoreError, match="a match needs a whole game"):
         Match(made)
     with pytest.raises(SettingError, match="train agents on a whole game"):
