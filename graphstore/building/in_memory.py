@@ -91,7 +91,8 @@ def _starts_in(place: Backend, game: Game, new: Ints) -> Ints:
                 f"{game.rules} cannot be added to it; {REPLACE}"
             )
         if info["extent"] != schema.BELOW:
-            what = "the whole game" if info["extent"] == schema.WHOLE else "a strategy"
+            kinds = {schema.WHOLE: "the whole game", schema.BOOK: "a book"}
+            what = kinds.get(info["extent"], "a strategy")
             raise StoreExistsError(
                 f"{place.address} has {what}; positions cannot be added to it; {REPLACE}"
             )

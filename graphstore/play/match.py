@@ -7,7 +7,14 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from graphstore.errors import GameOverError, MoveError, OpponentError, ResignedError, shown
+from graphstore.errors import (
+    GameOverError,
+    MoveError,
+    OpponentError,
+    ResignedError,
+    StoreError,
+    shown,
+)
 from graphstore.play.players import Player
 from graphstore.rules.adapter import move_name
 from graphstore.rules.board import choices
@@ -15,7 +22,7 @@ from graphstore.rules.game import DRAW, WIN, Game, move_text, read_move
 from graphstore.rules.notebook import or_none, picture
 from graphstore.rules.plain import PlainGame
 from graphstore.rules.positions import Position
-from graphstore.store.format import STRATEGY
+from graphstore.store.format import BOOK, STRATEGY
 from graphstore.store.probe import Move, Probe
 from graphstore.store.store import Address, HoldsStore, Store
 from graphstore.util import arguments
@@ -91,6 +98,7 @@ class Match(HoldsStore):
         Raises:
             OpponentError: there is no such opponent.
             GameOverError: the game is over at the start.
+            StoreError: the database is a book.
             PositionError, NotInStoreError: see `graphstore.store.store.Store.probe`.
         """
         self._hold(store)
@@ -102,6 +110,11 @@ class Match(HoldsStore):
         self, first: str | Player, second: str | Player, start: Position | None, seed: int | None
     ) -> None:
         store = self.store
+        if store.info["extent"] == BOOK:
+            raise StoreError(
+                f"{store.address} holds the first plies of {store.info['name']}; a match needs a "
+                "whole game"
+            )
         self.game: Game | None = store.game if store.has_rules else None
         self.seed = random.SystemRandom().randrange(2**32) if seed is None else seed
         chance = random.Random(self.seed)

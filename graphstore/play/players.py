@@ -93,7 +93,8 @@ class Player(HoldsStore):
     def pick(self, probe: Probe) -> Move:
         """Return the move to play in a probed position; raises the same errors as `choose`."""
         if not probe.moves:
-            raise GameOverError(f"{probe.position} is over; there is no move to choose")
+            why = "is over" if probe.ended else "is at the last ply of the book"
+            raise GameOverError(f"{probe.position} {why}; there is no move to choose")
         if self.side and probe.to_move not in (None, self.side):
             raise OpponentError(f"{self.opponent} has learned to be player {self.side} only")
         return self._choose(probe)

@@ -43,6 +43,7 @@ class Bitboards:
         count: Callable[[int], None],
         *,
         least: int | None = None,
+        most: int | None = None,
     ) -> int:
         """Return the score of a position in play for the player to move; see `null_window`.
 
@@ -51,6 +52,7 @@ class Bitboards:
             filled: all stones.
             count: called with the number of positions examined; it may raise an error to stop.
             least: a lower bound, if known.
+            most: do not tell scores above this one from it.
         """
         board, stones = self.board, filled.bit_count()
         left = board.cells - stones
@@ -62,6 +64,7 @@ class Bitboards:
                 return (left + 1) // 2
             low, high = -(left // 2), max(0, (left - 1) // 2)
         low = low if least is None else max(low, least)
+        high = high if most is None else min(high, most)
         path, symmetries = _Path(), (1 << len(board.symmetries)) - 2  # all but the identity
         while low < high:
             goal = (low + high + 1) // 2

@@ -139,7 +139,7 @@ class Solution(NamedTuple):
 
     @property
     def cyclic(self) -> bool:
-        """True if play can return to a position."""
+        """True if play can return to a position, or leads beyond a book."""
         return bool(np.isnan(self.random_value).any())
 
     @property

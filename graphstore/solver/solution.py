@@ -49,15 +49,43 @@ def solve(graph: GameGraph, *, progress: Progress = quiet) -> Solution:
     edges = graph.edges_by_move
     if (keeps := graph.keeps) is not None:
         edges = edges._replace(child=edges.child + np.int32(len(graph.states.id)) * keeps)
-    worth = _by_induction(graph, edges, progress) or _by_retrograde(graph, edges, progress)
+    kind = graph.kind._replace(extra_turns=keeps is not None)
+    worth = _by_induction(
+        graph, Worth.of_ended(graph.states.outcome, kind, graph.margin), edges, progress
+    ) or _by_retrograde(graph, edges, progress)
     progress("solve", len(worth.value), len(worth.value))
+    graph.solution = _scored(graph, worth, edges)
+    return graph.solution
+
+
+def solve_above(graph: GameGraph, known: NDArray[np.void]) -> Solution:
+    """Return the solution of a graph, and keep it as ``graph.solution``; see `solve`.
+
+    `known` has the id, value, remoteness and score of all states in play without moves; numbers of
+    random play that depend on them are NaN. Play must not cycle, and no move keep the turn.
+    """
+    outcome, edges = graph.states.outcome.copy(), graph.edges_by_move
+    rows = np.searchsorted(graph.states.id, known["id"])
+    outcome[rows] = known["value"]
+    worth = Worth.of_ended(outcome)
+    worth.remoteness[rows] = known["remoteness"]
+    for random in worth[2:5]:
+        random[rows] = np.nan
+    ended = GameGraph(graph.name, graph.states._replace(outcome=outcome), edges, graph.texts)
+    assert _by_induction(ended, worth, edges, quiet) is not None
+    graph.solution = _scored(graph, worth, edges)
+    graph.solution.score[rows] = known["score"]
+    return graph.solution
+
+
+def _scored(graph: GameGraph, worth: Worth, edges: Edges) -> Solution:
+    """Return all columns of a solution, from the worth of its states."""
     best_response = np.subtract(0.0, worth.drifter, out=worth.chooser)  # which nothing needs now
     worth = worth._replace(drifter=best_response)
+    keeps = graph.keeps
     repeated = graph.repeated if keeps is None else edges.repeated()
     seen = worth.value if keeps is None else np.concatenate((worth.value, -worth.value))
-    score = _scores_in(edges, repeated, worth.value, seen)
-    graph.solution = solution_of(worth, score, best_response)
-    return graph.solution
+    return solution_of(worth, _scores_in(edges, repeated, worth.value, seen), best_response)
 
 
 def _scores_in(
@@ -173,11 +201,12 @@ def _children(worth: Worth, child: NDArray[Any]) -> Worth:
     return worth.at(child % n).turned(child >= n)
 
 
-def _by_induction(graph: GameGraph, edges: Edges, progress: Progress) -> Worth | None:
-    """Return the worth of every state by backward induction; None if play can cycle."""
+def _by_induction(graph: GameGraph, worth: Worth, edges: Edges, progress: Progress) -> Worth | None:
+    """Return the worth of every state by backward induction; None if play can cycle.
+
+    `worth` has that of ended states, and is filled.
+    """
     waves = [*levels(graph)]
-    kind = graph.kind._replace(extra_turns=edges is not graph.edges_by_move)
-    worth = Worth.of_ended(graph.states.outcome, kind, graph.margin)  # `levels` needs as much
     done = int(np.count_nonzero(graph.states.outcome != IN_PLAY))
     for wave in waves:
         for begin in range(0, len(wave), BLOCK):

@@ -46,6 +46,7 @@ from graphstore.play import agents
 from graphstore.rules.adapter import ArrayRules
 from graphstore.rules.game import IN_PLAY, Game, Ints, Progress, quiet
 from graphstore.rules.plain import PlainGame
+from graphstore.solver.frontier import KNOWN, Row, searched
 from graphstore.store import digests, schema
 from graphstore.store.folder.folder import Folder
 from graphstore.store.folder.layout import is_folder
@@ -60,6 +61,8 @@ SYMMETRIC = 1_000
 """The states at which the symmetries of the rules are checked, at most."""
 
 THREADS: Final = min(os.cpu_count() or 1, 4)  # more would wait for Python's lock
+SEARCHED = 100
+"""The states at the last ply of a book that are searched, at most, if there is no sample."""
 
 KEEPS = "rules that keep the law"
 """The beginning of what is expected where the symmetries of the rules are wrong."""
@@ -84,7 +87,8 @@ def verify(
     States, edges and starts are compared with the rules, if these are known; values, depths and
     plies with the neighbouring rows; and all columns of state and edge, and the row of game, with
     the digests in the same file. The verdict lists what was checked. Agents are searched for what
-    cannot be, because nothing says what their cells must be.
+    cannot be, because nothing says what their cells must be. A book is compared with a search at up
+    to 100 states of its last ply, or at all of these in the sample.
 
     Args:
         store: the database or folder, open or as an address.
@@ -227,8 +231,13 @@ def _content(
     progress: Progress,
 ) -> None:
     """Check rows, the row of `game` and the names of moves; and digests, if any are `stored`."""
-    _verify_rows(reader, game, findings, is_strategy=info["extent"] == schema.STRATEGY)
-    _verify_neighbours(reader, findings, progress)
+    last = info["plies"] if info["extent"] == schema.BOOK else None
+    is_strategy = info["extent"] == schema.STRATEGY
+    to_search = _verify_rows(reader, game, findings, last, is_strategy=is_strategy)
+    if isinstance(reader, Whole) and len(to_search) > SEARCHED:
+        to_search = np.sort(np.random.default_rng().choice(to_search, SEARCHED, False))
+    known = _searched(game, to_search, findings, progress)
+    _verify_neighbours(reader, findings, progress, last, known)
     _verify_game(info, reader, game, findings)
     columns, what = {}, Check.ROW
     if isinstance(reader, Whole):
@@ -261,11 +270,33 @@ def _rules(find: Callable[[], Game], info: Mapping[str, Any], findings: Findings
     return game
 
 
+def _searched(
+    game: Game | None, states: Ints, findings: Findings, progress: Progress
+) -> NDArray[np.void]:
+    """Return what a search finds of states at the last ply of a book."""
+    rows: list[Row] = []
+    if game is not None and len(states):
+        for row in searched(game, states):
+            rows.append(row)
+            progress(f"verify {Check.FRONTIER}", len(rows), len(states))
+        findings.extents[Check.FRONTIER] = f"at {len(states):,} states"
+    return np.sort(np.array(rows, dtype=KNOWN), order="id")
+
+
 def _verify_rows(
-    reader: Whole | Sample, game: Game | None, findings: Findings, *, is_strategy: bool
-) -> None:
-    """Compare states and edges with the rules; without rules, only read them."""
+    reader: Whole | Sample,
+    game: Game | None,
+    findings: Findings,
+    last: int | None,
+    *,
+    is_strategy: bool,
+) -> Ints:
+    """Compare states and edges with the rules; without rules, only read them.
+
+    Return the states in play at the `last` ply of a book, which have no edges.
+    """
     rights, in_plays = [np.empty(0, dtype=np.bool_)], [np.empty(0, dtype=np.bool_)]
+    frontier = [np.empty(0, dtype=np.int64)]
     for part in reader.states():
         if game is not None and len(part["id"]):
             found = laws.packed(game, part["position"])
@@ -276,6 +307,9 @@ def _verify_rows(
             findings.note(Check.STATE_RULES if is_strategy else Check.RULES, states)
             in_play = np.zeros(len(right), dtype=np.bool_)
             in_play[right] = game.outcomes(part["id"]) == IN_PLAY
+            if last is not None:
+                frontier.append(part["id"][in_play[right] & (part["ply"] == last)])
+                in_play[right] &= part["ply"] != last
             rights.append(right)
             in_plays.append(in_play)
     right, in_play = np.concatenate(rights), np.concatenate(in_plays)
@@ -290,6 +324,7 @@ def _verify_rows(
             ids = reader.ids[rows][right[rows]]
             edges = by_rules.edges(game, ids, in_play[rows][right[rows]], part)
             findings.note(Check.RULES, edges)
+    return np.concatenate(frontier)
 
 
 def _verify_symmetries(game: Game, ids: Ints, findings: Findings) -> None:
@@ -304,8 +339,17 @@ def _verify_symmetries(game: Game, ids: Ints, findings: Findings) -> None:
     findings.note(Check.SYMMETRIES, ())
 
 
-def _verify_neighbours(reader: Whole | Sample, findings: Findings, progress: Progress) -> None:
-    """Compare values and depths with those of the children, and plies with the parents'."""
+def _verify_neighbours(
+    reader: Whole | Sample,
+    findings: Findings,
+    progress: Progress,
+    last: int | None,
+    known: NDArray[np.void],
+) -> None:
+    """Compare values and depths with those of the children, and plies with the parents'.
+
+    At the `last` ply of a book they are compared with `known`, the result of `_searched`.
+    """
     progress(f"verify {Check.VALUES}", 0, None)
     for what in (Check.CLOSURE, Check.VALUES, Check.PLIES, Check.RANDOM):
         findings.note(what, ())
@@ -327,6 +371,15 @@ def _verify_neighbours(reader: Whole | Sample, findings: Findings, progress: Pro
                 cyclic=reader.cyclic,
                 is_whole=isinstance(reader, Whole),
             )
+            if last is not None:
+                rows = np.asarray(all_rows)
+                is_last = (consistency.widened(states.ply[rows]) == last) & (
+                    states.ended[rows] == 0
+                )
+                ends, all_rows = rows[is_last], rows[~is_last]
+                of_these = known[np.isin(known["id"], states.id[ends])]
+                findings.note(Check.FRONTIER, consistency.last_ply(states, ends, of_these))
+                findings.note(Check.PLIES, consistency.plies(states, nearest.result(), ends))
             starts = range(0, len(all_rows), consistency.PART)
             parts = [all_rows[begin : begin + consistency.PART] for begin in starts]
             for part, problems in zip(parts, threads.map(check, parts), strict=True):
