@@ -9,6 +9,7 @@ import numpy as np
 
 from graphstore.errors import GameOverError, MoveError, OpponentError, ResignedError, shown
 from graphstore.play.players import Player
+from graphstore.play.searched import SECONDS, Playable, playable, with_values
 from graphstore.rules.adapter import move_name
 from graphstore.rules.board import choices
 from graphstore.rules.game import DRAW, WIN, Game, move_text, read_move
@@ -17,7 +18,7 @@ from graphstore.rules.plain import PlainGame
 from graphstore.rules.positions import Position
 from graphstore.store.format import STRATEGY
 from graphstore.store.probe import Move, Probe
-from graphstore.store.store import Address, HoldsStore, Store
+from graphstore.store.store import HoldsStore
 from graphstore.util import arguments
 from graphstore.util.forks import closed_on_error
 
@@ -38,8 +39,13 @@ class Turn(NamedTuple):
 
     @property
     def lost_value(self) -> bool:
-        """True if the move gave away a win or a draw: another one had a better value."""
-        return -self.move.value < self.before.value
+        """True if the move is known to give away a win or a draw: another had a better value."""
+        return not self.unsure and -self.move.value < self.before.value
+
+    @property
+    def unsure(self) -> bool:
+        """True if the values of the position and of the move are not known, without a database."""
+        return None in (self.before.value, self.move.value)
 
 
 class Result(NamedTuple):
@@ -69,23 +75,26 @@ class Match(HoldsStore):
 
     def __init__(
         self,
-        store: Store | Address,
+        store: Playable,
         first: str | Player = PERSON,
         second: str | Player = "perfect",
         *,
         start: Position | None = None,
         by: str = "value",
+        seconds: float = SECONDS,
         seed: int | None = None,
     ) -> None:
         """Begin a match.
 
         Args:
-            store: the solved game, open or as an address; then `close` the match.
+            store: the solved game, open or as an address; then `close` the match. Or rules, or the
+                name of a game, which is searched without a database.
             first: the side that makes the first move: ``person``, the name of an opponent as in
                 `play.players.Player`, or a player.
             second: the other side, in the same way.
             start: a position as `Store.probe` takes it; by default the (first) start.
             by: ``value`` or ``margin``: which moves are best; see `store.probe.Probe.by`.
+            seconds: the time limit of a search, for a reply or a hint.
             seed: of all random choices; by default a random one, which is recorded.
 
         Raises:
@@ -93,7 +102,7 @@ class Match(HoldsStore):
             GameOverError: the game is over at the start.
             PositionError, NotInStoreError: see `graphstore.store.store.Store.probe`.
         """
-        self._hold(store)
+        self._hold(playable(store, seconds, by))
         with closed_on_error(self.close):
             self.order = by
             self._begin(first, second, start, arguments.seed(seed))
@@ -140,12 +149,13 @@ class Match(HoldsStore):
 
     @property
     def probe(self) -> Probe:
-        """The current position and its moves, as the database has them."""
+        """The current position and its moves, as the database has them or a search found them."""
         return self._probes[-1]
 
     def hint(self) -> Probe:
         """Return the current position with all its moves, best first."""
         self._check_in_play()
+        self._probes[-1] = with_values(self.store, self.probe)
         return self.probe.by(self.order)
 
     @property
@@ -247,6 +257,7 @@ class Match(HoldsStore):
         seat = self._seat
         if seat is None:
             raise ValueError("it is a person's turn; play(move) makes the move")
+        self._probes[-1] = seat.consider(self.probe)
         try:
             move = seat.pick(self.probe)
         except ResignedError:
