@@ -186,11 +186,13 @@ def opened_or_built(
         if seconds is None:
             yield held.enter_context(opened(file, rules))
         else:
-            yield held.enter_context(opened_or_searched(file, rules, seconds))
+            yield held.enter_context(opened_or_searched(file, rules, seconds=seconds))
 
 
-def opened_or_searched(file: str, rules: str | Sequence[Any] | None, seconds: float) -> Any:
-    """Return what `opened` returns; or a game of that name, to search up to so many seconds."""
+def opened_or_searched(
+    file: str, rules: str | Sequence[Any] | None = None, **seconds: float
+) -> Any:
+    """Return what `opened` returns; or else a game of that name, to search without a database."""
     from graphstore.games import file_name
     from graphstore.play.searched import SearchedGame, named
 
@@ -199,8 +201,8 @@ def opened_or_searched(file: str, rules: str | Sequence[Any] | None, seconds: fl
         return opened(file, rules)
     if isinstance(rules, str) and not from_environment("rules"):
         raise click.UsageError(f"--rules are for a database; {file} is a game with its own rules")
-    say(f"there is no file {file}, so positions are searched, {seconds:g} s for each at most")
-    return SearchedGame(game, seconds=seconds)
+    say(f"there is no file {file}, so its positions are searched without a database")
+    return SearchedGame(game, **seconds)
 
 
 @contextmanager

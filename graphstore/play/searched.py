@@ -2,8 +2,8 @@
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
-from threading import Lock
+from contextlib import contextmanager
+from threading import BoundedSemaphore
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -44,7 +44,7 @@ class SearchedGame(Store):
         self._rules = rules = rules_of(game)
         self._solver = Solver(rules)
         self._found: dict[str, Probe] = {}
-        self._one_at_a_time = nullcontext() if isinstance(rules, OnBitboard) else Lock()
+        self._free = BoundedSemaphore((os.cpu_count() or 1) if isinstance(rules, OnBitboard) else 1)
         limit = arguments.seconds("seconds", seconds)
         self.seconds = SECONDS if limit is None else limit
         start = rules.texts(rules.start_states()[:1])[0]
@@ -103,7 +103,7 @@ class SearchedGame(Store):
             seconds: the time limit; by default that of the game.
             stopped: called ten times a second; the search ends when it returns True.
         """
-        if _is_known(probe):
+        if is_known(probe):
             return probe
 
         def tick(*_: object) -> None:
@@ -112,8 +112,12 @@ class SearchedGame(Store):
 
         timeout = self.seconds if seconds is None else seconds
         at = self._solver.read(probe.position)
-        with self._one_at_a_time:
+        if not self._free.acquire(timeout=timeout):  # other threads search
+            return probe
+        try:
             searched = self._solver.search(at, moves=True, timeout=timeout, progress=tick)
+        finally:
+            self._free.release()
         found = self._probe_of(at, searched)
         while len(self._found) >= MOST:
             self._found.pop(next(iter(self._found)), None)
@@ -157,7 +161,8 @@ class SearchedGame(Store):
         return found.by("value")
 
 
-def _is_known(probe: Probe) -> bool:
+def is_known(probe: Probe) -> bool:
+    """Return whether the values of a position and of all its moves are known."""
     return None not in (probe.value, *(move.value for move in probe.moves))
 
 

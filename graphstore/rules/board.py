@@ -157,9 +157,9 @@ def choices(
             cell, source = _cells_in(picture, move, game)
         else:
             cell, source = _cells_of(game, before, move)
-        value = move.value if move.value is None else -move.value
-        made = (move.move, name(move.move), cell, source, value, depth_of(move))
-        found.append(Choice(*made, move.position))
+        value = None if move.value is None else -move.value
+        made = (move.move, name(move.move), cell, source, value, depth_of(move), move.position)
+        found.append(Choice._make(made))
     return found
 
 

@@ -400,15 +400,14 @@ def _on_bitboards(task: _Task, boards: Bitboards) -> None:
     bounds = {move: boards.bounds(*game.stones(child)) for move, child in task.open_children()}
     for upper in cycle((True, False)):  # is a score the greatest one left, is it the least one
         for move, (low, high) in [*bounds.items()]:
-            stones = game.stones(task.children[move][0])
+            child, _ = task.children[move]
+            own, stones = game.stones(child)
             if low < high:
                 goal = high if upper else low + 1
-                bound = boards.bound(*stones, goal, task.clock.count)
+                bound = boards.bound(own, stones, goal, task.clock.count)
                 low, high = bounds[move] = (bound, high) if bound >= goal else (low, bound)
             if low == high:
-                task.settle(
-                    move, _worth(game, task.children[move][0], *boards.worth(low, stones[1]))
-                )
+                task.settle(move, _worth(game, child, *boards.worth(low, stones)))
                 del bounds[move]
         known = [-(worth.solver_score or 0) for _, worth in task.children.values() if worth]
         if known and max(known) >= max((-low for low, _ in bounds.values()), default=-inf):

@@ -1,0 +1,45 @@
+"""Searches for pages of games without a database: bounded in number and in time."""
+
+import asyncio
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import BoundedSemaphore, Event
+from typing import Any, Final
+
+from graphstore.play.searched import SearchedGame
+from graphstore.store.probe import Probe
+from graphstore.store.store import Store
+
+AT_ONCE: Final = BoundedSemaphore(min(os.cpu_count() or 1, 24))  # there are 28 threads or more
+FIRST, MOST, REPLY = 0.25, 8, 2.0
+"""Seconds of the first search of a page, of the longest one, and of a search for a reply."""
+
+
+def searched(store: Store, probe: Probe, seconds: float, stop: Event) -> Probe:
+    """Return a probe with what a search finds; as it is if there are too many searches."""
+    if not isinstance(store, SearchedGame) or not AT_ONCE.acquire(blocking=False):
+        return probe
+    try:
+        return store.search(probe, seconds=seconds, stopped=stop.is_set)
+    finally:
+        AT_ONCE.release()
+
+
+@contextmanager
+def stopped(datasette: Any, request: Any) -> Iterator[Event]:
+    """Yield an event that is set when the browser leaves the page, or the server stops."""
+    stop = Event()
+
+    async def watch() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        stop.set()
+
+    watching = asyncio.create_task(watch())
+    datasette.searches.add(stop)
+    try:
+        yield stop
+    finally:
+        watching.cancel()
+        datasette.searches.discard(stop)
