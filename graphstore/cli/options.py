@@ -201,7 +201,6 @@ def opened_or_searched(
         return opened(file, rules)
     if isinstance(rules, str) and not from_environment("rules"):
         raise click.UsageError(f"--rules are for a database; {file} is a game with its own rules")
-    say(f"there is no file {file}, so its positions are searched without a database")
     return SearchedGame(game, **seconds)
 
 

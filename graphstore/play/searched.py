@@ -16,7 +16,7 @@ from graphstore.rules.plain import PlainGame
 from graphstore.rules.positions import START, Position
 from graphstore.solver.clock import TimeIsUpError
 from graphstore.solver.search import Searched, Solver
-from graphstore.store.probe import Move, Probe
+from graphstore.store.probe import Line, Move, Probe
 from graphstore.store.store import Address, Store
 from graphstore.util import arguments
 
@@ -51,10 +51,13 @@ class SearchedGame(Store):
         self.info = {"name": rules.name, "rules": rules.rules, "start": start, "extent": None}
 
     def __getattr__(self, name: str) -> Any:
-        if name != "backend":
-            raise AttributeError(name)
+        if name == "backend":  # of which a database has one
+            raise self._refusal()
+        raise AttributeError(name)
+
+    def _refusal(self) -> StoreError:
         build = file_name(self.address).removesuffix(".db")
-        raise StoreError(
+        return StoreError(
             f"{self.address} is searched without a database, which this needs; "
             f"graphstore build {build} writes one if there is room for all positions"
         )
@@ -83,6 +86,10 @@ class SearchedGame(Store):
     def start(self) -> Probe:
         """Return the probe of the (first) start."""
         return self.probe(START)
+
+    def line(self, *_: Any, **__: Any) -> Line:
+        """Raise the error: the positions of a line need values."""
+        raise self._refusal()
 
     @contextmanager
     def snapshot(self) -> Iterator[Any]:
