@@ -193,11 +193,10 @@ def opened_or_searched(
     file: str, rules: str | Sequence[Any] | None = None, **seconds: float
 ) -> Any:
     """Return what `opened` returns; or else a game of that name, to search without a database."""
-    from graphstore.games import file_name
     from graphstore.play.searched import SearchedGame, named
 
     game = named(file)
-    if game is None or os.path.isfile(file_name(game.name)):
+    if game is None:
         return opened(file, rules)
     if isinstance(rules, str) and not from_environment("rules"):
         raise click.UsageError(f"--rules are for a database; {file} is a game with its own rules")

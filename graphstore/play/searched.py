@@ -1,10 +1,11 @@
 """A game without a database: its positions are searched when their values are asked for."""
 
 import os
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import BoundedSemaphore
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from graphstore.rules.game import LOSS, WIN, Game
 from graphstore.rules.plain import PlainGame
 from graphstore.rules.positions import START, Position
 from graphstore.solver.clock import TimeIsUpError
-from graphstore.solver.search import Searched, Solver
+from graphstore.solver.search import MAX_ENTRIES, Searched, Solver
 from graphstore.store.probe import Line, Move, Probe
 from graphstore.store.store import Address, Store
 from graphstore.util import arguments
@@ -24,6 +25,7 @@ Playable: TypeAlias = Store | Address | Game | PlainGame
 """What `play.match.Match` and `play.players.Player` take; a name of a game is searched."""
 
 SECONDS: Final = 5.0
+ENTRIES: Final = 1_000_000  # of the table of a search that is not on bitboards, 150 MB or more
 MOST: Final = 10_000  # positions whose values are kept
 
 
@@ -42,9 +44,10 @@ class SearchedGame(Store):
     def __init__(self, game: Game | PlainGame | str, *, seconds: float = SECONDS) -> None:
         """Prepare searches of up to so many seconds."""
         self._rules = rules = rules_of(game)
-        self._solver = Solver(rules)
-        self._found: dict[str, Probe] = {}
-        self._free = BoundedSemaphore((os.cpu_count() or 1) if isinstance(rules, OnBitboard) else 1)
+        self._lines = isinstance(rules, OnBitboard)
+        self._solver = Solver(rules, max_entries=MAX_ENTRIES if self._lines else ENTRIES)
+        self._free = BoundedSemaphore((os.cpu_count() or 1) if self._lines else 1)
+        self._found: OrderedDict[str, Probe] = OrderedDict()
         limit = arguments.seconds("seconds", seconds)
         self.seconds = SECONDS if limit is None else limit
         start = rules.texts(rules.start_states()[:1])[0]
@@ -110,7 +113,7 @@ class SearchedGame(Store):
             seconds: the time limit; by default that of the game.
             stopped: called ten times a second; the search ends when it returns True.
         """
-        if is_known(probe):
+        if not unknown(probe):
             return probe
 
         def tick(*_: object) -> None:
@@ -125,10 +128,10 @@ class SearchedGame(Store):
             searched = self._solver.search(at, moves=True, timeout=timeout, progress=tick)
         finally:
             self._free.release()
-        found = self._probe_of(at, searched)
-        while len(self._found) >= MOST:
-            self._found.pop(next(iter(self._found)), None)
+        found = min(self._probe_of(at, searched), probe, key=unknown)
         self._found[found.position] = found
+        if len(self._found) > MOST:
+            self._found.popitem(last=False)
         return found
 
     def _probe_of(self, at: int, searched: Searched) -> Probe:
@@ -136,10 +139,9 @@ class SearchedGame(Store):
         over = searched.method == "rules"
         _, played, after = game.expand(here[: not over])
         states = dict(zip(played.tolist(), game.canonical(after).tolist(), strict=True))
-        lines = isinstance(game, OnBitboard)
 
         def values(each: Any) -> dict[str, Any]:
-            plies, known = each.remoteness, lines and each.remoteness is not None
+            plies, known = each.remoteness, self._lines and each.remoteness is not None
             return {
                 "value": each.value,
                 "remoteness": plies,
@@ -152,25 +154,17 @@ class SearchedGame(Store):
             Move(each.move, states[each.move], each.position, **values(each))
             for each in searched.moves or ()
         ]
-        unknown: dict[str, Any] = dict.fromkeys(Probe._fields)
-        found = Probe(
-            **unknown
-            | {
-                "state": int(game.canonical(here)[0]),
-                "position": searched.position,
-                "to_move": searched.to_move,
-                "ended": over,
-                "moves": tuple(moves),
-            }
-            | values(searched)
-        )
+        columns: dict[str, Any] = dict.fromkeys(Probe._fields) | values(searched)
+        columns |= {"state": int(game.canonical(here)[0]), "position": searched.position}
+        columns |= {"to_move": searched.to_move, "ended": over, "moves": tuple(moves)}
+        found = Probe(**columns)
         found._game = game
         return found.by("value")
 
 
-def is_known(probe: Probe) -> bool:
-    """Return whether the values of a position and of all its moves are known."""
-    return None not in (probe.value, *(move.value for move in probe.moves))
+def unknown(probe: Probe) -> int:
+    """Return how many values are not known, of a position and its moves."""
+    return [probe.value, *(move.value for move in probe.moves)].count(cast(int, None))
 
 
 def with_values(store: Store, probe: Probe) -> Probe:
@@ -184,13 +178,12 @@ def named(text: str) -> Game | None:
     Raises:
         GameNameError: the text is a game with wrong parameters, or rules that cannot be loaded.
     """
-    is_code = text.endswith((".py", ")"))  # or a built-in game with parameters
-    if "://" in text or (os.path.lexists(text) and not is_code):
+    if "://" in text or os.path.lexists(text):
         return None
     try:
         return find_game(text)
     except GameNameError:
-        if is_code or ".py:" in text:
+        if text.endswith(")") or ".py:" in text:
             raise
     return None
 

@@ -277,7 +277,7 @@ class Solver:
         game, here = self.game, np.array([at], dtype=np.int64)
         task = _Task(game, at, clock, moves=moves)
         why, method = (None, "rules") if task.ended else self._find(task, explore_late)
-        if why is not None:
+        if why is not None and moves:
             task.settle_lost()
         value, remoteness, score = task.worth or (None, None, None)
         return Searched(
@@ -397,6 +397,7 @@ def _on_bitboards(task: _Task, boards: Bitboards) -> None:
         score = boards.score(own, filled, task.clock.count)
         task.worth = _worth(game, task.at, *boards.worth(score, filled))
         return
+    task.clock.count(0)  # there may be no time at all
     bounds = {move: boards.bounds(*game.stones(child)) for move, child in task.open_children()}
     for upper in cycle((True, False)):  # is a score the greatest one left, is it the least one
         for move, (low, high) in [*bounds.items()]:

@@ -11,7 +11,7 @@ from conftest import check_all, for_all
 from graphstore.play.searched import SearchedGame
 from graphstore.web import addresses
 from graphstore.web.application import application
-from graphstore.web.page import searches, view
+from graphstore.web.page import query, searches, view
 
 pytest.importorskip("datasette")
 
@@ -78,7 +78,7 @@ def test_of_many_searches_only_some_run_and_others_are_asked_for_again(get):
 
 @for_all("end", ["left", "stopped"])
 def test_a_search_ends_when_its_page_is_left_or_the_server_stops(end, monkeypatch):
-    monkeypatch.setattr(view, "MOST", 10_000)
+    monkeypatch.setattr(query, "LONGEST_SEARCH", 10_000)
     game = SearchedGame("connect(7,6)")
     scope = {
         "type": "http",

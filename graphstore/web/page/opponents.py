@@ -46,11 +46,11 @@ def with_side(store: Store, query: Query) -> Query:
 
 
 def reply(
-    store: Store, story: Story, query: Query, find: Callable[[Probe], Probe]
+    store: Store, story: Story, query: Query, find: Callable[[Probe], Probe | None]
 ) -> tuple[str, Query] | None:
     """Return the position after the opponent's reply and its query; None if it does not move.
 
-    `find` returns a probe with its values, which a game without a database searches.
+    `find` returns a probe with its values, which a game without a database searches, or None.
 
     Raises:
         ResignedError: the opponent resigns.
@@ -58,7 +58,7 @@ def reply(
     probe, player = story.probe, Player(store, query.against)
     if probe.ended or not probe.moves or story.mover() == query.side:
         return None
-    move = player.pick(probe if query.against == "random" else find(probe))
+    move = player.pick(probe if query.against == "random" else find(probe) or probe)
     return move.position, story.then(query, move_text(store.namer, move.move))
 
 

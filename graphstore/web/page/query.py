@@ -8,6 +8,7 @@ from graphstore.errors import SettingError, shown
 
 LONGEST_NAME = 100  # characters
 LONGEST_NUMBER = 4  # digits
+LONGEST_SEARCH: Final = 8  # seconds
 LONGEST_TEXT = 4096  # characters of a position, and of moves
 RENAMED: Final = {"side": "as", "source": "from", "target": "to"}  # in addresses
 
@@ -80,7 +81,7 @@ def read_query(get: Callable[[str], str | None]) -> Query:
         moves=(get("moves") or "")[:LONGEST_TEXT],
         at=_number("at", get("at"), "a number of moves"),
         flip=(get("flip") or "")[:LONGEST_NAME],
-        search=_number("search", get("search"), "a number of seconds") or 0,
+        search=min(_number("search", get("search"), "a number of seconds") or 0, LONGEST_SEARCH),
         view=(get("view") or "")[:LONGEST_NAME],
     )
 

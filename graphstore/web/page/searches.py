@@ -12,14 +12,15 @@ from graphstore.store.probe import Probe
 from graphstore.store.store import Store
 
 AT_ONCE: Final = BoundedSemaphore(min(os.cpu_count() or 1, 24))  # there are 28 threads or more
-FIRST, MOST, REPLY = 0.25, 8, 2.0
-"""Seconds of the first search of a page, of the longest one, and of a search for a reply."""
+FIRST, REPLY = 0.25, 2.0  # seconds of the first search of a page, and of a search for a reply
 
 
-def searched(store: Store, probe: Probe, seconds: float, stop: Event) -> Probe:
-    """Return a probe with what a search finds; as it is if there are too many searches."""
-    if not isinstance(store, SearchedGame) or not AT_ONCE.acquire(blocking=False):
+def searched(store: Store, probe: Probe, seconds: float, stop: Event) -> Probe | None:
+    """Return a probe with what a search finds; None if there are too many searches."""
+    if not isinstance(store, SearchedGame):
         return probe
+    if not AT_ONCE.acquire(blocking=False):
+        return None
     try:
         return store.search(probe, seconds=seconds, stopped=stop.is_set)
     finally:

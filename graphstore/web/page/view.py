@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from datasette.utils.asgi import Response
 
 from graphstore.errors import GraphstoreError, NotInStoreError, ResignedError, StoreError, shown
-from graphstore.play.searched import SearchedGame, is_known
+from graphstore.play.searched import SearchedGame, unknown
 from graphstore.rules.positions import PREFIX
 from graphstore.store.store import Store
 from graphstore.web import addresses
@@ -19,8 +19,8 @@ from graphstore.web.naming import public
 from graphstore.web.page import opponents
 from graphstore.web.page.context import Pages, page_context, picture_alone
 from graphstore.web.page.pictures import with_definitions
-from graphstore.web.page.query import read_query
-from graphstore.web.page.searches import FIRST, MOST, REPLY, searched, stopped
+from graphstore.web.page.query import LONGEST_SEARCH, read_query
+from graphstore.web.page.searches import FIRST, REPLY, searched, stopped
 from graphstore.web.page.setup import setup_context
 from graphstore.web.page.story import flipped, read_story
 
@@ -185,12 +185,12 @@ def _page(
     if not isinstance(store, SearchedGame):
         context = page_context(store, story, query, pages, resigned)
         return Page("explore.html", 200, context, query.chance)
-    probe = story.probe
-    if not query.hide:
-        probe = searched(store, probe, min(query.search or FIRST, MOST), stop)
+    found = None if query.hide else searched(store, story.probe, query.search or FIRST, stop)
+    probe = found or story.probe
     context = page_context(store, story.found(probe), query, pages, resigned)
-    if not query.hide and not is_known(probe):
-        wait = min(2 * query.search or 1, MOST) if probe is not story.probe else query.search or 1
+    if not query.hide and unknown(probe):
+        wait = min(2 * query.search, LONGEST_SEARCH) if found else query.search
+        wait = wait or 1
         href = pages.to(probe.position, story.to(query, story.at)._replace(search=wait))
-        context["more"] = {"href": href, "seconds": wait, "auto": query.search < MOST}
+        context["more"] = {"href": href, "seconds": wait, "auto": query.search < LONGEST_SEARCH}
     return Page("explore.html", 200, context, chance=True)
