@@ -22,7 +22,7 @@ from graphstore.store.store import Address, Store
 from graphstore.util import arguments
 
 Playable: TypeAlias = Store | Address | Game | PlainGame
-"""What `play.match.Match` and `play.players.Player` take; a name of a game is searched."""
+"""An argument of `play.match.Match` and `play.players.Player`; a game by name is searched."""
 
 SECONDS: Final = 5.0
 ENTRIES: Final = 1_000_000  # of the table of a search that is not on bitboards, 150 MB or more
@@ -199,9 +199,10 @@ def playable(given: Playable, seconds: float = SECONDS, by: str = "value") -> St
         given = named(given) or given
     if isinstance(given, str | os.PathLike):
         return given
-    found = given if isinstance(given, Store) else SearchedGame(given, seconds=seconds)
-    if isinstance(found, SearchedGame) and by == "margin":
+    if not isinstance(given, Store):
+        given = SearchedGame(rules_of(given, "store"), seconds=seconds)
+    if isinstance(given, SearchedGame) and by == "margin":
         raise ArgumentError(
-            f"{found.address} has no margins without a database; leave out --by margin (by=)"
+            f"{given.address} has no margins without a database; leave out --by margin (by=)"
         )
-    return found
+    return given
