@@ -129,9 +129,7 @@ def _by_value(opponent: Opponent, generator: random.Random, by: str) -> Chooser:
         probe = probe.by(by)
         best = _sensible(probe)
         if opponent.kind == "mistakes" and generator.random() < opponent.mistakes:
-            return one_of(
-                probe.moves[len(best) :] or best, generator
-            )  # moves are sorted, best first
+            return one_of([move for move in probe.moves if move not in best] or best, generator)
         return one_of(best, generator)
 
     return choose

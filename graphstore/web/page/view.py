@@ -189,8 +189,7 @@ def _page(
     probe = found or story.probe
     context = page_context(store, story.found(probe), query, pages, resigned)
     if not query.hide and unknown(probe):
-        wait = min(2 * query.search, LONGEST_SEARCH) if found else query.search
-        wait = wait or 1
+        wait = min(query.search * (2 if found else 1), LONGEST_SEARCH) or 1
         href = pages.to(probe.position, story.to(query, story.at)._replace(search=wait))
         context["more"] = {"href": href, "seconds": wait, "auto": query.search < LONGEST_SEARCH}
     return Page("explore.html", 200, context, chance=True)
