@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from graphstore.building.book import book as book
     from graphstore.building.from_folder import load as load
     from graphstore.building.in_memory import build as build
     from graphstore.building.out_of_core import build_folder as build_folder
@@ -60,6 +61,7 @@ _MODULES = {
     "Solver": "solver.search",
     "Store": "store.store",
     "StoreError": "errors",
+    "book": "building.book",
     "build": "building.in_memory",
     "build_folder": "building.out_of_core",
     "build_out_of_core": "building.out_of_core",

@@ -4,20 +4,18 @@ import os
 import shutil
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 from typing import Any, Final, TypedDict, Unpack
 
 from graphstore.building.from_folder import JOBS, FolderRows
 from graphstore.building.parts import build
 from graphstore.building.parts.workers import OwnProcess, Workers
-from graphstore.building.saving import Clock, Report, refuse_target, save
+from graphstore.building.saving import Clock, Report, beside, refuse_target, save
 from graphstore.errors import StoreError
 from graphstore.games import are_those_of, rules_of
 from graphstore.rules.adapter import check_reading
 from graphstore.rules.game import Game, Progress, quiet
 from graphstore.rules.plain import PlainGame
 from graphstore.solver.estimate import sized
-from graphstore.store.backend import Backend
 from graphstore.store.folder.folder import Folder
 from graphstore.store.store import find_backend
 from graphstore.util import arguments
@@ -103,7 +101,7 @@ def build_out_of_core(
     place = find_backend(target, "target").for_game(rules.name)
     if place.exists():
         refuse_target(place, rules.name, force=force, drop_agents=drop_agents)
-    path, clock = _folder_for(place, rules), Clock()
+    path, clock = beside(place, rules.name, "parts"), Clock()
     if os.path.lexists(path):
         refuse_others(path, path.lstat())
     built = Folder.open(path) if path.exists() else None
@@ -173,16 +171,6 @@ def _build(
             lap=clock.lap,
             **options,
         )
-
-
-def _folder_for(place: Backend, game: Game) -> Path:
-    """Return the folder to build for a database: next to a file, else in the current directory."""
-    try:
-        path = place.path
-    except StoreError:
-        name = "".join(each if each.isalnum() else "-" for each in game.name).strip("-")
-        return Path(f"{name}.parts")
-    return path.with_name(f"{path.name}.parts")
 
 
 def _texts(below: Sequence[str] | None) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from queue import SimpleQueue
 from threading import Event
 from typing import Any, NamedTuple, Protocol
@@ -134,6 +135,15 @@ def _drafted(place: Backend, game: str, *, force: bool, drop_agents: bool) -> It
             _check_agents(place, game)
         refuse_newer(place)
         yield draft
+
+
+def beside(place: Backend, game: str, ending: str) -> Path:
+    """Return a path for the work on a database: next to a file, else in the current directory."""
+    try:
+        path = place.path
+    except StoreError:
+        path = Path("".join(each if each.isalnum() else "-" for each in game).strip("-"))
+    return path.with_name(f"{path.name}.{ending}")
 
 
 class Clock:

@@ -1,6 +1,7 @@
 """The commands games, build, load, prove, estimate, check, solve and outcome."""
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
@@ -185,6 +186,34 @@ def prove(game: str, db: str | None, force: bool, as_json: bool) -> None:
     print_build(report, as_json=as_json)
 
 
+@click.command()
+@options.GAME
+@options.number("--plies", "Include the positions of the first N plies.", least=1, required=True)
+@options.DB
+@options.FORCE
+@options.DROP_AGENTS
+@options.JSON
+def book(game: str, db: str | None, as_json: bool, **settings: Any) -> None:
+    """Write the first plies of GAME to a database, an opening book.
+
+    GAME is a game of connect or mnk of any size. Positions at the last ply are solved by a search,
+    and the others follow from them. `graphstore solve --book` uses the file, and other commands
+    read it. After an interruption, run the same command again to resume.
+    """
+    from graphstore.building.book import book as build_book
+    from graphstore.games import file_name, find_game
+
+    rules = find_game(game)
+    target = file_name(rules.name) if db is None else db
+    try:
+        with options.working() as progress:
+            report = build_book(rules, target, progress=progress, **settings)
+    except KeyboardInterrupt:
+        options.say("solved positions are kept; run the same command again to resume")
+        raise
+    print_build(report, as_json=as_json)
+
+
 def print_build(report: Any, *, as_json: bool) -> None:
     """Print the report of a build."""
     from graphstore.cli import console
@@ -289,6 +318,11 @@ def check(game: str, max_positions: int, as_json: bool) -> None:
     "are printed as they come, as CSV, or with --json as one JSON object a line.",
 )
 @click.option(
+    "--book",
+    metavar="FILE",
+    help="Read the values of positions that this database has, such as one of graphstore book.",
+)
+@click.option(
     "--timeout",
     type=options.Number(min=0),
     metavar="SECONDS",
@@ -302,6 +336,7 @@ def solve(
     position: str | None,
     moves: bool,
     file: str | None,
+    book: str | None,
     timeout: float | None,
     as_json: bool,
 ) -> None:
@@ -319,8 +354,9 @@ def solve(
     if file is not None and position is not None:
         raise click.UsageError("give POSITION or --file, not both")
     rules, at = find_game(game), START if position is None else position
-    solver = Solver(rules)
-    with options.working() as progress:
+    with ExitStack() as held, options.working() as progress:
+        known = None if book is None else held.enter_context(options.opened(book))
+        solver = Solver(rules, book=known)
         if file is not None:
             given = _positions(file, partial(solver.read, timeout=timeout))
             found = solver.search_all(given, moves=moves, timeout=timeout, progress=progress)

@@ -12,7 +12,7 @@ from typing import Any, TextIO, cast
 import click
 
 from graphstore.cli import options
-from graphstore.cli.building import build, check, estimate, games, load, outcome, prove, solve
+from graphstore.cli.building import book, build, check, estimate, games, load, outcome, prove, solve
 from graphstore.cli.checking import diff, upgrade, verify
 from graphstore.cli.drawing import draw
 from graphstore.cli.exporting import export
@@ -143,7 +143,7 @@ def cli() -> None:
 
 
 for command in (
-    *(games, build, load, prove, estimate, check, solve, outcome),
+    *(games, build, book, load, prove, estimate, check, solve, outcome),
     *(show, line, draw, serve, sql, stats),
     *(play, train, agents),
     *(verify, diff, upgrade, export),

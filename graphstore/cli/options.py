@@ -253,6 +253,15 @@ def is_strategy(store: Any) -> bool:
     return bool(store.info["extent"] == STRATEGY)
 
 
+def say_if_at_last_ply(store: Any, probe: Any) -> None:
+    """Print a message if a position is at the last ply of a book, which has no moves there."""
+    if not probe.moves and not probe.ended:
+        say(
+            f'the book ends here; to search the moves: graphstore solve "{store.info["name"]}" '
+            f"{probe.position} --moves"
+        )
+
+
 def say_if_without_rules(store: Any) -> Any:
     """Return the rules of a database; print a message and return None if they are unknown."""
     if store.has_rules:

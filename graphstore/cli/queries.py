@@ -38,6 +38,7 @@ def show(file: str, position: str | None, by: str, rules: str | None, as_json: b
             from graphstore.cli import boards  # imports rich, which JSON does not need
 
             boards.print_probe(game, probe, store.namer, bound=options.is_strategy(store))
+        options.say_if_at_last_ply(store, probe)
 
 
 @click.command()
@@ -66,6 +67,8 @@ def line(file: str, position: str | None, by: str, rules: str | None, as_json: b
             console.print_json(found)
         else:
             console.print_line(game, best, store.namer, bound=options.is_strategy(store))
+        if not best.repeats:
+            options.say_if_at_last_ply(store, best.probes[-1])
 
 
 @click.command()

@@ -9,7 +9,7 @@ import numpy as np
 
 from graphstore.errors import GameOverError, MoveError, OpponentError, ResignedError, shown
 from graphstore.play.players import Player
-from graphstore.play.searched import SECONDS, Playable, playable, with_values
+from graphstore.play.searched import SECONDS, Playable, beyond_book, playable, with_values
 from graphstore.rules.adapter import move_name
 from graphstore.rules.board import choices
 from graphstore.rules.game import DRAW, WIN, Game, move_text, read_move
@@ -103,6 +103,7 @@ class Match(HoldsStore):
             PositionError, NotInStoreError: see `graphstore.store.store.Store.probe`.
         """
         self._hold(playable(store, seconds, by))
+        self.store = beyond_book(self.store, seconds)
         with closed_on_error(self.close):
             self.order = by
             self._begin(first, second, start, arguments.seed(seed))

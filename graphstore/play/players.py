@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from graphstore.errors import AgentMissingError, GameOverError, OpponentError, ResignedError
 from graphstore.play.opponents import USAGE, Opponent, read_opponent
-from graphstore.play.searched import SECONDS, Playable, playable, with_values
+from graphstore.play.searched import SECONDS, Playable, beyond_book, playable, with_values
 from graphstore.rules.board import choices, picture_if_any
 from graphstore.rules.game import LOSS, WIN
 from graphstore.store.probe import Move, Probe
@@ -72,6 +72,7 @@ class Player(HoldsStore):
             raise OpponentError(f"{opponent} does not choose moves itself; write {USAGE}")
         generator = seed if isinstance(seed, random.Random) else random.Random(seed)
         self._hold(playable(store, seconds, by))
+        self.store = beyond_book(self.store, seconds)
         self.opponent = opponent
         self.agent = read.agent
         """The name of the agent that plays; empty if it is not an agent."""

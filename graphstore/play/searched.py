@@ -17,6 +17,7 @@ from graphstore.rules.plain import PlainGame
 from graphstore.rules.positions import START, Position
 from graphstore.solver.clock import TimeIsUpError
 from graphstore.solver.search import MAX_ENTRIES, Searched, Solver
+from graphstore.store.format import BOOK
 from graphstore.store.probe import Line, Move, Probe
 from graphstore.store.store import Address, Store
 from graphstore.util import arguments
@@ -41,11 +42,17 @@ class SearchedGame(Store):
     (None, 0)
     """
 
-    def __init__(self, game: Game | PlainGame | str, *, seconds: float = SECONDS) -> None:
-        """Prepare searches of up to so many seconds."""
+    def __init__(
+        self,
+        game: Game | PlainGame | str,
+        *,
+        seconds: float = SECONDS,
+        book: Store | None = None,
+    ) -> None:
+        """Prepare searches of up to so many seconds, after a look into a book."""
         self._rules = rules = rules_of(game)
         self._lines = isinstance(rules, OnBitboard)
-        self._solver = Solver(rules, max_entries=MAX_ENTRIES if self._lines else ENTRIES)
+        self._solver = Solver(rules, book=book, max_entries=MAX_ENTRIES if self._lines else ENTRIES)
         self._free = BoundedSemaphore((os.cpu_count() or 1) if self._lines else 1)
         self._found: OrderedDict[str, Probe] = OrderedDict()
         limit = arguments.seconds("seconds", seconds)
@@ -170,6 +177,13 @@ def unknown(probe: Probe) -> int:
 def with_values(store: Store, probe: Probe) -> Probe:
     """Return a probe with its values, which a database has, and a game without one searches."""
     return store.search(probe) if isinstance(store, SearchedGame) else probe
+
+
+def beyond_book(store: Store, seconds: float) -> Store:
+    """Return a book as a game whose other positions are searched, and another store as it is."""
+    if store.info["extent"] != BOOK:
+        return store
+    return SearchedGame(store.game, seconds=seconds, book=store)
 
 
 def named(text: str) -> Game | None:

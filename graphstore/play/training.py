@@ -16,7 +16,7 @@ from graphstore.play.match import PERSON, Match
 from graphstore.play.menace import Boxes, Settings, next_checkpoint, whole_number, written
 from graphstore.play.opponents import read_opponent
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Progress, quiet
-from graphstore.store.format import STRATEGY
+from graphstore.store.format import BOOK, STRATEGY
 from graphstore.store.store import Address, Store, opened
 
 SELF = "self"
@@ -69,7 +69,7 @@ def train(
 
     Raises:
         SettingError: a setting is wrong or differs from that of the existing agent; or the file
-            holds a strategy, not a game.
+            holds a strategy or a book, not a game.
         OpponentError: there is no such opponent, or it cannot play the other side.
         StoreError: the file cannot be read or written.
     """
@@ -80,10 +80,11 @@ def train(
         raise SettingError(f"the seed is {shown(seed)}; it must be from 0 to 2**63 - 1")
     given = Settings.of(settings)
     with opened(file, "file", repair=True) as store:
-        if store.info["extent"] == STRATEGY:
+        if store.info["extent"] in (STRATEGY, BOOK):
+            what = {STRATEGY: "a strategy, in which one player has no choice"}
             raise SettingError(
-                f"{store.address} holds a strategy for {store.info['name']}, in which one player "
-                "has no choice; train agents on a whole game"
+                f"{store.address} holds {what.get(store.info['extent'], 'the first plies only')}; "
+                "train agents on a whole game"
             )
         refuse_too_large(store)
         known = agents.find(store, agent)

@@ -43,6 +43,7 @@ class Bitboards:
         count: Callable[[int], None],
         *,
         least: int | None = None,
+        most: int | None = None,
     ) -> int:
         """Return the score of a position in play for the player to move; see `null_window`.
 
@@ -51,9 +52,11 @@ class Bitboards:
             filled: all stones.
             count: called with the number of positions examined; it may raise an error to stop.
             least: a lower bound, if known.
+            most: do not tell scores above this one from it.
         """
         low, high = self.bounds(own, filled)
         low = low if least is None else max(low, least)
+        high = high if most is None else min(high, most)
         while low < high:
             goal = (low + high + 1) // 2
             bound = self.bound(own, filled, goal, count)

@@ -104,7 +104,7 @@ def explore(
             looked = True
     ids = np.concatenate([wave.states for wave in found])
     ids.sort(kind="stable")  # merges the sorted waves
-    return _assemble(game, ids, found)
+    return assemble(game, ids, found)
 
 
 def estimate(
@@ -275,7 +275,7 @@ def steps(game: Game, states: Ints) -> Moves:
     return moves._replace(child=game.canonical(moves.child))
 
 
-def _assemble(game: Game, ids: Ints, waves: list[Wave]) -> GameGraph:
+def assemble(game: Game, ids: Ints, waves: list[Wave]) -> GameGraph:
     """Return the graph of all waves, its states sorted by id."""
     n, m = len(ids), sum(len(wave.move) for wave in waves)
     ply = np.empty(n, dtype=np.int32)

@@ -6,19 +6,20 @@ can return to a position, the states below are explored and solved instead.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from importlib.util import find_spec
 from itertools import cycle
 from math import inf
 from threading import Event
 from time import perf_counter
-from typing import Any, Final, NamedTuple, overload
+from typing import Any, Final, NamedTuple, Protocol, TypeVar, overload, runtime_checkable
 
 import numpy as np
 
-from graphstore.errors import PositionError, TooLargeError
-from graphstore.games import rules_of
+from graphstore.errors import ArgumentError, PositionError, TooLargeError
+from graphstore.games import are_those_of, rules_of
 from graphstore.rules.bitboard import OnBitboard
 from graphstore.rules.game import (
     IN_PLAY,
@@ -47,6 +48,22 @@ MAX_ENTRIES: Final = 4_000_000  # 16 bytes each on bitboards, else about 150 or 
 MAX_STATES: Final = 1_000_000  # about 300 MB
 FEW: Final = 10  # free cells up to which, without numba, exploring is quicker: 5 ms at most
 PIECE: Final = 4096  # positions expanded between two checks of the clock
+
+T = TypeVar("T")
+
+
+@runtime_checkable
+class Book(Protocol):
+    """Solved states for a `Solver`: an open `graphstore.Store` of a book or of a whole game."""
+
+    info: dict[str, Any]
+
+    @property
+    def address(self) -> str:
+        """Its name in messages."""
+
+    def lookup(self, positions: Any) -> Any:
+        """Return the values of ids of states; see `graphstore.Store.lookup`."""
 
 
 class SearchedMove(NamedTuple):
@@ -80,7 +97,7 @@ class Searched(NamedTuple):
     nodes: int  # the number of positions examined
     entries: int  # the number of answers in the table at the end
     seconds: float
-    method: str  # ``rules`` if the game is over, ``alpha-beta`` or ``retrograde``
+    method: str  # ``rules`` if the game is over, ``book``, ``alpha-beta`` or ``retrograde``
     remoteness: int | None = None  # plies to the end under best play, if the method finds them
     solver_score: int | None = None  # the score of Connect Four solvers, on boards of lines
     moves: tuple[SearchedMove, ...] | None = None  # best first, if requested
@@ -120,6 +137,23 @@ class _Task:
         for move, (child, worth) in [*(self.children or {}).items()]:
             if worth is None:
                 yield move, child
+
+    def look_up(self, book: Book) -> bool:
+        """Note the worths that a book has; return True if nothing is left to search."""
+        open_ = [(None, self.at), *self.open_children()]
+        ids = self.game.canonical(np.array([at for _, at in open_], dtype=np.int64))
+        rows = book.lookup(ids)
+        known = rows.found & ~np.ma.getmaskarray(rows.remoteness)
+        for (move, at), is_known, value, plies in zip(
+            open_, known, rows.value, rows.remoteness, strict=True
+        ):
+            if is_known:
+                worth = _worth(self.game, at, int(value), int(plies))
+                if move is None:
+                    self.worth = worth
+                else:
+                    self.settle(move, worth)
+        return bool(known.all())
 
     def is_late(self) -> bool:
         """Return whether a board of lines has few free cells."""
@@ -185,6 +219,27 @@ def _rank(worth: _Worth | None) -> tuple[int, int]:
     return worth.value, plies if worth.value == LOSS else -plies if worth.value == WIN else 0
 
 
+def cores() -> int:
+    """Return the number of threads that make a search on bitboards faster: 1 without numba."""
+    return (os.cpu_count() or 1) if find_spec("numba") is not None else 1
+
+
+@contextmanager
+def in_threads(
+    one: Callable[[int, Event], T], listed: Sequence[int], threads: int
+) -> Iterator[list[Future[T]]]:
+    """Yield the coming results of `one` for each position.
+
+    At the end of the block its event is set, at which `one` ends early.
+    """
+    stop, pool = Event(), ThreadPoolExecutor(threads)
+    try:
+        yield [pool.submit(one, at, stop) for at in listed]
+    finally:
+        stop.set()
+        pool.shutdown(wait=False, cancel_futures=True)  # a garbage collector may run this
+
+
 class Solver:
     """Search positions of one game; the answers of a search are kept for the next ones.
 
@@ -198,11 +253,21 @@ class Solver:
         self,
         game: Game | PlainGame | str,
         *,
+        book: Book | None = None,
         max_entries: int = MAX_ENTRIES,
         max_states: int = MAX_STATES,
     ) -> None:
-        """Prepare searches; the arguments are those of `search`."""
+        """Prepare searches; the other arguments are those of `search`.
+
+        `book` is an open `Store` of the game, such as one that `graphstore.book` wrote. Positions
+        that it has are answered from it. It must stay open.
+
+        Raises:
+            ArgumentError: the book is not a store or has another game, or the game is not searched
+                on bitboards.
+        """
         self.game = rules_of(game)
+        self._book = book if book is None else _checked(book, self.game)
         self._max_states = arguments.count("max_states", max_states)
         entries = arguments.count("max_entries", max_entries)
         self._table: Bitboards | Table
@@ -256,27 +321,26 @@ class Solver:
     def _each(
         self, listed: list[int], timeout: float | None, progress: Progress, *, moves: bool
     ) -> Iterator[Searched]:
-        stop = Event()
-        parallel = isinstance(self._table, Bitboards) and find_spec("numba") is not None
+        threads = cores() if isinstance(self._table, Bitboards) else 1
 
-        def one(at: int) -> Searched:
+        def one(at: int, stop: Event) -> Searched:
             clock = Clock(timeout, quiet, stop)
-            return self._searched(at, clock, moves=moves, explore_late=not parallel)
+            return self._searched(at, clock, moves=moves, explore_late=threads == 1)
 
-        pool = ThreadPoolExecutor((os.cpu_count() or 1) if parallel else 1)
-        try:
-            for done, found in enumerate(pool.map(one, listed), 1):
-                yield found
+        with in_threads(one, listed, threads) as results:
+            for done, found in enumerate(results, 1):
+                yield found.result()
                 progress("search", done, len(listed))
-        finally:
-            stop.set()
-            pool.shutdown(wait=False, cancel_futures=True)  # a garbage collector may run this
 
     def _searched(self, at: int, clock: Clock, *, moves: bool, explore_late: bool) -> Searched:
         """Return the result of a packed position."""
         game, here = self.game, np.array([at], dtype=np.int64)
         task = _Task(game, at, clock, moves=moves)
-        why, method = (None, "rules") if task.ended else self._find(task, explore_late)
+        why, method = None, "rules"
+        if not task.ended:
+            method = "book"
+            if self._book is None or not task.look_up(self._book):
+                why, method = self._find(task, explore_late)
         if why is not None and moves:
             task.settle_lost()
         value, remoteness, score = task.worth or (None, None, None)
@@ -383,6 +447,28 @@ def search(
     if not isinstance(position, str | int) and are_positions(solver.game, position):
         return [*solver.search_all(position, moves=moves, timeout=timeout, progress=progress)]
     return solver.search(position, moves=moves, timeout=timeout, progress=progress)
+
+
+def _checked(book: Book, game: Game) -> Book:
+    """Return a book; raise an ArgumentError if the searches of a game cannot use it."""
+    arguments.instance("book", book, Book, "an open store: graphstore.Store.open(FILE)")
+    name, rules = book.info["name"], book.info["rules"]
+    if not are_those_of(game, name, rules):
+        raise ArgumentError(
+            f"book is {book.address}, which has {name} {rules}, not {game.name} {game.rules}"
+        )
+    on_bitboard(game)
+    return book
+
+
+def on_bitboard(game: Game) -> OnBitboard:
+    """Return a game; raise an ArgumentError if it is not searched on bitboards."""
+    if isinstance(game, OnBitboard):
+        return game
+    raise ArgumentError(
+        f"{game.name} cannot have a book: only connect and mnk are searched with the plies to the "
+        "end"
+    )
 
 
 def _on_bitboards(task: _Task, boards: Bitboards) -> None:

@@ -49,19 +49,44 @@ def solve(graph: GameGraph, *, progress: Progress = quiet) -> Solution:
         n = len(graph.states.id)
         edges = edges._replace(child=edges.child + np.int32(n) * keeps)
         backward = Backward.of(edges, 2 * n)
-    worth = _by_induction(graph, edges, progress) or _by_retrograde(
-        graph, edges, backward, progress
-    )
+    kind = graph.kind._replace(extra_turns=keeps is not None)
+    worth = _by_induction(
+        graph, Worth.of_ended(graph.states.outcome, kind, graph.margin), edges, progress
+    ) or _by_retrograde(graph, edges, backward, progress)
     progress("solve", len(worth.value), len(worth.value))
+    graph.solution = _scored(graph, worth, edges, backward)
+    return graph.solution
+
+
+def solve_above(graph: GameGraph, known: NDArray[np.void]) -> Solution:
+    """Return the solution of a graph, and keep it as ``graph.solution``; see `solve`.
+
+    `known` has the id, value, remoteness and score of all states in play without moves; numbers of
+    random play that depend on them are NaN. Play must not cycle, and no move keep the turn.
+    """
+    outcome, edges = graph.states.outcome.copy(), graph.edges_by_move
+    rows = np.searchsorted(graph.states.id, known["id"])
+    outcome[rows] = known["value"]
+    worth = Worth.of_ended(outcome)
+    worth.remoteness[rows] = known["remoteness"]
+    for random in worth[2:5]:
+        random[rows] = np.nan
+    ended = GameGraph(graph.name, graph.states._replace(outcome=outcome), edges, graph.texts)
+    assert _by_induction(ended, worth, edges, quiet) is not None
+    graph.solution = _scored(graph, worth, edges, graph.backward)
+    graph.solution.score[rows] = known["score"]
+    return graph.solution
+
+
+def _scored(graph: GameGraph, worth: Worth, edges: Edges, backward: Backward) -> Solution:
+    """Return all columns of a solution, from the worth of its states."""
+    keeps = graph.keeps
     again = np.flatnonzero(backward.again)
     child = np.searchsorted(backward.offset, again, side="right") - 1
     twice = backward.parent[again]  # parents with another move to the same child
     value = worth.value
     seen = value if keeps is None else np.concatenate((value, -value))
-    graph.solution = solution_of(
-        worth, scores(value, edges.parent, seen[edges.child], twice, seen[child])
-    )
-    return graph.solution
+    return solution_of(worth, scores(value, edges.parent, seen[edges.child], twice, seen[child]))
 
 
 def solution_of(worth: Worth, score: NDArray[np.float64]) -> Solution:
@@ -157,10 +182,11 @@ def _children(worth: Worth, child: NDArray[Any]) -> Worth:
     return worth.at(child % n).turned(child >= n)
 
 
-def _by_induction(graph: GameGraph, edges: Edges, progress: Progress) -> Worth | None:
-    """Return the worth of every state by backward induction; None if play can cycle."""
-    kind = graph.kind._replace(extra_turns=edges is not graph.edges_by_move)
-    worth = Worth.of_ended(graph.states.outcome, kind, graph.margin)
+def _by_induction(graph: GameGraph, worth: Worth, edges: Edges, progress: Progress) -> Worth | None:
+    """Return the worth of every state by backward induction; None if play can cycle.
+
+    `worth` has that of ended states, and is filled.
+    """
     done = int(np.count_nonzero(graph.states.outcome != IN_PLAY))
     for wave in levels(graph):
         counts = edges.offset[wave + 1] - edges.offset[wave]

@@ -123,7 +123,7 @@ class SolvedGraph:
             "moves": self.moves,
             "edges": graph.number_of_edges(),
             "plies": int(states.ply.max()),
-            "cyclic": int(self._solution.cyclic),
+            "cyclic": int(self._solution.cyclic and self._extent != schema.BOOK),
             "start": self._game.texts(states.id[starts[:1]])[0],
             "value": first["value"],
             "remoteness": first["remoteness"],

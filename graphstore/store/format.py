@@ -16,10 +16,12 @@ states have no `LATER` columns, and every move passes the turn, in the views, to
 WHOLE: Final = "whole"
 BELOW: Final = "below"
 STRATEGY: Final = "strategy"
+BOOK: Final = "book"
 """The states that a database holds, in `game.extent`: all that play from the game's starts can
-reach; all that play from some positions can reach, which have ply 0; or a strategy, with one move
-of player 1 and all of player 2, for which values hold and depths are bounds."""
-EXTENTS: Final = (WHOLE, BELOW, STRATEGY)
+reach; all that play from some positions can reach, which have ply 0; a strategy, with one move
+of player 1 and all of player 2, for which values hold and depths are bounds; or those of the first
+plies: states in play at the last one, `game.plies`, have no moves."""
+EXTENTS: Final = (WHOLE, BELOW, STRATEGY, BOOK)
 
 WINNER: Final = (
     "CASE WHEN to_move IS NULL THEN NULL WHEN value = 0 THEN 0 "

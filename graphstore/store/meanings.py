@@ -47,10 +47,11 @@ COLUMNS: Final = {
     "cannot force a win",
     "orbit": "how many positions the state stands for",
     "random_value": f"the expected result {MOVER} if both play at random; NULL in games with "
-    "cycles; without meaning in a strategy",
+    "cycles and where play leads beyond a book; without meaning in a strategy",
     "winner": f"the winner under best play: {_PLAYERS}; NULL if to_move is NULL",
     "best_response": f"the expected result {MOVED} if that player plays best against an opponent "
-    "who plays at random; NULL in games with cycles; without meaning in a strategy",
+    "who plays at random; NULL in games with cycles and where play leads beyond a book; without "
+    "meaning in a strategy",
     "margin": f"the score {MOVER} minus the opponent's at the end, if both play for that "
     "difference; value is its sign, remoteness and depths are those of play for a win or draw; "
     "NULL in games whose results are not scores",
@@ -86,7 +87,8 @@ COLUMNS: Final = {
     "build_seconds": "the duration of the build, in seconds",
     "digest": "the digest of the digests of all columns of state and edge, but nimber",
     "extent": "what the database holds: whole: all states; below: the states that some positions "
-    "can reach; strategy: one move of player 1 and all of player 2, so that depths are bounds",
+    "can reach; strategy: one move of player 1 and all of player 2, so that depths are bounds; "
+    "book: the states of the first plies, of which those in play at the last ply have no moves",
     "digest.name": "the column, as table.column",
     "blake2b": "the BLAKE2b digest, in hexadecimal",
     "agent": "the agent's id",

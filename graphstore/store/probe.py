@@ -23,7 +23,7 @@ from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Game, best_first, mo
 from graphstore.rules.notebook import or_none, picture, row, table
 from graphstore.rules.positions import Position
 from graphstore.store.by_key import Keyed
-from graphstore.store.format import COLUMNS, STRATEGY, WHOLE
+from graphstore.store.format import BOOK, COLUMNS, STRATEGY, WHOLE
 from graphstore.store.reader import Reader
 from graphstore.util import arguments
 
@@ -32,6 +32,7 @@ BATCH = 10_000  # ids per statement; SQLite takes 32,766 at most
 _NOT_THERE = {
     WHOLE: "database: no play from its starts leads there",
     STRATEGY: "strategy: its moves for {player} never lead there",
+    BOOK: "book of first plies; graphstore solve searches such positions",
 }
 
 
@@ -287,7 +288,8 @@ def states_by_id(reader: Reader, ids: Sequence[int]) -> dict[int, Probe]:
 def probe(reader: Reader, game: Game, position: int, *, extent: str = WHOLE) -> Probe:
     """Return the probe of a packed position.
 
-    In a strategy (`extent`) a state in which player 1 is to move has the stored moves only.
+    In a strategy (`extent`) a state in which player 1 is to move has the stored moves only. In a
+    book, states in play at the last ply have no moves.
     """
     here = np.array([position], dtype=np.int64)
     if game.outcomes(here)[0] == IN_PLAY:
@@ -302,12 +304,13 @@ def probe(reader: Reader, game: Game, position: int, *, extent: str = WHOLE) -> 
     if row is None:
         why = _NOT_THERE.get(extent, _NOT_THERE[WHOLE]).format(player=game.players[0])
         raise NotInStoreError(f"{text} is not in this {why}")
-    kept = set(ids)
     stored = Probe(*row)
+    is_last = extent == BOOK and rows.keys() == {ids[0]}
+    kept = {ids[0]} if is_last else set(ids)
     if extent == STRATEGY and stored.to_move == 1:
         kept = {child for (child,) in _CHILDREN.rows(reader, ids[:1])}
     legal = [each for each in zip(played.tolist(), ids[1:], texts, strict=True) if each[1] in kept]
-    if not kept <= rows.keys() or bool(legal) != bool(texts):
+    if not kept <= rows.keys() or (bool(legal) != bool(texts) and not is_last):
         raise NotAStoreError(f"the database is damaged: a move of {text} leads to no state")
     moves = [
         _move(stored.to_move, rows[each[1]][_TO_MOVE], *each, *_VALUES(rows[each[1]]))

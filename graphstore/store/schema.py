@@ -12,6 +12,7 @@ from sqlalchemy.schema import CreateView, SchemaItem
 
 from graphstore.store.format import APPLICATION_ID as APPLICATION_ID
 from graphstore.store.format import BELOW as BELOW
+from graphstore.store.format import BOOK as BOOK
 from graphstore.store.format import BY_MARGIN as BY_MARGIN
 from graphstore.store.format import COLUMNS as COLUMNS
 from graphstore.store.format import EXTENTS as EXTENTS

@@ -20,6 +20,7 @@ then all values, depths and plies are right. This holds with and without cycles:
 - *The winner's own moves* follow in the same way: of the best lines, the fewest or the most.
 - *Random play.* Without a cycle, each number follows from those of the children. With a cycle,
   there are no numbers.
+- *Books.* All of this rests on the states in play at the last ply, which a search checks.
 
 Columns have the narrowest type that holds their cells, and NULL is the least number of the type.
 Arithmetic is in int64, a part at a time. No cell is trusted: it may be any number.
@@ -207,6 +208,30 @@ def values(
         yield WrongCells(states.id[rows[at]], "remoteness", remoteness[at], "a number")
 
 
+def last_ply(states: States, rows: Ints, found: NDArray[np.void]) -> Iterator[WrongCells]:
+    """Yield the cells of states without moves, at the last ply of a book, that differ.
+
+    `found` has the columns id, value, remoteness and score that a search finds, of some of them.
+    """
+    at = np.searchsorted(states.id, found["id"])
+    value, remoteness = widened(states.value[rows]), widened(states.remoteness[rows])
+    moves, none = (remoteness + (value == WIN)) // 2, np.full(len(rows), np.nan)
+    score = np.where(value == DRAW, states.score[rows], -value.astype(np.float64))
+    for column, where, expected in (
+        *((name, at, found[name]) for name in ("value", "remoteness", "score")),
+        ("score", rows, score),
+        ("win_depth", rows, np.where(value == LOSS, moves, NULL)),
+        ("lose_depth", rows, np.where(value == WIN, moves, NULL)),
+        ("random_value", rows, none),
+        ("best_response", rows, none),
+    ):
+        cells = getattr(states, column)[where]
+        cells = cells if cells.dtype.kind == "f" else widened(cells)
+        yield from _differing(states, where, column, cells, expected)
+    at = np.flatnonzero(remoteness == NULL)
+    yield WrongCells(states.id[rows[at]], "remoteness", remoteness[at], "a number")
+
+
 def is_filled(cells: Cells) -> bool:
     """Return True if a column, narrowed, has a cell that is not NULL."""
     return bool((cells != np.iinfo(cells.dtype).min).any())
@@ -313,7 +338,7 @@ def best_means(states: States, links: Links) -> NDArray[np.float64]:
     for rows in in_parts(np.arange(len(result))):
         counts, child = links.of(rows)
         is_open = counts > 0
-        result[rows] = widened(states.value[rows])
+        result[rows] = np.where(states.ended[rows] == 0, np.nan, widened(states.value[rows]))
         if is_open.any():
             begin = (np.cumsum(counts) - counts)[is_open]
             of_child = states.best_response[child]

@@ -29,6 +29,7 @@ class Check(StrEnum):
     VALUES = "values and depths against the children"
     PLIES = "plies against the parents"
     RANDOM = "values of random play against the children"
+    FRONTIER = "last ply of the book against a search"
     AGENTS = "agents"
     RULES = "states and edges against the rules"
     STATE_RULES = "states against the rules"

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from random import SystemRandom
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import Connection, select
 
 from graphstore.checks import laws, proof
@@ -23,6 +24,7 @@ from graphstore.games import find_builtin
 from graphstore.play import agents
 from graphstore.rules.adapter import ArrayRules
 from graphstore.rules.game import IN_PLAY, Game, Ints, Progress, quiet
+from graphstore.solver.frontier import KNOWN, Row, searched
 from graphstore.store import schema
 from graphstore.store.names import read_names
 from graphstore.store.reader import Reader
@@ -33,6 +35,8 @@ from graphstore.util.arrays import distinct
 SYMMETRIC = 1_000
 """The states at which the symmetries of the rules are checked, at most."""
 
+SEARCHED = 100
+"""The states at the last ply of a book that are searched, at most, if there is no sample."""
 
 KEEPS = "rules that keep the law"
 """The beginning of what is expected where the symmetries of the rules are wrong."""
@@ -51,7 +55,8 @@ def verify(
     States, edges and starts are compared with the rules, if these are known; values, depths and
     plies with the neighbouring rows; and all columns of state and edge, and the row of game, with
     the digests in the same file. The verdict lists what was checked. Agents are searched for what
-    cannot be, because nothing says what their cells must be.
+    cannot be, because nothing says what their cells must be. A book is compared with a search at up
+    to 100 states of its last ply, or at all of these in the sample.
 
     Args:
         store: the database, open or as an address.
@@ -69,6 +74,7 @@ def verify(
     seed = arguments.seed(seed)
     with opened(store) as store, store.connect() as connection:
         is_strategy = store.info["extent"] == schema.STRATEGY
+        last = store.info["plies"] if store.info["extent"] == schema.BOOK else None
         findings = Findings(lambda ids: reading.texts(connection, ids))
         note, skipped = findings.note, findings.skipped
         if sample is None:
@@ -107,8 +113,11 @@ def verify(
             else:
                 seed = SystemRandom().getrandbits(32) if seed is None else seed
                 reader = Sample(store, connection, findings, progress, sample, seed)
-            _verify_rows(reader, game, findings, is_strategy=is_strategy)
-            _verify_neighbours(reader, findings, progress)
+            to_search = _verify_rows(reader, game, findings, last, is_strategy=is_strategy)
+            if isinstance(reader, Whole) and len(to_search) > SEARCHED:
+                to_search = np.sort(np.random.default_rng().choice(to_search, SEARCHED, False))
+            known = _searched(game, to_search, findings, progress)
+            _verify_neighbours(reader, findings, progress, last, known)
             _verify_game(store, connection, reader, game, findings)
             if isinstance(reader, Whole):
                 columns, what = reader.hashes.of_columns(), Check.DIGESTS
@@ -157,11 +166,33 @@ def _rules(store: Store, findings: Findings) -> Game | None:
     return game
 
 
+def _searched(
+    game: Game | None, states: Ints, findings: Findings, progress: Progress
+) -> NDArray[np.void]:
+    """Return what a search finds of states at the last ply of a book."""
+    rows: list[Row] = []
+    if game is not None and len(states):
+        for row in searched(game, states):
+            rows.append(row)
+            progress(f"verify {Check.FRONTIER}", len(rows), len(states))
+        findings.extents[Check.FRONTIER] = f"at {len(states):,} states"
+    return np.sort(np.array(rows, dtype=KNOWN), order="id")
+
+
 def _verify_rows(
-    reader: Whole | Sample, game: Game | None, findings: Findings, *, is_strategy: bool
-) -> None:
-    """Compare states and edges with the rules; without rules, only read them."""
+    reader: Whole | Sample,
+    game: Game | None,
+    findings: Findings,
+    last: int | None,
+    *,
+    is_strategy: bool,
+) -> Ints:
+    """Compare states and edges with the rules; without rules, only read them.
+
+    Return the states in play at the `last` ply of a book, which have no edges.
+    """
     rights, in_plays = [np.empty(0, dtype=np.bool_)], [np.empty(0, dtype=np.bool_)]
+    frontier = [np.empty(0, dtype=np.int64)]
     for part in reader.states():
         if game is not None and len(part["id"]):
             found = laws.packed(game, part["position"])
@@ -172,6 +203,9 @@ def _verify_rows(
             findings.note(Check.STATE_RULES if is_strategy else Check.RULES, states)
             in_play = np.zeros(len(right), dtype=np.bool_)
             in_play[right] = game.outcomes(part["id"]) == IN_PLAY
+            if last is not None:
+                frontier.append(part["id"][in_play[right] & (part["ply"] == last)])
+                in_play[right] &= part["ply"] != last
             rights.append(right)
             in_plays.append(in_play)
     right, in_play = np.concatenate(rights), np.concatenate(in_plays)
@@ -182,6 +216,7 @@ def _verify_rows(
             ids = reader.ids[rows][right[rows]]
             edges = by_rules.edges(game, ids, in_play[rows][right[rows]], part)
             findings.note(Check.RULES, edges)
+    return np.concatenate(frontier)
 
 
 def _verify_symmetries(game: Game, ids: Ints, findings: Findings) -> None:
@@ -196,8 +231,17 @@ def _verify_symmetries(game: Game, ids: Ints, findings: Findings) -> None:
     findings.note(Check.SYMMETRIES, ())
 
 
-def _verify_neighbours(reader: Whole | Sample, findings: Findings, progress: Progress) -> None:
-    """Compare values and depths with those of the children, and plies with the parents'."""
+def _verify_neighbours(
+    reader: Whole | Sample,
+    findings: Findings,
+    progress: Progress,
+    last: int | None,
+    known: NDArray[np.void],
+) -> None:
+    """Compare values and depths with those of the children, and plies with the parents'.
+
+    At the `last` ply of a book they are compared with `known`, the result of `_searched`.
+    """
     progress(f"verify {Check.VALUES}", 0, None)
     for what in (Check.CLOSURE, Check.VALUES, Check.PLIES, Check.RANDOM):
         findings.note(what, ())
@@ -207,6 +251,14 @@ def _verify_neighbours(reader: Whole | Sample, findings: Findings, progress: Pro
         nearest = consistency.nearest_parents(states, links)
         chooser = consistency.best_means(states, links)
         scored, impartial = map(consistency.is_filled, (states.margin, states.nimber))
+        if last is not None:
+            edge = (consistency.widened(states.ply[all_rows]) == last) & (
+                states.ended[all_rows] == 0
+            )
+            ends, all_rows = all_rows[edge], all_rows[~edge]
+            of_these = known[np.isin(known["id"], states.id[ends])]
+            findings.note(Check.FRONTIER, consistency.last_ply(states, ends, of_these))
+            findings.note(Check.PLIES, consistency.plies(states, nearest, ends))
         for rows in consistency.in_parts(all_rows):
             random = consistency.random_play(states, links, chooser, rows, cyclic=reader.cyclic)
             values = consistency.values(states, links, rows, is_whole=is_whole)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from graphstore.play import agents
-from graphstore.store.format import STRATEGY
+from graphstore.store.format import BOOK, STRATEGY
 from graphstore.store.store import Store
 
 Info = Mapping[str, Any]  # the row of the table `game`
@@ -13,7 +13,7 @@ Info = Mapping[str, Any]  # the row of the table `game`
 
 def random_play(info: Info) -> bool:
     """Return whether random play has an expected result: games end, and no reply is missing."""
-    return not info["cyclic"] and info["extent"] != STRATEGY
+    return not info["cyclic"] and info["extent"] not in (STRATEGY, BOOK)
 
 
 class Stored(NamedTuple):
