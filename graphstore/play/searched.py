@@ -41,8 +41,8 @@ class SearchedGame(Store):
     (None, 0)
     """
 
-    def __init__(self, game: Game | PlainGame | str, *, seconds: float = SECONDS) -> None:
-        """Prepare searches of up to so many seconds."""
+    def __init__(self, game: Game | PlainGame | str, *, seconds: float | None = None) -> None:
+        """Prepare searches of up to so many seconds, by default `SECONDS`."""
         self._rules = rules = rules_of(game)
         self._lines = isinstance(rules, OnBitboard)
         self._solver = Solver(rules, max_entries=MAX_ENTRIES if self._lines else ENTRIES)
