@@ -190,7 +190,7 @@ def opened_or_built(
 
 
 def opened_or_searched(
-    file: str, rules: str | Sequence[Any] | None = None, **seconds: float
+    file: str, rules: str | Sequence[Any] | None = None, *, seconds: float | None = None
 ) -> Any:
     """Return what `opened` returns; or else a game of that name, to search without a database."""
     from graphstore.play.searched import SearchedGame, named
@@ -200,7 +200,7 @@ def opened_or_searched(
         return opened(file, rules)
     if isinstance(rules, str) and not from_environment("rules"):
         raise click.UsageError(f"--rules are for a database; {file} is a game with its own rules")
-    return SearchedGame(game, **seconds)
+    return SearchedGame(game, seconds=seconds)
 
 
 @contextmanager

@@ -46,7 +46,7 @@ class SearchedGame(Store):
         self,
         game: Game | PlainGame | str,
         *,
-        seconds: float = SECONDS,
+        seconds: float | None = None,
         book: Store | None = None,
     ) -> None:
         """Prepare searches of up to so many seconds, after a look into a book."""
