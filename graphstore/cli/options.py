@@ -186,11 +186,11 @@ def opened_or_built(
         if seconds is None:
             yield held.enter_context(opened(file, rules))
         else:
-            yield held.enter_context(opened_or_searched(file, rules, seconds))
+            yield held.enter_context(opened_or_searched(file, rules, seconds=seconds))
 
 
 def opened_or_searched(
-    file: str, rules: str | Sequence[Any] | None = None, seconds: float | None = None
+    file: str, rules: str | Sequence[Any] | None = None, *, seconds: float | None = None
 ) -> Any:
     """Return what `opened` returns; or else a game of that name, to search without a database."""
     from graphstore.play.searched import SearchedGame, named
