@@ -93,11 +93,12 @@ def play(
     with opened(file, rules) as store:
         options.say_if_without_rules(store)
         if first is None:
-            here = store.start() if position is None else store.probe(position)
-            forced = options.is_strategy(store) and here.to_move == 1
-            first = "machine" if forced else "you"
+            first = "you"
+            if options.is_strategy(store):
+                here = store.start() if position is None else store.probe(position)
+                first = "machine" if here.to_move == 1 else "you"
         seats = (you, against) if first == "you" else (against, you)
-        match = Match(store, *seats, start=position, by=by, seed=seed)
+        match = Match(store, *seats, start=position, by=by, seconds=seconds, seed=seed)
         if learn:
             from graphstore.play.training import learn_from, refuse_match
 
