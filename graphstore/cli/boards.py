@@ -96,7 +96,7 @@ def _print_moves(
             str(move.move),
             *(Text(move_text(namer, move.move)) for _ in names),
             Text(move.position),
-            Text(result, style="" if move.value is None else COLOURS[-move.value]),
+            Text(result, style=_colour(move)),
             *(f"{cell:.4g}" if isinstance(cell, float) else console._cell(cell) for cell in shown),
         )
     screen.print()
@@ -108,7 +108,7 @@ def _print_moves(
 
 def _coloured_board(game: Game | None, probe: Probe) -> Text:
     """Return the board, with the numbers of free cells in the colours of their results."""
-    colours = {move.move: COLOURS[-move.value] for move in probe.moves}
+    colours = {move.move: _colour(move) for move in probe.moves}
 
     def style(cell: int, mark: str) -> str:
         return colours.get(cell, "dim" if mark == "." else "bold")
@@ -153,6 +153,11 @@ def _board(game: Game | None, probe: Probe, style: Callable[[int, str], str]) ->
     return text
 
 
+def _colour(move: Any) -> str:
+    """Return the colour of a move's result; empty if it is not known."""
+    return "" if move.value is None else COLOURS[-move.value]
+
+
 def _initials(game: Game | None) -> dict[str, str]:
     """Return the colour of each player's initial; empty if both initials are the same."""
     names = PlainGame.players if game is None else game.players
@@ -167,7 +172,7 @@ def print_hint(screen: Console, match: "Match") -> None:
     for move in moves:
         screen.print(
             Text(match.name(move).rjust(width) + "  "),
-            Text(move_in_words(move, bound=bound), style=COLOURS[-move.value]),
+            Text(move_in_words(move, bound=bound), style=_colour(move)),
             sep="",
         )
 

@@ -150,10 +150,13 @@ def opened(
 
 
 @contextmanager
-def opened_or_built(file: str, rules: str | None = None) -> Iterator[Any]:
+def opened_or_built(
+    file: str, rules: str | None = None, *, seconds: float | None = None
+) -> Iterator[Any]:
     """Yield what `opened` returns; or the database of a small built-in game with that name.
 
-    The database of a game is in the working folder, or is built for this command only.
+    The database of a game is in the working folder, or is built for this command only. With
+    `seconds`, other games are searched without a database, for up to so long.
     """
     from graphstore.games import file_name, spelled
 
@@ -180,7 +183,24 @@ def opened_or_built(file: str, rules: str | None = None) -> Iterator[Any]:
                     f"to keep it: {again}"
                 )
                 file = os.path.join(folder, name)
-        yield held.enter_context(opened(file, rules))
+        if seconds is None:
+            yield held.enter_context(opened(file, rules))
+        else:
+            yield held.enter_context(opened_or_searched(file, rules, seconds=seconds))
+
+
+def opened_or_searched(
+    file: str, rules: str | Sequence[Any] | None = None, *, seconds: float | None = None
+) -> Any:
+    """Return what `opened` returns; or else a game of that name, to search without a database."""
+    from graphstore.play.searched import SearchedGame, named
+
+    game = named(file)
+    if game is None:
+        return opened(file, rules)
+    if isinstance(rules, str) and not from_environment("rules"):
+        raise click.UsageError(f"--rules are for a database; {file} is a game with its own rules")
+    return SearchedGame(game, seconds=seconds)
 
 
 @contextmanager

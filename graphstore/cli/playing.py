@@ -40,6 +40,14 @@ from graphstore.util.files import new_file
     show_default="a random one, which is recorded",
 )
 @click.option(
+    "--seconds",
+    type=options.Number(min=0),
+    default=5,
+    show_default=True,
+    metavar="S",
+    help="In a game without a database, search S seconds for a reply or a hint.",
+)
+@click.option(
     "--moves", metavar="MOVES", help='Play these moves, such as "4 0 8", without a terminal.'
 )
 @click.option("--record", metavar="FILE", help="Write the match to a new file, as JSON.")
@@ -54,6 +62,7 @@ def play(
     first: str | None,
     by: str,
     seed: int | None,
+    seconds: float,
     moves: str | None,
     record: str | None,
     learn: bool,
@@ -64,7 +73,8 @@ def play(
 
     The match begins at POSITION, by default the start. The opponent looks its moves up in FILE, so
     a perfect one never gives away a win or a draw. FILE may be the name of a small game, as in
-    `graphstore show`. During the match, ? lists the commands.
+    `graphstore show`. Positions of other games, such as connect(7,6) or FILE.py:NAME, are searched:
+    the opponent says when the search did not end in time. During the match, ? lists the commands.
     """
     from graphstore.cli import boards, console, terminal
     from graphstore.play.match import PERSON, Match
@@ -75,15 +85,20 @@ def play(
         )
     if record is not None:
         options.refuse_existing(record)
-    opened = partial(options.opened, repair=True) if learn else options.opened_or_built
+    opened = (
+        partial(options.opened, repair=True)
+        if learn
+        else partial(options.opened_or_built, seconds=seconds)
+    )
     with opened(file, rules) as store:
         options.say_if_without_rules(store)
         if first is None:
-            here = store.start() if position is None else store.probe(position)
-            forced = options.is_strategy(store) and here.to_move == 1
-            first = "machine" if forced else "you"
+            first = "you"
+            if options.is_strategy(store):
+                here = store.start() if position is None else store.probe(position)
+                first = "machine" if here.to_move == 1 else "you"
         seats = (you, against) if first == "you" else (against, you)
-        match = Match(store, *seats, start=position, by=by, seed=seed)
+        match = Match(store, *seats, start=position, by=by, seconds=seconds, seed=seed)
         if learn:
             from graphstore.play.training import learn_from, refuse_match
 

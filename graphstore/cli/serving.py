@@ -66,7 +66,8 @@ def serve(
 
     It has boards, moves, tables and SQL. The command prints its address; Ctrl-C ends it. FILE may
     also be a postgresql:// address, whose tables are not shown, or a folder that `graphstore build
-    --folder` wrote, which is loaded into a temporary file first.
+    --folder` wrote, which is loaded into a temporary file first. The positions of a game such as
+    connect(7,6) or FILE.py:NAME are searched when they are looked at.
     """
     with extra('the explorer needs Datasette: pip install "datasette<1"', megabytes=600):
         from graphstore.web import server
@@ -110,11 +111,11 @@ def loaded(held: ExitStack, file: str) -> str:
 def all_opened(held: ExitStack, files: Sequence[str], rules: Sequence[str]) -> list[Any]:
     """Return the open databases, each with the rules that fit it; closing `held` closes them."""
     if len(files) == 1 and len(rules) < 2:
-        return [held.enter_context(options.opened(files[0], *rules))]
+        return [held.enter_context(options.opened_or_searched(files[0], *rules))]
     from graphstore.games import find_game
 
     games = [find_game(text) for text in rules]
-    stores = [held.enter_context(options.opened(file, games)) for file in files]
+    stores = [held.enter_context(options.opened_or_searched(file, games)) for file in files]
     used = [store.game.name for store in stores if store.has_rules]
     if len(used) == len(stores) and not options.from_environment("rules"):
         for text, game in zip(rules, games, strict=True):

@@ -82,6 +82,8 @@ def _play_machines(match: Match, console: Console) -> bool:
             console.print(f"the box of {match.by} is empty")
             break
         console.print(f"{match.name_of(turn.player)} plays {turn.name}")
+        if turn.unsure and turn.by != "random":
+            console.print(f"{turn.by} is not sure: the search of this position did not end in time")
         if watched:
             _draw(match, console)
     if not match.over:

@@ -7,24 +7,18 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from graphstore.errors import (
-    GameOverError,
-    MoveError,
-    OpponentError,
-    ResignedError,
-    StoreError,
-    shown,
-)
+from graphstore.errors import GameOverError, MoveError, OpponentError, ResignedError, shown
 from graphstore.play.players import Player
+from graphstore.play.searched import SECONDS, Playable, beyond_book, playable, with_values
 from graphstore.rules.adapter import move_name
 from graphstore.rules.board import choices
 from graphstore.rules.game import DRAW, WIN, Game, move_text, read_move
 from graphstore.rules.notebook import or_none, picture
 from graphstore.rules.plain import PlainGame
 from graphstore.rules.positions import Position
-from graphstore.store.format import BOOK, STRATEGY
+from graphstore.store.format import STRATEGY
 from graphstore.store.probe import Move, Probe
-from graphstore.store.store import Address, HoldsStore, Store
+from graphstore.store.store import HoldsStore
 from graphstore.util import arguments
 from graphstore.util.forks import closed_on_error
 
@@ -45,8 +39,13 @@ class Turn(NamedTuple):
 
     @property
     def lost_value(self) -> bool:
-        """True if the move gave away a win or a draw: another one had a better value."""
-        return -self.move.value < self.before.value
+        """True if the move is known to give away a win or a draw: another had a better value."""
+        return not self.unsure and -self.move.value < self.before.value
+
+    @property
+    def unsure(self) -> bool:
+        """True if the values of the position and of the move are not known, without a database."""
+        return None in (self.before.value, self.move.value)
 
 
 class Result(NamedTuple):
@@ -76,32 +75,35 @@ class Match(HoldsStore):
 
     def __init__(
         self,
-        store: Store | Address,
+        store: Playable,
         first: str | Player = PERSON,
         second: str | Player = "perfect",
         *,
         start: Position | None = None,
         by: str = "value",
+        seconds: float = SECONDS,
         seed: int | None = None,
     ) -> None:
         """Begin a match.
 
         Args:
-            store: the solved game, open or as an address; then `close` the match.
+            store: the solved game, open or as an address; then `close` the match. Or rules, or the
+                name of a game, which is searched without a database.
             first: the side that makes the first move: ``person``, the name of an opponent as in
                 `play.players.Player`, or a player.
             second: the other side, in the same way.
             start: a position as `Store.probe` takes it; by default the (first) start.
             by: ``value`` or ``margin``: which moves are best; see `store.probe.Probe.by`.
+            seconds: the time limit of a search, for a reply or a hint.
             seed: of all random choices; by default a random one, which is recorded.
 
         Raises:
             OpponentError: there is no such opponent.
             GameOverError: the game is over at the start.
-            StoreError: the database is a book.
             PositionError, NotInStoreError: see `graphstore.store.store.Store.probe`.
         """
-        self._hold(store)
+        self._hold(playable(store, seconds, by))
+        self.store = beyond_book(self.store, seconds)
         with closed_on_error(self.close):
             self.order = by
             self._begin(first, second, start, arguments.seed(seed))
@@ -110,11 +112,6 @@ class Match(HoldsStore):
         self, first: str | Player, second: str | Player, start: Position | None, seed: int | None
     ) -> None:
         store = self.store
-        if store.info["extent"] == BOOK:
-            raise StoreError(
-                f"{store.address} holds the first plies of {store.info['name']}; a match needs a "
-                "whole game"
-            )
         self.game: Game | None = store.game if store.has_rules else None
         self.seed = random.SystemRandom().randrange(2**32) if seed is None else seed
         chance = random.Random(self.seed)
@@ -153,12 +150,13 @@ class Match(HoldsStore):
 
     @property
     def probe(self) -> Probe:
-        """The current position and its moves, as the database has them."""
+        """The current position and its moves, as the database has them or a search found them."""
         return self._probes[-1]
 
     def hint(self) -> Probe:
         """Return the current position with all its moves, best first."""
         self._check_in_play()
+        self._probes[-1] = with_values(self.store, self.probe)
         return self.probe.by(self.order)
 
     @property
@@ -260,6 +258,7 @@ class Match(HoldsStore):
         seat = self._seat
         if seat is None:
             raise ValueError("it is a person's turn; play(move) makes the move")
+        self._probes[-1] = seat.consider(self.probe)
         try:
             move = seat.pick(self.probe)
         except ResignedError:

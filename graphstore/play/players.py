@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from graphstore.errors import AgentMissingError, GameOverError, OpponentError, ResignedError
 from graphstore.play.opponents import USAGE, Opponent, read_opponent
+from graphstore.play.searched import SECONDS, Playable, beyond_book, playable, with_values
+from graphstore.rules.board import choices, picture_if_any
+from graphstore.rules.game import LOSS, WIN
 from graphstore.store.probe import Move, Probe
-from graphstore.store.store import Address, HoldsStore, Store
+from graphstore.store.store import HoldsStore, Store
 from graphstore.util.forks import closed_on_error
 
 if TYPE_CHECKING:
@@ -27,6 +30,9 @@ class Player(HoldsStore):
     possible and keeps a drawn game drawn. It plays each of the equally best moves with the same
     probability. In a game with cycles it never repeats a position that is won.
 
+    In a game without a database it searches each position, and is perfect if the search ends in
+    time; else it plays a move that is not known to lose, near the centre of the board.
+
     >>> import tempfile, graphstore
     >>> path = tempfile.mkdtemp() + "/tictactoe.db"
     >>> graphstore.build("tictactoe", path).states
@@ -38,20 +44,23 @@ class Player(HoldsStore):
 
     def __init__(
         self,
-        store: Store | Address,
+        store: Playable,
         opponent: str = "perfect",
         *,
         by: str = "value",
+        seconds: float = SECONDS,
         seed: int | str | random.Random | None = None,
     ) -> None:
         """Create a player.
 
         Args:
-            store: the solved game, open or as an address; then `close` the player.
+            store: the solved game, open or as an address; then `close` the player. Or rules, or
+                the name of a game, which is searched without a database.
             opponent: ``perfect``; ``random``: every legal move with the same probability;
                 ``mistakes=P``: with probability P a move that is not among the best, if there is
                 one; or the name of an agent of the database, which plays but does not learn.
             by: ``value`` or ``margin``: which moves are best; see `store.probe.Probe.by`.
+            seconds: the time limit of a search.
             seed: of its random choices, or a generator to share with other players.
 
         Raises:
@@ -62,7 +71,8 @@ class Player(HoldsStore):
         if read.kind in ("person", "self"):
             raise OpponentError(f"{opponent} does not choose moves itself; write {USAGE}")
         generator = seed if isinstance(seed, random.Random) else random.Random(seed)
-        self._hold(store)
+        self._hold(playable(store, seconds, by))
+        self.store = beyond_book(self.store, seconds)
         self.opponent = opponent
         self.agent = read.agent
         """The name of the agent that plays; empty if it is not an agent."""
@@ -88,13 +98,16 @@ class Player(HoldsStore):
             OpponentError: the agent has learned only the other side.
             PositionError, NotInStoreError: see `graphstore.store.store.Store.probe`.
         """
-        return self.pick(self.store.probe(position))
+        return self.pick(self.consider(self.store.probe(position)))
+
+    def consider(self, probe: Probe) -> Probe:
+        """Return a probe with what the player wants to know of it, searched without a database."""
+        return probe if self.opponent == "random" else with_values(self.store, probe)
 
     def pick(self, probe: Probe) -> Move:
         """Return the move to play in a probed position; raises the same errors as `choose`."""
         if not probe.moves:
-            why = "is over" if probe.ended else "is at the last ply of the book"
-            raise GameOverError(f"{probe.position} {why}; there is no move to choose")
+            raise GameOverError(f"{probe.position} is over; there is no move to choose")
         if self.side and probe.to_move not in (None, self.side):
             raise OpponentError(f"{self.opponent} has learned to be player {self.side} only")
         return self._choose(probe)
@@ -115,14 +128,27 @@ def _by_value(opponent: Opponent, generator: random.Random, by: str) -> Chooser:
         if opponent.kind == "random":
             return one_of(probe.moves, generator)
         probe = probe.by(by)
-        best = probe.best
+        best = _sensible(probe)
         if opponent.kind == "mistakes" and generator.random() < opponent.mistakes:
-            return one_of(
-                probe.moves[len(best) :] or best, generator
-            )  # moves are sorted, best first
+            return one_of([move for move in probe.moves if move not in best] or best, generator)
         return one_of(best, generator)
 
     return choose
+
+
+def _sensible(probe: Probe) -> Sequence[Move]:
+    """Return the best moves; of those whose values are not known, the ones near the centre."""
+    best = probe.best
+    if probe.value == WIN and best[0].value != LOSS:  # the best one is not known
+        best = tuple(move for move in probe.moves if move.value is None)
+    board = picture_if_any(probe.position, probe._game) if best[0].value is None else None
+    if board is None:
+        return best
+    far = []
+    for each in choices(probe._game, probe.position, best):
+        row, column = divmod(each.cell or 0, board.columns)
+        far.append(abs(2 * row + 1 - board.rows) + abs(2 * column + 1 - board.columns))
+    return [move for move, each in zip(best, far, strict=True) if each == min(far)]
 
 
 def _by_beads(store: Store, known: "Agent", generator: random.Random) -> Chooser:

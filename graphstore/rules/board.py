@@ -47,7 +47,7 @@ class Choice(NamedTuple):
     name: str
     cell: int | None  # where the mark lands; None if that is not a single cell
     source: int | None  # the cell that the mark leaves, or None
-    value: int  # for the player who makes the move
+    value: int  # for the player who makes the move; None if it is not known
     depth: int | None  # moves of the winner after it; None in a draw
     position: str  # the position after it
 
@@ -59,15 +59,13 @@ class Choice(NamedTuple):
 
 def label_of(value: int, depth: int | None) -> str:
     """Return a label for a move: its value for the player who makes it, and depth, as ``W2``."""
-    return LETTERS[value] + ("" if depth is None else str(depth))
+    return LETTERS.get(value, "") + ("" if depth is None else str(depth))
 
 
 def depth_of(outcome: Any) -> int | None:
     """Return the moves that the winner needs, of a `Probe` or a `Move`; None for a draw."""
-    depth: int | None = {LOSS: outcome.win_depth, DRAW: None, WIN: outcome.lose_depth}[
-        outcome.value
-    ]
-    return depth
+    depths: dict[int, int | None] = {LOSS: outcome.win_depth, WIN: outcome.lose_depth}
+    return depths.get(outcome.value)
 
 
 def board_of(text: str, game: Game | None = None) -> Board | None:
@@ -159,8 +157,9 @@ def choices(
             cell, source = _cells_in(picture, move, game)
         else:
             cell, source = _cells_of(game, before, move)
-        made = (move.move, name(move.move), cell, source, -move.value, depth_of(move))
-        found.append(Choice(*made, move.position))
+        value = None if move.value is None else -move.value
+        made = (move.move, name(move.move), cell, source, value, depth_of(move), move.position)
+        found.append(Choice._make(made))
     return found
 
 

@@ -110,7 +110,7 @@ def svg(
         if choice is None:
             cells.append(mark_svg(cell))
         else:
-            kind, how = WORDS[choice.value], strength[choice.move]
+            kind, how = WORDS.get(choice.value, "free"), strength[choice.move]
             cells.append(hint(picture, cell, kind, choice.label, how))
     if isinstance(board, Board):
         title = title or " ".join(filter(None, ("/".join(board.rows), board.beside)))
@@ -237,8 +237,10 @@ def strengths(shown: Sequence[Choice]) -> dict[int, Strength]:
     }
 
 
-def _rank(choice: Choice) -> tuple[int, int]:
-    """Return a sort key that puts the best move first."""
+def _rank(choice: Choice) -> tuple[float, int]:
+    """Return a sort key that puts the best move first; one that is not known may be a win."""
+    if choice.value is None:
+        return -0.5, 0
     return -choice.value, choice.value * (choice.depth or 0)
 
 
@@ -287,7 +289,7 @@ def text_svg(text: str, *, shown: Sequence[Choice] = (), style: bool = True) -> 
     for number, choice in enumerate(shown, len(lines)):
         worth, y = f"{choice.label:3}", 6 + number * step
         rectangles.append(
-            f'<rect class="gs-{WORDS[choice.value]}" x="3" y="{y:.1f}" rx="4" '
+            f'<rect class="gs-{WORDS.get(choice.value, "free")}" x="3" y="{y:.1f}" rx="4" '
             f'width="{len(worth) * letter + 6:.1f}" height="{step - 2:.1f}"/>'
         )
         spans.append(

@@ -54,24 +54,34 @@ class Bitboards:
             least: a lower bound, if known.
             most: do not tell scores above this one from it.
         """
+        low, high = self.bounds(own, filled)
+        low = low if least is None else max(low, least)
+        high = high if most is None else min(high, most)
+        while low < high:
+            goal = (low + high + 1) // 2
+            bound = self.bound(own, filled, goal, count)
+            low, high = (bound, high) if bound >= goal else (low, bound)
+        return low
+
+    def bounds(self, own: int, filled: int) -> tuple[int, int]:
+        """Return bounds of a score that are seen at once; equal if the player wins at once."""
         board, stones = self.board, filled.bit_count()
         left = board.cells - stones
         if board.misere:
-            low, high = -((left + 1) // 2), left // 2
-        else:
-            moves = (filled + board.bottom) & board.full if board.bottom else board.full & ~filled
-            if moves & inner.threats(own, board.full & ~filled, self._lists[0]):
-                return (left + 1) // 2
-            low, high = -(left // 2), max(0, (left - 1) // 2)
-        low = low if least is None else max(low, least)
-        high = high if most is None else min(high, most)
-        path, symmetries = _Path(), (1 << len(board.symmetries)) - 2  # all but the identity
-        while low < high:
-            goal = (low + high + 1) // 2
-            path.begin(own, filled, goal, symmetries)
-            bound = self._run(path, count)
-            low, high = (bound, high) if bound >= goal else (low, bound)
-        return low
+            return -((left + 1) // 2), left // 2
+        moves = (filled + board.bottom) & board.full if board.bottom else board.full & ~filled
+        if moves & inner.threats(own, board.full & ~filled, self._lists[0]):
+            return (left + 1) // 2, (left + 1) // 2
+        return -(left // 2), max(0, (left - 1) // 2)
+
+    def bound(self, own: int, filled: int, goal: int, count: Callable[[int], None]) -> int:
+        """Return a lower bound of a score that reaches `goal`, or else an upper bound.
+
+        The bounds of the position must differ.
+        """
+        path, symmetries = _Path(), (1 << len(self.board.symmetries)) - 2  # all but the identity
+        path.begin(own, filled, goal, symmetries)
+        return self._run(path, count)
 
     def __len__(self) -> int:
         """Return the number of positions in the table."""

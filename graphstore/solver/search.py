@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib.util import find_spec
+from itertools import cycle
+from math import inf
 from threading import Event
 from time import perf_counter
 from typing import Any, Final, NamedTuple, Protocol, TypeVar, overload, runtime_checkable
@@ -166,6 +168,16 @@ class _Task:
         if move in self._keep:  # then worth is for the player who made the move
             worth = worth._replace(value=-worth.value)
         self.children[move] = self.children[move][0], worth
+
+    def settle_lost(self) -> None:
+        """Settle the moves after which the opponent wins at once."""
+        moves = [*self.open_children()]
+        here = np.array([child for _, child in moves], dtype=np.int64)
+        parent, _, after = self.game.expand(here)
+        turns = self.game.turns(after)
+        passed = (turns == 0) | (turns != self.game.turns(here)[parent])
+        for at in {*parent[passed & (self.game.outcomes(after) == LOSS)].tolist()}:
+            self.settle(moves[at][0], _worth(self.game, moves[at][1], WIN, 1))
 
     def moves(self) -> tuple[SearchedMove, ...] | None:
         """Return the moves, best first; None if they were not requested."""
@@ -329,6 +341,8 @@ class Solver:
             method = "book"
             if self._book is None or not task.look_up(self._book):
                 why, method = self._find(task, explore_late)
+        if why is not None and moves:
+            task.settle_lost()
         value, remoteness, score = task.worth or (None, None, None)
         return Searched(
             game.name,
@@ -458,18 +472,35 @@ def on_bitboard(game: Game) -> OnBitboard:
 
 
 def _on_bitboards(task: _Task, boards: Bitboards) -> None:
-    """Find the worth of a position, and of its moves, on bitboards."""
+    """Find the worth of a position, and of its moves, on bitboards.
+
+    The worth of moves is found in the order of the plies to the end, so that a search without much
+    time knows what is near.
+    """
     game: Any = task.game
-
-    def worth(at: int, **bounds: int) -> _Worth:
-        own, filled = game.stones(at)
-        score = boards.score(own, filled, task.clock.count, **bounds)
-        return _worth(game, at, *boards.worth(score, filled))
-
-    task.worth = task.worth or worth(task.at)
-    lowest = -(task.worth.solver_score or 0)  # no child is worse for the opponent
-    for move, child in task.open_children():
-        task.settle(move, worth(child, least=lowest))
+    own, filled = game.stones(task.at)
+    if task.children is None:
+        score = boards.score(own, filled, task.clock.count)
+        task.worth = _worth(game, task.at, *boards.worth(score, filled))
+        return
+    task.clock.count(0)  # there may be no time at all
+    bounds = {move: boards.bounds(*game.stones(child)) for move, child in task.open_children()}
+    for upper in cycle((True, False)):  # is a score the greatest one left, is it the least one
+        for move, (low, high) in [*bounds.items()]:
+            child, _ = task.children[move]
+            own, stones = game.stones(child)
+            if low < high:
+                goal = high if upper else low + 1
+                bound = boards.bound(own, stones, goal, task.clock.count)
+                low, high = bounds[move] = (bound, high) if bound >= goal else (low, bound)
+            if low == high:
+                task.settle(move, _worth(game, child, *boards.worth(low, stones)))
+                del bounds[move]
+        known = [-(worth.solver_score or 0) for _, worth in task.children.values() if worth]
+        if known and max(known) >= max((-low for low, _ in bounds.values()), default=-inf):
+            task.worth = _worth(game, task.at, *boards.worth(max(known), filled))
+        if not bounds:
+            return
 
 
 def _by_alpha_beta(task: _Task, table: Table) -> None:

@@ -19,7 +19,7 @@ from graphstore.errors import (
 from graphstore.rules import positions
 from graphstore.rules.adapter import ArrayRules
 from graphstore.rules.board import WORDS, Choice, choices
-from graphstore.rules.game import IN_PLAY, Game, best_first, move_text
+from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Game, best_first, move_text
 from graphstore.rules.notebook import or_none, picture, row, table
 from graphstore.rules.positions import Position
 from graphstore.store.by_key import Keyed
@@ -51,6 +51,7 @@ class Move(NamedTuple):
 
     So `value` is for the opponent of the player who makes the move, and `score` for that player. If
     the move keeps the turn, both are negated, and the depths change places, so that this holds.
+    Without a database, `score` is None, and `value` while it is not known.
     """
 
     move: int
@@ -94,6 +95,8 @@ Rank: TypeAlias = Callable[[Move], tuple[float, ...]]
 
 
 def _by_value(move: Move) -> tuple[float, ...]:
+    if move.score is None:  # searched without a database
+        return _AS_SEARCHED[move.value], (move.remoteness or 0) * -(move.value or 0)
     return best_first(move.score, move.win_depth, move.lose_depth, move.remoteness)
 
 
@@ -104,6 +107,10 @@ def margin_of(move: Move) -> int | None:
 
 def _by_margin(move: Move) -> tuple[float, ...]:
     return (-(margin_of(move) or 0),)
+
+
+_AS_SEARCHED: Final = {LOSS: 0, DRAW: 1, None: 2, WIN: 3}
+"""The order of moves by `value`: those that are not known come before those that lose."""
 
 
 class Probe(_Columns):
@@ -172,7 +179,7 @@ class Probe(_Columns):
     @or_none
     def _repr_html_(self) -> str:
         cells = [
-            (each.name, each.position, WORDS[each.value], each.depth) for each in self.choices()
+            (each.name, each.position, WORDS.get(each.value), each.depth) for each in self.choices()
         ]
         moves = table(("move", "position", "result", "depth"), cells) if cells else ""
         return (
@@ -355,7 +362,7 @@ def below(reader: Reader, start: int) -> Iterator[list[int]]:
 
 def _caption(probe: Probe) -> str:
     """Return the value of a position in words, without the names of the players."""
-    worth = WORDS[probe.value]
+    worth = WORDS.get(probe.value, "not known yet")
     if probe.ended:
         return f"over: {worth} for the player to move"
     mover = "the player to move" if probe.to_move is None else f"player {probe.to_move}, to move"

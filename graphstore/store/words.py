@@ -1,6 +1,7 @@
 """The value of a position or a move, in words."""
 
 from graphstore.rules import game as rules
+from graphstore.rules.board import depth_of
 from graphstore.rules.game import Game
 from graphstore.rules.plain import PlainGame
 from graphstore.store.probe import Move, Probe, margin_of
@@ -25,6 +26,11 @@ def move_in_words(move: Move, *, bound: bool = False) -> str:
 
 
 def _move_in_words(move: Move, *, bound: bool) -> str:
+    if move.value is None:
+        return "not known yet"
+    if move.value and depth_of(move) is None:  # searched without a database
+        word = "wins" if move.value == rules.LOSS else "loses"
+        return word if move.remoteness is None else f"{word} in {move.remoteness + 1} plies"
     if move.value == rules.LOSS:
         if not move.win_depth:
             return "wins at once"
@@ -35,7 +41,7 @@ def _move_in_words(move: Move, *, bound: bool) -> str:
         if not move.lose_depth and move.remoteness:  # by moves of the player's own
             return "loses whatever is played"
         return f"loses {within} {move.lose_depth}" if move.lose_depth else "loses at once"
-    if move.score < 0:  # the player moves again
+    if move.score is not None and move.score < 0:  # the player moves again
         return f"draw, {-move.score:.0%} of the same player's next moves lose"
     return f"draw, {move.score:.0%} of the replies lose" if move.score else "draw"
 
@@ -59,6 +65,11 @@ def _in_words(game: Game | None, probe: Probe, *, bound: bool) -> str:
     if probe.ended:
         return f"over: {winner} has won" if winner else "over: drawn"
     turn = "" if probe.to_move is None else f"{mover} to move: "
+    if probe.value is None:
+        return f"{turn}not known yet"
+    if probe.score is None and depth_of(probe) is None:  # searched without a database
+        plies = "" if probe.remoteness is None else f", {probe.remoteness} plies to the end"
+        return f"{turn}{f'{winner} wins' if winner else 'drawn'}{plies}"
     if winner is None:
         if probe.remoteness is None:
             return f"{turn}drawn, play need never end"

@@ -7,6 +7,7 @@ from contextlib import suppress
 from copy import copy
 from pathlib import Path
 from secrets import token_hex
+from threading import Event
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
@@ -87,6 +88,7 @@ class Explorer(Datasette):  # type: ignore[misc]  # Datasette ships no types
         named = by_name(stores)
         self.hosts = hosts
         self.stopping = False
+        self.searches: set[Event] = set()
         self.statements = Threads()
         self._started = token_hex()
         self._schemas_of: object = None
@@ -215,8 +217,10 @@ class Explorer(Datasette):  # type: ignore[misc]  # Datasette ships no types
                 await self.client.get(page)
 
     def stop(self) -> None:
-        """Interrupt the running statements, and start no others."""
+        """Interrupt the running statements and searches, and start no other statements."""
         self.stopping = True
+        for search in [*self.searches]:
+            search.set()
         for file in self.files_served.values():
             file.interrupt()
 

@@ -13,6 +13,7 @@ from datasette.utils.asgi import Base400, Response
 from datasette.views.base import DatasetteError
 
 from graphstore.errors import GraphstoreError, NotInStoreError, PositionError, QueryError
+from graphstore.play.searched import SearchedGame
 from graphstore.web.naming import public
 from graphstore.web.tables.command import command
 from graphstore.web.tables.statements import BusyError
@@ -26,6 +27,8 @@ NO_TABLES = (
     "{name} is in PostgreSQL, so its tables are not here, only its positions; "
     "graphstore sql ADDRESS STATEMENT and psql read the tables"
 )
+
+SEARCHED = "{name} is searched without a database, so it has no tables, only positions"
 
 NOT_FOUND = {
     "404": "there is no such page",
@@ -51,7 +54,8 @@ async def page(datasette: Any, request: Any, error: Exception) -> Any:
     path = request.path.split("?")[0]
     name = tilde_decode(path.split("/")[1].split(".")[0])
     if status == 404 and name in {*datasette.stores} - {*datasette.files_served}:
-        message = NO_TABLES.format(name=name)
+        found = isinstance(datasette.stores[name], SearchedGame)
+        message = (SEARCHED if found else NO_TABLES).format(name=name)
     for store in datasette.stores.values():
         message = public(message, store)
     if status == 500 and os.environ.get("GRAPHSTORE_DEBUG"):

@@ -104,7 +104,7 @@ def _game(store: Store) -> dict[str, Any]:
     rules = store.game if store.has_rules else None
     telling = _telling(store)
     shown = ("name", "start", "states", "positions", "moves", "plies", "starts", "extent", "cyclic")
-    return {name: info[name] for name in shown} | {
+    return {name: info.get(name) for name in shown} | {
         "file": file,
         "tables": is_file(store),
         "title": title(info["name"]),
@@ -113,7 +113,9 @@ def _game(store: Store) -> dict[str, Any]:
         "position": telling.position,
         "telling": addresses.write(file, telling.position),
         "board": _picture(store, telling),
-        "words": in_words(rules, store.start(), bound=info["extent"] == STRATEGY),
+        "words": in_words(rules, store.start(), bound=info["extent"] == STRATEGY)
+        if info.get("states")
+        else "searched position by position",
     }
 
 
@@ -121,9 +123,10 @@ def _game(store: Store) -> dict[str, Any]:
 def _telling(store: Store) -> Probe:
     """Return a position of best play whose moves differ most in value; of those, a late one.
 
-    In a game without cells it is the start.
+    In a game without cells or without a database it is the start.
     """
-    if board.picture_if_any(store.info["start"], store.game if store.has_rules else None) is None:
+    rules = store.game if store.has_rules else None
+    if "states" not in store.info or board.picture_if_any(store.info["start"], rules) is None:
         return store.start()
     probes = store.line(most=LONGEST).probes
     kinds = [len({move.value for move in each.moves}) for each in probes]

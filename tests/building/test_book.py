@@ -13,7 +13,6 @@ from graphstore import Match, Player, Solver, Store, book, build, train, verify
 from graphstore.building import book as books
 from graphstore.errors import (
     ArgumentError,
-    GameOverError,
     NotInStoreError,
     SettingError,
     StoreError,
@@ -217,8 +216,6 @@ def test_wrong_arguments_are_named(run, made, connect_db, tmp_path):
     assert "none.db" in error_line(run("solve", GAME, "--book", "none.db"))
     with pytest.raises(ArgumentError, match="it must be an open store"):
         Solver(GAME, book=made)
-    with pytest.raises(StoreError, match="a match needs a whole game"):
-        Match(made)
     with pytest.raises(SettingError, match="train agents on a whole game"):
         train(made, "x", games=1)
 
@@ -308,5 +305,18 @@ def test_show_and_line_say_where_the_book_ends(made, run):
     with Store.open(made) as store:
         with pytest.raises(NotInStoreError):
             store.probe("moves:2 1 2 3 1")
-        with pytest.raises(GameOverError, match="is at the last ply of the book"):
-            Player(store).choose(store.probe("moves:2 1 2 3").position)
+        assert Player(store).choose("moves:2 1 2 3 1").value is not None  # it is searched
+
+
+def test_a_match_goes_on_where_the_book_ends(made):
+    with Match(made, "perfect", "perfect", seconds=0, seed=1) as match:
+        while not match.over:
+            turn = match.reply()
+            assert not turn.unsure or turn.number > PLIES
+            match.store.seconds = 10 * (turn.number >= PLIES)
+        with Store.open(made) as store:
+            right = store.start()
+        assert (match.result.winner or 0, len(match.turns)) == (
+            {1: 1, 0: 0, -1: 2}[right.value],
+            right.remoteness,
+        )

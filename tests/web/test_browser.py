@@ -128,14 +128,15 @@ class Visitor:
         """Do something that shows another page, and wait for it."""
         self.script("document.querySelector('main').old = true")
         act()
-        self._until("!document.querySelector('main')?.old")
+        self.until("!document.querySelector('main')?.old")
 
     def comes(self, path):
         """Wait until a page is shown."""
         WebDriverWait(self.driver, 10, poll_frequency=0.02).until(lambda _: self.path == path)
-        self._until("true")
+        self.until("true")
 
-    def _until(self, condition):
+    def until(self, condition):
+        """Wait until a page is shown and a condition of it is true."""
         done = f"return document.readyState === 'complete' && {condition}"
         WebDriverWait(self.driver, 10, poll_frequency=0.02).until(lambda _: self.script(done))
 
@@ -167,7 +168,8 @@ def address(tictactoe_db, tmp_path_factory):
         ("dots", "mnk(2,2,2)"),
     ):
         build(game, folder / f"{name}.db")
-    with served([tictactoe_db, *sorted(folder.iterdir())]) as address:
+    files = [tictactoe_db, *sorted(folder.iterdir()), "connect(5,4)"]
+    with served(files) as address:
         yield address
 
 
@@ -226,6 +228,27 @@ def test_playing_begins_with_the_form_and_the_opponent_may_begin(visitor):
     assert not visitor.can_undo
     visitor.leaves(visitor.driver.back)
     assert visitor.path == "tictactoe"
+
+
+def test_values_of_a_game_without_a_file_appear_when_they_are_found(visitor):
+    """The page of the start takes a second or more, and is left by a click before."""
+    visitor.open("connect-5-4")
+    assert "not known yet" in visitor.said
+    visitor.click(visitor.cell(17))
+    visitor.click(visitor.cell(12))
+    board = "...../..O../..X.."
+    assert visitor.path.endswith(board)
+    visitor.script("document.querySelector('[data-cell=\"7\"]').focus()")
+    visitor.until("!document.querySelector('#gs-more a')")  # all are known
+    assert visitor.said == "X to move: drawn, 18 plies to the end."
+    label = "document.querySelector('[data-cell=\"7\"]').getAttribute('aria-label')"
+    assert visitor.script(f"return {label}") == "cell 7: 3: D, draw"
+    assert visitor.focused() == "7"
+    assert visitor.path.endswith(board)  # so Back leads to the position before
+    visitor.leaves(visitor.driver.back)
+    assert visitor.path.endswith("...../..X..")
+    visitor.until("!document.querySelector('#gs-more a')")
+    assert visitor.said.startswith("O to move: drawn")
 
 
 @SLOW

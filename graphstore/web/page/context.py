@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from graphstore.play import agents
 from graphstore.play.opponents import is_agent_name, spoken
 from graphstore.play.players import Player
+from graphstore.play.searched import SearchedGame
 from graphstore.rules import board, notebook
 from graphstore.rules.board import WORDS, Choice
 from graphstore.rules.game import Game, move_text
@@ -47,8 +48,9 @@ def page_context(
         AgentMissingError: the address names an agent that is not in the file.
     """
     game, namer, probe = story.game, store.namer, story.probe
+    stored = not isinstance(store, SearchedGame)
     bound = store.info["extent"] == STRATEGY
-    known = agents.names(store)
+    known = agents.names(store) if stored else []
     agent = query.agent or (query.against if query.against in known else "")
     beads = opponents.beads(store, agent, probe) if agent else {}
     over = probe.ended or bool(resigned)
@@ -102,7 +104,8 @@ def page_context(
         "query": query,
         "board": picture,
         "announcement": opponents.announcement(story, query, resigned, words),
-        "value": WORDS[value] if show_values else "free",
+        "value": WORDS.get(value, "free") if show_values else "free",
+        "more": None if stored else {},
         "show_values": show_values,
         "over": over,
         "playing": playing,
@@ -115,14 +118,16 @@ def page_context(
         "beads": bool(agent_shown),
         "box": _box(agent, probe, beads) if agent_shown else "",
         "learning": review.learning(store, agents.load(store, agent)) if agent_shown else None,
-        "line": _line(store, story, pages, looking) if show_values and probe.moves else None,
+        "line": _line(store, story, pages, looking)
+        if show_values and probe.moves and stored
+        else None,
         "images": [
             _tile(game, text, pages.to(text, story.alone(query)), name=way, mover=story.told())
             for text, way in images.items()
             if text != probe.position
         ],
         "turns": [] if game is None else _turns(game, story, turned, pages, query),
-        "parents": _parents(store, story, pages, looking),
+        "parents": _parents(store, story, pages, looking) if stored else {},
         "story": review.moves(story, step, show=show_values),
         "strip": review.strip(story, step) if show_values and story.moves else "",
         "steps": _steps(story, step, over=over, playing=playing),
@@ -131,14 +136,14 @@ def page_context(
         "hide_link": here(story.to(query, story.at)._replace(hide=not query.hide)),
         "start": pages.to(None, query.onwards._replace(turn=1)),
         "start_plain": pages.to(None),
-        "graph": step(story.at).replace("/-/explore/", "/-/graph/", 1) + "#node1",
+        "graph": stored and step(story.at).replace("/-/explore/", "/-/graph/", 1) + "#node1",
         "stop": here(story.to(looking, story.at)._replace(agent=query.agent)),
         "unchosen": here(story.to(query, story.at)) if query.source is not None else "",
         "form_fields": query.onwards._replace(turn=1).fields(),
         "play_fields": [] if over else story.to(Query(), story.at, cut=True).fields(),
         "agent_fields": story.to(query._replace(agent="", hide=False), story.at).fields(),
         "play_form": pages.to(probe.position),
-        "setup": here(Query(view="setup")) if can_set_up(game, probe.position) else "",
+        "setup": here(Query(view="setup")) if stored and can_set_up(game, probe.position) else "",
         "svg": here(alone._replace(view="svg")) if picture.startswith("<svg") else "",
         "opponents": _opponents(store, known),
         "players": list(opponents.player_names(game)),
@@ -189,7 +194,7 @@ def _forward(story: Story, query: Query, pages: Pages, *, show: bool) -> tuple[s
     if story.at < len(story.moves):
         after = story.probes[story.at + 1].position
         return "next move", pages.to(after, story.to(query, story.at + 1))
-    if not show or not story.probe.moves:
+    if not show or not story.probe.moves or None in (story.probe.value, story.probe.moves[0].value):
         return None
     best = story.probe.moves[0].position
     return "best move", pages.to(best, story.then(query, story.best(story.at)))
@@ -241,9 +246,13 @@ def _worth(probe: Probe, choices: Sequence[Choice], *, bound: bool) -> list[tupl
     if probe.remoteness is not None:
         remoteness = f"{'at most ' * bound}{probe.remoteness:,}"
         plies = f"plies to the end under {'the strategy' if bound else 'best play'}"
+    value = ("value", f"{probe.value:+d}" if probe.value else "0", "for the player to move")
+    if probe.score is None:  # searched without a database
+        known = [("remoteness", remoteness, plies)] * (probe.remoteness is not None)
+        return [] if probe.value is None else [value, *known]
     found = [
         ("ply", f"{probe.ply:,}", "fewest moves from a start"),
-        ("value", f"{probe.value:+d}" if probe.value else "0", "for the player to move"),
+        value,
         ("remoteness", remoteness, plies),
         ("score", f"{probe.score:.4g}", "of the move that led here, for the player who just moved"),
     ]
@@ -288,10 +297,10 @@ def _moves(
             {
                 "name": choice.name,
                 "href": "" if to is None else to(choice),
-                "kind": "free" if query.hide else WORDS[choice.value],
+                "kind": "free" if query.hide else WORDS.get(choice.value, "free"),
                 "words": move_in_words(move, bound=bound),
                 "depth": "" if choice.depth is None else str(choice.depth),
-                "score": f"{move.score:.4g}",
+                "score": "" if move.score is None else f"{move.score:.4g}",
                 "beads": "" if box is None else f"{box[0]:,}",
                 "chance": "" if box is None else f"{box[1]:.1%}",
                 "bar": "" if box is None else review.bar(box[1]),

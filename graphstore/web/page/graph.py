@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from graphstore.errors import SettingError, TooLargeError, shown
 from graphstore.exports.drawing import draw
+from graphstore.play.searched import SearchedGame
 from graphstore.store.store import Store
 from graphstore.web.page.context import Pages
 from graphstore.web.page.query import read_query
@@ -23,6 +24,8 @@ async def page(datasette: Any, request: Any) -> Any:
 
 
 def _page(store: Store, text: str | None, get: Callable[[str], str | None], pages: Pages) -> Page:
+    if isinstance(store, SearchedGame):
+        raise SettingError("a game without a database has no graph, only pages of positions")
     query = read_query(get)
     wanted, best = get("plies") or "2", get("best") not in (None, "", "0")
     if wanted not in map(str, range(1, MOST_PLIES + 1)):

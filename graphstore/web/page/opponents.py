@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Callable
 
 from graphstore.errors import OpponentError
 from graphstore.play import agents
@@ -44,8 +45,12 @@ def with_side(store: Store, query: Query) -> Query:
     raise TakenSideError(why, 3 - taken, left)
 
 
-def reply(store: Store, story: Story, query: Query) -> tuple[str, Query] | None:
+def reply(
+    store: Store, story: Story, query: Query, find: Callable[[Probe], Probe | None]
+) -> tuple[str, Query] | None:
     """Return the position after the opponent's reply and its query; None if it does not move.
+
+    `find` returns a probe with its values, which a game without a database searches, or None.
 
     Raises:
         ResignedError: the opponent resigns.
@@ -53,7 +58,7 @@ def reply(store: Store, story: Story, query: Query) -> tuple[str, Query] | None:
     probe, player = story.probe, Player(store, query.against)
     if probe.ended or not probe.moves or story.mover() == query.side:
         return None
-    move = player.pick(probe)
+    move = player.pick(probe if query.against == "random" else find(probe) or probe)
     return move.position, story.then(query, move_text(store.namer, move.move))
 
 
@@ -79,6 +84,8 @@ def announcement(story: Story, query: Query, resigned: str, worth: str) -> str:
     if since < story.at:
         names = " ".join(story.names[since : story.at])
         played = f"{sentence(query.against)} played {names}. "
+        if story.moves[story.at - 1].value is None and query.against != "random":
+            played += "It was not sure. "
     if probe.ended:
         winner = mover if probe.value == WIN else 3 - mover
         result = "you have won" if winner == query.side else "you have lost"

@@ -163,7 +163,9 @@ def links(
         words = ""
         if not query.hide:  # the text on the cell, then its meaning
             depth = "" if best.depth is None else f", depth {best.depth}"
-            words = f": {best.label}{number and f' {number} beads'}, {WORDS[best.value]}{depth}"
+            worth = WORDS.get(best.value, "not known yet")
+            words = f": {best.label}{number and f' {number} beads'}, {worth}{depth}"
+            words = words.replace(": , ", ": ")
         moves = len(group) == 1 and best.source == chosen
         if moves:
             href = to(best)
@@ -175,7 +177,7 @@ def links(
             href = here(query._replace(source=cell, target=None))
             count = f"{len(group)} move{'s' * (len(group) > 1)}"
             words = f"{count} from here{words}"
-        kind, text = ("free", "") if query.hide else (WORDS[best.value], best.label)
+        kind, text = ("free", "") if query.hide else (WORDS.get(best.value, "free"), best.label)
         found[cell] = Link(
             href,
             words or "free",

@@ -8,6 +8,7 @@ from graphstore.errors import SettingError, shown
 
 LONGEST_NAME = 100  # characters
 LONGEST_NUMBER = 4  # digits
+LONGEST_SEARCH: Final = 8  # seconds
 LONGEST_TEXT = 4096  # characters of a position, and of moves
 RENAMED: Final = {"side": "as", "source": "from", "target": "to"}  # in addresses
 
@@ -26,6 +27,7 @@ class Query(NamedTuple):
     moves: str = ""  # the game, as `graphstore.rules.positions` reads moves
     at: int | None = None  # the number of its moves before the position; None for all of them
     flip: str = ""  # an image in `graphstore.rules.board.TURNS`, to show the game in
+    search: int = 0  # seconds to search, in a game without a database; 0: a short time
     view: str = ""  # "setup" to set a position up, "svg" for the picture alone
 
     @property
@@ -37,7 +39,7 @@ class Query(NamedTuple):
     def onwards(self) -> "Query":
         """The fields that a link to another position keeps; not the game."""
         return self._replace(
-            source=None, target=None, start="", moves="", at=None, flip="", view=""
+            source=None, target=None, start="", moves="", at=None, flip="", search=0, view=""
         )
 
     def text(self) -> str:
@@ -79,6 +81,7 @@ def read_query(get: Callable[[str], str | None]) -> Query:
         moves=(get("moves") or "")[:LONGEST_TEXT],
         at=_number("at", get("at"), "a number of moves"),
         flip=(get("flip") or "")[:LONGEST_NAME],
+        search=min(_number("search", get("search"), "a number of seconds") or 0, LONGEST_SEARCH),
         view=(get("view") or "")[:LONGEST_NAME],
     )
 

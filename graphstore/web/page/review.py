@@ -26,17 +26,19 @@ def moves(story: Story, to: Callable[[int], str], *, show: bool) -> list[dict[st
     """Return the rows of the list of a game's moves; with `show` they say what each was worth."""
     rows = []
     for number, (move, name) in enumerate(zip(story.moves, story.names, strict=True), 1):
-        best, value = story.probes[number - 1].value, -move.value
-        wrong = show and value < best
+        best, worth = story.probes[number - 1].value, move.value
+        known = show and None not in (best, worth)
+        value = -worth if known else DRAW
+        wrong = known and value < best
         lost = _LOST.get((best, value), "turned a draw into a loss") if wrong else ""
         row = {
             "number": number,
             "name": name,
             "href": to(number),
             "mover": story.mover(number - 1),
-            "kind": WORDS[value] if show else "free",
-            "label": label(move) if show else "",
-            "words": f"{WORDS[value]}{', ' * wrong}{lost}" if show else "",
+            "kind": WORDS[value] if known else "free",
+            "label": label(move) if known else "",
+            "words": f"{WORDS[value]}{', ' * wrong}{lost}" if known else "",
             "lost": lost,
             "best": story.best(number - 1) if wrong else "",
             "now": number == story.at,
@@ -65,6 +67,8 @@ def strip(story: Story, to: Callable[[int], str]) -> str:
     ]
     for at, probe in enumerate(story.probes):
         x = at * STEP
+        if probe.value is None:
+            continue
         first = probe.value * (1 if story.mover(at) == 1 else -1)
         tall = 6.0
         if first:

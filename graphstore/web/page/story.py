@@ -33,6 +33,10 @@ class Story(NamedTuple):
         """The shown position."""
         return self.probes[self.at]
 
+    def found(self, probe: Probe) -> "Story":
+        """Return the story with another probe of the shown position."""
+        return self._replace(probes=(*self.probes[: self.at], probe, *self.probes[self.at + 1 :]))
+
     def mover(self, at: int | None = None) -> int:
         """Return the player to move, 1 or 2, in a position; by default in the shown one."""
         at = self.at if at is None else at

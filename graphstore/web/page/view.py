@@ -3,12 +3,15 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from http import HTTPStatus
+from threading import Event
 from typing import Any, NamedTuple
 
 from datasette.utils.asgi import Response
 
 from graphstore.errors import GraphstoreError, NotInStoreError, ResignedError, StoreError, shown
+from graphstore.play.searched import SearchedGame, unknown
 from graphstore.rules.positions import PREFIX
 from graphstore.store.store import Store
 from graphstore.web import addresses
@@ -16,7 +19,8 @@ from graphstore.web.naming import public
 from graphstore.web.page import opponents
 from graphstore.web.page.context import Pages, page_context, picture_alone
 from graphstore.web.page.pictures import with_definitions
-from graphstore.web.page.query import read_query
+from graphstore.web.page.query import LONGEST_SEARCH, read_query
+from graphstore.web.page.searches import FIRST, REPLY, searched, stopped
 from graphstore.web.page.setup import setup_context
 from graphstore.web.page.story import flipped, read_story
 
@@ -47,7 +51,8 @@ class Page(NamedTuple):
 
 async def page(datasette: Any, request: Any) -> Any:
     """Return the page of a position, in the orientation of the address."""
-    return await respond(datasette, request, _page)
+    with stopped(datasette, request) as stop:
+        return await respond(datasette, request, partial(_page, stop=stop))
 
 
 async def respond(datasette: Any, request: Any, make: Callable[..., Page | Response]) -> Any:
@@ -128,8 +133,8 @@ def _answer(
     except NotInStoreError as missing:
         return error(HTTPStatus.NOT_FOUND, public(str(missing), store))
     except StoreError as damaged:  # or it is being written; the page does not show its folder
-        why = public(str(damaged), store)
-        return error(HTTPStatus.SERVICE_UNAVAILABLE, why)
+        why, is_file = public(str(damaged), store), not isinstance(store, SearchedGame)
+        return error(HTTPStatus.SERVICE_UNAVAILABLE if is_file else HTTPStatus.BAD_REQUEST, why)
     except GraphstoreError as wrong:
         return error(HTTPStatus.BAD_REQUEST, public(str(wrong), store))
 
@@ -141,7 +146,7 @@ def _stripped(typed: str) -> str:
 
 
 def _page(
-    store: Store, text: str | None, get: Callable[[str], str | None], pages: Pages
+    store: Store, text: str | None, get: Callable[[str], str | None], pages: Pages, *, stop: Event
 ) -> Page | Response:
     query, typed = opponents.with_side(store, read_query(get)), get("position") is not None
     if query.view == "setup":
@@ -171,10 +176,20 @@ def _page(
     resigned = ""
     if query.against:
         try:
-            reply = opponents.reply(store, story, query)
+            thinking = partial(searched, store, seconds=REPLY, stop=stop)
+            reply = opponents.reply(store, story, query, thinking)
         except ResignedError as error:
             reply, resigned = None, str(error)
         if reply is not None:
             return _redirect(pages.to(*reply), chance=True)
-    context = page_context(store, story, query, pages, resigned)
-    return Page("explore.html", 200, context, query.chance)
+    if not isinstance(store, SearchedGame):
+        context = page_context(store, story, query, pages, resigned)
+        return Page("explore.html", 200, context, query.chance)
+    found = None if query.hide else searched(store, story.probe, query.search or FIRST, stop)
+    probe = found or story.probe
+    context = page_context(store, story.found(probe), query, pages, resigned)
+    if not query.hide and unknown(probe):
+        wait = min(query.search * (2 if found else 1), LONGEST_SEARCH) or 1
+        href = pages.to(probe.position, story.to(query, story.at)._replace(search=wait))
+        context["more"] = {"href": href, "seconds": wait, "auto": query.search < LONGEST_SEARCH}
+    return Page("explore.html", 200, context, chance=True)

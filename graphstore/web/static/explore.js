@@ -24,6 +24,7 @@
     loads += 1;
     const mine = loads;
     forget();
+    asking.abort();
     try {
       const answer = await fetch(url, { signal: AbortSignal.timeout(LONGEST_WAIT) });
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
@@ -39,6 +40,34 @@
       busy = false;
     } catch {
       if (mine === loads) location.assign(url);
+    }
+  }
+  // What a search has not found yet is asked for again, and shown in its place when it is found.
+  let asking = new AbortController();
+  const SEARCHED = [".gs-large", "#announcement", "#gs-more", "[aria-label=game]", ".gs-right"];
+  const PAUSE = 300; // milliseconds between two searches
+  async function ask() {
+    const link = find("#gs-more [data-auto]");
+    if (!link) return;
+    asking = new AbortController();
+    const { signal } = asking;
+    link.textContent = "Searching…";
+    try {
+      await new Promise((resolve) => setTimeout(resolve, PAUSE));
+      const answer = signal.aborted ? null : await fetch(link.href, { signal });
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      if (signal.aborted) return;
+      const focused = document.activeElement.getAttribute("href");
+      for (const falling of page.querySelectorAll(".gs-fall")) falling.classList.remove("gs-fall");
+      for (const part of SEARCHED) {
+        const [old, found] = [find(part), page.querySelector(part)];
+        if (old.innerHTML !== found.innerHTML) old.innerHTML = found.innerHTML;
+        old.className = found.className;
+      }
+      if (focused) find(`main [href="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
+      begin();
+    } catch {
+      // The user has gone to another page, or the server has stopped: the link is still there.
     }
   }
   const push = (href) => (href === location.href ? null : history.pushState(null, "", href));
@@ -231,6 +260,7 @@
       each.hidden = !clipboard && each.id !== "gs-keys-button";
     }
     seat();
+    ask();
   }
   begin();
 })();
