@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from pages import Reader
 
-from graphstore import PlainGame, Store, build, draw, prove, train
+from graphstore import PlainGame, Store, book, build, draw, prove, train
 from graphstore.errors import SettingError
 from graphstore.rules.board import Choice, images
 from graphstore.rules.game import move_text
@@ -769,6 +769,22 @@ def test_a_strategy_says_that_its_depths_are_bounds(tmp_path):
     assert "best response" not in page.text
     assert turned.by_id["announcement"] == second.by_id["announcement"]
     assert turned.text != second.text
+
+
+def test_a_book_says_where_it_ends_and_what_searches_beyond_it(tmp_path):
+    book("connect(4,3,3)", tmp_path / "book.db", plies=4)
+    with closing(application([Store.open(tmp_path / "book.db")])) as explorer:
+        pages = {}
+        for moves in ("2 1 2", "2 1 2 3", "2 1 2 3 1"):
+            path = at("book", f"moves:{moves}")
+            pages[moves] = asyncio.run(explorer.client.get(path, follow_redirects=True)).text
+        home = asyncio.run(explorer.client.get("/")).text
+    assert "The first 4 plies." in home
+    ends, beyond = "This book ends here.", "is not in this book of first plies"
+    assert [ends in page for page in pages.values()] == [False, True, False]
+    assert [beyond in page for page in pages.values()] == [False, False, True]
+    assert ["Play from here" in page for page in pages.values()] == [True, False, False]
+    assert "mean result" not in pages["2 1 2"]
 
 
 def test_pages_are_below_the_base_of_the_addresses(tictactoe_db):
