@@ -8,7 +8,6 @@ import warnings
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from functools import partial
 from typing import Any, TypeVar
 
 import click
@@ -181,20 +180,6 @@ def opened_or_built(file: str, rules: str | None = None) -> Iterator[Any]:
                 )
                 file = os.path.join(folder, name)
         yield held.enter_context(opened(file, rules))
-
-
-@contextmanager
-def opened_sql(file: str, rules: str | None = None) -> Iterator[Callable[..., Any]]:
-    """Yield the method `sql` of a database or folder, with the rules of --rules."""
-    if not os.path.isdir(file):
-        with opened(file, rules) as store:
-            yield store.sql
-        return
-    from graphstore.store.folder.folder import Folder
-
-    folder = Folder.open(file)
-    with warnings_printed():
-        yield partial(folder.sql, rules=_fitting(rules, folder.info, file))
 
 
 def _fitting(

@@ -213,11 +213,8 @@ class Line(NamedTuple):
 
 _CHILDREN = Keyed(["child"], "edge", "parent")
 _BY_ID = Keyed(COLUMNS["state"], "state", "id")
-_BY_TEXT = f"SELECT {', '.join(COLUMNS['state'])} FROM state WHERE position = ?"
-_MOVES = f"""
-SELECT state.to_move, edge.move, state.id, {", ".join(f"state.{name}" for name in Move._fields[2:])}
-FROM edge JOIN state ON state.id = edge.child WHERE edge.parent = ?
-"""
+_MOVES = Keyed(["move", "child"], "edge", "parent")
+_BY_TEXT = Keyed(COLUMNS["state"], "state", "position")
 _TO_MOVE = Probe._fields.index("to_move")
 _VALUES = itemgetter(*map(Probe._fields.index, Move._fields[3:]))
 
@@ -226,9 +223,11 @@ def find(reader: Reader, info: Mapping[str, Any], game: Game | None, position: A
     """Return the probe of a position as `graphstore.Store.probe` does; see `start` for `info`."""
     position = arguments.position("position", position)
     extent = info["extent"]
+    plain = game is None or isinstance(game, ArrayRules)  # other rules read all their texts
     if isinstance(position, str) and position.strip().lower() == positions.START:
         with suppress(PositionError, NotInStoreError):
-            return probe_as_stored(reader, position)  # a text of the user's rules
+            if plain:
+                return probe_as_stored(reader, position)  # a text of the user's rules
         if position != info["start"]:  # else the file is damaged
             return start(reader, info, game)
     if game is None:
@@ -238,7 +237,8 @@ def find(reader: Reader, info: Mapping[str, Any], game: Game | None, position: A
     except PositionError as error:
         # For rules that write texts but cannot read them: look for the text as stored.
         with suppress(NotInStoreError):
-            return probe_as_stored(reader, position)
+            if plain:
+                return probe_as_stored(reader, position)
         raise error from None
     try:
         return probe(reader, game, here, extent=extent)
@@ -267,9 +267,11 @@ def read_position(reader: Reader, game: Game, position: Position) -> int:
         row = _by_id(reader, number)
         return None if row is None else game.read(row.position)
 
-    return positions.read_position(
-        game, position, find=find, stored=lambda text: _by_text(reader, text) is not None
-    )
+    def stored(text: str) -> bool:
+        return _by_text(reader, text) is not None
+
+    own = stored if isinstance(game, ArrayRules) else None  # other rules read all their texts
+    return positions.read_position(game, position, find=find, stored=own)
 
 
 def states_by_id(reader: Reader, ids: Sequence[int]) -> dict[int, Probe]:
@@ -320,8 +322,13 @@ def probe_as_stored(reader: Reader, position: Position) -> Probe:
         raise NotInStoreError(
             f"no stored state is written {shown(position)}; give --rules to read other spellings"
         )
-    rows = reader.rows(_MOVES, [stored.state])
-    moves = [_move(stored.to_move, *row) for row in rows]
+    edges = list(_MOVES.rows(reader, [stored.state]))
+    children = states_by_id(reader, list({child for _, child in edges}))
+    moves = [
+        _move(stored.to_move, row.to_move, move, row.state, row.position, *_VALUES(row))
+        for move, child in edges
+        if (row := children.get(child)) is not None
+    ]
     return _answer(stored, stored.position, moves)
 
 
@@ -370,7 +377,7 @@ def _is_number(position: Position) -> TypeGuard[str | int]:
 def _by_text(reader: Reader, text: str) -> Probe | None:
     """Return the row of a state by its stored text; None without such a state."""
     with suppress(UnicodeEncodeError):  # a lone surrogate, which SQLite cannot store
-        return next((Probe(*row) for row in reader.rows(_BY_TEXT, [text])), None)
+        return next((Probe(*row) for row in _BY_TEXT.rows(reader, [text])), None)
     return None
 
 

@@ -23,8 +23,8 @@ TOO_LONG = (
 )
 
 NO_TABLES = (
-    "{name} is in PostgreSQL, so its tables are not here, only its positions; "
-    "graphstore sql ADDRESS STATEMENT and psql read the tables"
+    "{name} is in {where}, so its tables are not here, only its positions; "
+    "graphstore sql ADDRESS STATEMENT reads the tables"
 )
 
 NOT_FOUND = {
@@ -51,7 +51,9 @@ async def page(datasette: Any, request: Any, error: Exception) -> Any:
     path = request.path.split("?")[0]
     name = tilde_decode(path.split("/")[1].split(".")[0])
     if status == 404 and name in {*datasette.stores} - {*datasette.files_served}:
-        message = NO_TABLES.format(name=name)
+        in_folder = datasette.stores[name].backend.dialect == "duckdb"
+        where = "a folder of Parquet files" if in_folder else "PostgreSQL"
+        message = NO_TABLES.format(name=name, where=where)
     for store in datasette.stores.values():
         message = public(message, store)
     if status == 500 and os.environ.get("GRAPHSTORE_DEBUG"):

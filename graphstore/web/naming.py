@@ -7,19 +7,19 @@ from graphstore.store.store import Store
 
 def is_file(store: Store) -> bool:
     """Return whether a game is in a SQLite file, which has tables and SQL here."""
-    return not store.address.startswith("postgresql:")
+    return store.backend.dialect == "sqlite"
 
 
 def name_of(store: Store) -> str:
-    """Return the name of a game: of its file without the ending, or of its schema."""
-    if is_file(store):
-        return store.path.stem
-    return parse_qs(urlsplit(store.address).query)["schema"][-1]
+    """Return the name of a game: of its file or folder without the ending, or of its schema."""
+    if store.backend.dialect == "postgresql":
+        return parse_qs(urlsplit(store.address).query)["schema"][-1]
+    return store.path.stem
 
 
 def public(message: str, store: Store) -> str:
     """Return a message without the folder of a file, or without the address of a server."""
-    if not is_file(store):
+    if store.backend.dialect == "postgresql":
         server = store.address.partition("?")[0]
         return message.replace(store.address, name_of(store)).replace(server, "PostgreSQL")
     for file in (store.path, store.path.absolute(), store.path.resolve()):

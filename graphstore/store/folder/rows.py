@@ -6,6 +6,7 @@ the rows below the first key that may be unread are sorted and yielded.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from graphstore.store.columns import Chunk, Column
 from graphstore.store.digests import ColumnDigests
 from graphstore.store.folder.layout import ROW_GROUP, TABLES, files_of
 from graphstore.store.format import LATER
+from graphstore.util.arrays import member
 
 PRIMARY: Final = {"state": ("id",), "edge": ("parent", "move")}
 """The key of each table; files are merged by its first column, and rows of one id share a file."""
@@ -29,7 +31,7 @@ _LAST = np.iinfo(np.int64).max
 
 def rows_in(files: Sequence[Path], table: str) -> int:
     """Return the number of rows of files, from their footers."""
-    return sum(_Run(file, table).rows for file in files)
+    return sum(RowFile(file, table).rows for file in files)
 
 
 def check_rows(path: Path, table: str, wanted: int) -> list[Path]:
@@ -43,7 +45,7 @@ def check_rows(path: Path, table: str, wanted: int) -> list[Path]:
 
 def chunks(file: Path, table: str) -> Iterator[Chunk]:
     """Yield the chunks of one file, in its order."""
-    run, done = _Run(file, table), 0
+    run, done = RowFile(file, table), 0
     while run.left:
         rows = run.read(_MOST)
         done += len(rows)
@@ -59,13 +61,14 @@ def ordered(files: Sequence[Path], table: str, *, memory: int = MEMORY) -> Itera
     Raises:
         NotAStoreError: a file is damaged or not in order.
     """
-    runs = [run for run in (_Run(file, table) for file in files) if run.left]
+    runs = [run for run in (RowFile(file, table) for file in files) if run.left]
     if len({run.columns for run in runs}) > 1:
         raise NotAStoreError(f"{files[0].parents[1]} is damaged: its files have different columns")
     total, done, before = sum(run.rows for run in runs), 0, (-1, -1)
     width = max((run.width() for run in runs[:1]), default=1)
     most = min(max(memory // (8 * width), _FEWEST), _MOST)
-    quota = min(max(memory // (3 * width * max(len(runs), 1)), _FEWEST), 2 * ROW_GROUP)
+    most_held = 2 * ROW_GROUP["edge"]
+    quota = min(max(memory // (3 * width * max(len(runs), 1)), _FEWEST), most_held)
     while runs:
         for run in runs:
             run.hold(quota)
@@ -95,8 +98,8 @@ def digests_of(
     return hashes.of_columns()
 
 
-class _Run:
-    """A file of sorted rows; some of its rows are held in memory, with their `keys`."""
+class RowFile:
+    """A file of sorted rows; `ordered` holds some of its rows in memory, with their `keys`."""
 
     def __init__(self, file: Path, table: str) -> None:
         self._file = file
@@ -121,7 +124,7 @@ class _Run:
 
     def width(self) -> int:
         """Return the bytes of memory that a held row takes."""
-        rows = self._decoded(0)
+        rows = self.decoded(0)
         return max(int(rows.nbytes) // max(len(rows), 1), 1)
 
     def hold(self, quota: int) -> None:
@@ -140,7 +143,7 @@ class _Run:
 
     def read(self, most: int) -> Any:
         """Return the next rows, at most `most`, of one row group."""
-        rows = self._decoded(self._group)
+        rows = self.decoded(self._group)
         size, begin = len(rows), self._offset
         if begin or size > most:
             some = np.arange(begin, min(begin + most, size))
@@ -151,8 +154,45 @@ class _Run:
         self.left -= len(rows)
         return rows
 
-    def _decoded(self, group: int) -> Any:
-        """Return a row group, as one record batch."""
+    @cached_property
+    def _bounds(self) -> tuple[Ints, Ints]:
+        """The first and the last key of each row group."""
+        with self._blamed():
+            column = self.columns.index(self._key)
+            groups = map(self._metadata.row_group, range(self._metadata.num_row_groups))
+            statistics = [group.column(column).statistics for group in groups]
+            if not all(each is not None and each.has_min_max for each in statistics):
+                raise ValueError(f"it does not tell the bounds of {self._key}")
+            first, last = ([getattr(each, of) for each in statistics] for of in ("min", "max"))
+        return np.array(first, dtype=np.int64), np.array(last, dtype=np.int64)
+
+    def find(self, keys: Ints, columns: Sequence[str]) -> Iterator[Any]:
+        """Yield tables of the rows with some ascending keys: the columns that the file has."""
+        first, last = self._bounds
+        begin = np.searchsorted(last, keys).tolist()
+        end = np.searchsorted(first, keys, side="right").tolist()
+        for group in sorted(
+            {each for pair in zip(begin, end, strict=True) for each in range(*pair)}
+        ):
+            found = self.decoded(group, [self._key])[self._key].to_numpy()
+            rows = np.flatnonzero(member(found, keys))
+            if rows.size:
+                yield self.decoded(group, columns).take(rows)
+
+    def find_text(self, text: str, columns: Sequence[str]) -> Iterator[Any]:
+        """Yield a table of the row with a `position`, if the file has it: a search."""
+        for group in range(self._metadata.num_row_groups):
+            with self._blamed():
+                at = self.columns.index("position")
+                bounds = self._metadata.row_group(group).column(at).statistics
+                outside = bounds and bounds.has_min_max and not bounds.min <= text <= bounds.max
+            if not outside:
+                row = self.decoded(group, ["position"])["position"].index(text).as_py()
+                if row >= 0:
+                    yield self.decoded(group, columns).slice(row, 1)
+
+    def decoded(self, group: int, columns: Sequence[str] | None = None) -> Any:
+        """Return a row group, or some of its columns, as one record batch."""
         with (
             self._blamed(),
             pyarrow().parquet.ParquetFile(
@@ -161,9 +201,9 @@ class _Run:
                 pre_buffer=False,  # starts threads, in which an error ends the process
             ) as file,
         ):
-            rows = file.read_row_group(group, use_threads=False).combine_chunks()
+            rows = file.read_row_group(group, columns, use_threads=False).combine_chunks()
             rows.validate(full=True)  # texts are UTF-8
-            for name in self._never_null:
+            for name in {*self._never_null} & {*rows.column_names}:
                 if rows[name].null_count:
                     raise ValueError(f"{name} is NULL")
         return rows
@@ -181,7 +221,7 @@ class _Run:
             raise NotAStoreError(f"{self._file} is damaged: {what}") from error
 
 
-def _cut(runs: Sequence[_Run], bound: int, most: int) -> int:
+def _cut(runs: Sequence[RowFile], bound: int, most: int) -> int:
     """Return `bound`, or a lower bound if far more than `most` held rows are below it."""
     up_to = [int(np.searchsorted(run.keys, bound, side="right")) for run in runs]
     if sum(up_to) <= most * 5 // 4:
