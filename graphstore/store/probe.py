@@ -213,6 +213,11 @@ class Line(NamedTuple):
 
 _CHILDREN = Keyed(["child"], "edge", "parent")
 _BY_ID = Keyed(COLUMNS["state"], "state", "id")
+_POSITION = Keyed(["position"], "state", "id")
+_FAMILY = Keyed(
+    ["NULL" if name == "position" else name for name in COLUMNS["state"]], "state", "id"
+)
+"""The rows of states whose texts the rules write: reading them takes as long as all the rest."""
 _MOVES = Keyed(["move", "child"], "edge", "parent")
 _BY_TEXT = Keyed(COLUMNS["state"], "state", "position")
 _TO_MOVE = Probe._fields.index("to_move")
@@ -264,8 +269,8 @@ def read_position(reader: Reader, game: Game, position: Position) -> int:
     """Return the packed position of a text, the id of a state, or a list of moves."""
 
     def find(number: int) -> int | None:
-        row = _by_id(reader, number)
-        return None if row is None else game.read(row.position)
+        rows = _POSITION.rows(reader, [number])
+        return next((game.read(position) for (position,) in rows), None)
 
     def stored(text: str) -> bool:
         return _by_text(reader, text) is not None
@@ -292,7 +297,7 @@ def probe(reader: Reader, game: Game, position: int, *, extent: str = WHOLE) -> 
     family = np.concatenate((here, children))
     text, *texts = game.texts(family)
     ids = game.canonical(family).tolist()
-    rows = {row[0]: row for row in _BY_ID.rows(reader, ids)}
+    rows = {row[0]: row for row in _FAMILY.rows(reader, ids)}
     row = rows.get(ids[0])
     if row is None:
         why = _NOT_THERE.get(extent, _NOT_THERE[WHOLE]).format(player=game.players[0])

@@ -559,8 +559,10 @@ def find_backend(address: str | os.PathLike[str], name: str = "address") -> Back
         )
     if not colon and os.path.isdir(text):
         from graphstore.store.folder.backend import FolderBackend
+        from graphstore.store.folder.layout import is_folder
 
-        return FolderBackend(Path(text))
+        if is_folder(text):
+            return FolderBackend(Path(text))
     if not colon:
         return SqliteFile(Path(text))
     if scheme == "sqlite":

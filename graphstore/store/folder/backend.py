@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
 from sqlalchemy.dialects import sqlite
@@ -34,14 +34,17 @@ class FolderBackend(SqliteFile):
         return FolderBackend(self.path)
 
     def revision(self) -> str:
-        self._stamp = self._stamp_now() if self.path.is_dir() else None
+        self._stamp = self._stamp_now()
         self._folder = Folder.open(self.path)
         self._lookups = Lookups(self.path, self._folder.contents)
         return REVISIONS[-1]
 
     def _stamp_now(self) -> tuple[int, ...]:
-        there = (self.path / MANIFEST).stat()
-        return there.st_dev, there.st_ino, there.st_mtime_ns, there.st_size
+        """Return what changes when a build replaces the folder."""
+        with suppress(OSError):
+            there = (self.path / MANIFEST).stat()
+            return there.st_dev, there.st_ino, there.st_mtime_ns, there.st_size
+        return ()
 
     def connect(self) -> Reader:
         driver = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)

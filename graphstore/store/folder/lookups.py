@@ -41,7 +41,7 @@ class Lookups:
 
     def find(self, query: Keyed, keys: Sequence[Any]) -> list[tuple[Any, ...]]:
         """Return the rows of a query with some keys, as the query in a database does."""
-        needs = {"winner": ("to_move", "value")}
+        needs = {"winner": ("to_move", "value"), "NULL": ()}
         wanted = {name for column in query.columns for name in needs.get(column, (column,))}
         columns = sorted({query.key, *wanted})
         find = self._by_text if query.key == "position" else self._by_id

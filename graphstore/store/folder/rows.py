@@ -166,46 +166,62 @@ class RowFile:
             first, last = ([getattr(each, of) for each in statistics] for of in ("min", "max"))
         return np.array(first, dtype=np.int64), np.array(last, dtype=np.int64)
 
-    def find(self, keys: Ints, columns: Sequence[str]) -> Iterator[Any]:
-        """Yield tables of the rows with some ascending keys: the columns that the file has."""
+    def find(self, keys: Ints, columns: Sequence[str]) -> list[Any]:
+        """Return tables of the rows with some ascending keys: the columns that the file has."""
         first, last = self._bounds
         begin = np.searchsorted(last, keys).tolist()
         end = np.searchsorted(first, keys, side="right").tolist()
-        for group in sorted(
-            {each for pair in zip(begin, end, strict=True) for each in range(*pair)}
-        ):
-            found = self.decoded(group, [self._key])[self._key].to_numpy()
-            rows = np.flatnonzero(member(found, keys))
-            if rows.size:
-                yield self.decoded(group, columns).take(rows)
+        groups = {group for pair in zip(begin, end, strict=True) for group in range(*pair)}
+        tables, others = [], [name for name in columns if name != self._key]
+        with self._opened() as file:
+            for group in sorted(groups):
+                ids = self._read(file, group, [self._key])
+                rows = np.flatnonzero(member(ids[self._key].to_numpy(), keys))
+                if rows.size:
+                    found = self._read(file, group, others)
+                    found = found.append_column(self._key, ids[self._key])
+                    # A slice is faster, but it keeps the whole row group in memory.
+                    tables.append(found.take(rows) if rows.size > 1 else found.slice(rows[0], 1))
+        return tables
 
-    def find_text(self, text: str, columns: Sequence[str]) -> Iterator[Any]:
-        """Yield a table of the row with a `position`, if the file has it: a search."""
-        for group in range(self._metadata.num_row_groups):
-            with self._blamed():
-                at = self.columns.index("position")
-                bounds = self._metadata.row_group(group).column(at).statistics
-                outside = bounds and bounds.has_min_max and not bounds.min <= text <= bounds.max
-            if not outside:
-                row = self.decoded(group, ["position"])["position"].index(text).as_py()
+    def find_text(self, text: str, columns: Sequence[str]) -> list[Any]:
+        """Return a table of the row with a `position`, if the file has it: a search."""
+        with self._opened() as file:
+            for group in range(self._metadata.num_row_groups):
+                at = self._metadata.row_group(group).column(self.columns.index("position"))
+                bounds = at.statistics
+                if bounds and bounds.has_min_max and not bounds.min <= text <= bounds.max:
+                    continue
+                row = self._read(file, group, ["position"])["position"].index(text).as_py()
                 if row >= 0:
-                    yield self.decoded(group, columns).slice(row, 1)
+                    return [self._read(file, group, columns).slice(row, 1)]
+        return []
 
-    def decoded(self, group: int, columns: Sequence[str] | None = None) -> Any:
-        """Return a row group, or some of its columns, as one record batch."""
+    def decoded(self, group: int) -> Any:
+        """Return a row group, as one record batch."""
+        with self._opened() as file:
+            return self._read(file, group, None)
+
+    @contextmanager
+    def _opened(self) -> Iterator[Any]:
+        """Yield the file for `_read`; errors name it."""
         with (
             self._blamed(),
+            pyarrow().OSFile(str(self._file)) as source,
             pyarrow().parquet.ParquetFile(
-                self._file,
+                source,
                 metadata=self._metadata,
                 pre_buffer=False,  # starts threads, in which an error ends the process
             ) as file,
         ):
-            rows = file.read_row_group(group, columns, use_threads=False).combine_chunks()
-            rows.validate(full=True)  # texts are UTF-8
-            for name in {*self._never_null} & {*rows.column_names}:
-                if rows[name].null_count:
-                    raise ValueError(f"{name} is NULL")
+            yield file
+
+    def _read(self, file: Any, group: int, columns: Sequence[str] | None) -> Any:
+        rows = file.read_row_group(group, columns, use_threads=False).combine_chunks()
+        rows.validate(full=True)  # texts are UTF-8
+        for name in {*self._never_null} & {*rows.column_names}:
+            if rows[name].null_count:
+                raise ValueError(f"{name} is NULL")
         return rows
 
     @contextmanager

@@ -225,7 +225,8 @@ def _check_header(path: Path) -> None:
             advice = not_a_file(str(path)) or f"run: graphstore build GAME --db {path}"
             raise StoreMissingError(f"there is no file {path}; {advice}")
         if not path.is_file():
-            raise NotAStoreError(f"{path} is a pipe or device, not a graphstore database")
+            kind = "folder" if path.is_dir() else "pipe or device"
+            raise NotAStoreError(f"{path} is a {kind}, not a graphstore database")
         if not os.access(path, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         if application_id(path) != APPLICATION_ID:
