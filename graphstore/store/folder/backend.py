@@ -75,7 +75,7 @@ class FolderBackend(SqliteFile):
         except NotAStoreError as error:
             if "no such table: " not in str(error):
                 raise
-            self._refuse(error)
+            self._refuse()
 
     def blame(self, error: BaseException) -> None:
         """Do nothing: the errors of damaged files name them."""
@@ -85,20 +85,10 @@ class FolderBackend(SqliteFile):
 
         return run(self.path, self._folder.contents, statement, functions)
 
-    def _refuse(self, cause: BaseException | None = None) -> NoReturn:
+    def _refuse(self, *_: Any, **options: Any) -> NoReturn:
         raise StoreError(
             f"{self.path} is a game in parts, for look-ups and SQL only; for everything else, load "
             "it into a database with graphstore load"
-        ) from cause
+        )
 
-    def reading(self, digest: str, chosen: Any) -> NoReturn:
-        self._refuse()
-
-    def writing(self, *, foreign_keys: bool = True) -> NoReturn:
-        self._refuse()
-
-    def upgrading(self) -> NoReturn:
-        self._refuse()
-
-    def integrity(self) -> NoReturn:
-        self._refuse()
+    reading = writing = upgrading = integrity = _refuse

@@ -6,7 +6,7 @@ the rows below the first key that may be unread are sorted and yielded.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -158,13 +158,12 @@ class RowFile:
     def _bounds(self) -> tuple[Ints, Ints]:
         """The first and the last key of each row group."""
         with self._blamed():
-            column = self.columns.index(self._key)
-            groups = map(self._metadata.row_group, range(self._metadata.num_row_groups))
-            statistics = [group.column(column).statistics for group in groups]
-            if not all(each is not None and each.has_min_max for each in statistics):
-                raise ValueError(f"it does not tell the bounds of {self._key}")
-            first, last = ([getattr(each, of) for each in statistics] for of in ("min", "max"))
-        return np.array(first, dtype=np.int64), np.array(last, dtype=np.int64)
+            at, groups = self.columns.index(self._key), range(self._metadata.num_row_groups)
+            found = [self._metadata.row_group(group).column(at).statistics for group in groups]
+            if not all(each and each.has_min_max for each in found):
+                raise ValueError(f"it has no bounds of {self._key}")
+            first, last = np.array([(each.min, each.max) for each in found]).reshape(-1, 2).T
+        return first, last
 
     def find(self, keys: Ints, columns: Sequence[str]) -> list[Any]:
         """Return tables of the rows with some ascending keys: the columns that the file has."""
@@ -186,16 +185,12 @@ class RowFile:
 
     def find_text(self, text: str, columns: Sequence[str]) -> list[Any]:
         """Return a table of the row with a `position`, if the file has it: a search."""
-        with self._opened() as file:
-            for group in range(self._metadata.num_row_groups):
-                at = self._metadata.row_group(group).column(self.columns.index("position"))
-                bounds = at.statistics
-                if bounds and bounds.has_min_max and not bounds.min <= text <= bounds.max:
-                    continue
-                row = self._read(file, group, ["position"])["position"].index(text).as_py()
-                if row >= 0:
-                    return [self._read(file, group, columns).slice(row, 1)]
-        return []
+        wanted = pyarrow().compute.field("position") == text
+        names = [name for name in columns if name in self.columns]
+        read = partial(pyarrow().parquet.read_table, use_threads=False, pre_buffer=False)
+        with self._blamed():
+            rows = read(self._file, columns=names, filters=wanted, partitioning=None)
+        return [rows] if len(rows) else []
 
     def decoded(self, group: int) -> Any:
         """Return a row group, as one record batch."""

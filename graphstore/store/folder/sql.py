@@ -20,17 +20,7 @@ from graphstore.store.folder.layout import TABLES, Contents
 from graphstore.store.folder.rows import check_rows, chunks
 from graphstore.store.folder.sql_rows import Session, duckdb, translated
 from graphstore.store.functions import not_a_position
-from graphstore.store.sql import (
-    MEMORY,
-    NOTHING,
-    SEVERAL,
-    WRITES,
-    Answer,
-    Function,
-    Statement,
-    Watch,
-    paged,
-)
+from graphstore.store.sql import MEMORY, NOTHING, SEVERAL, WRITES, Answer, Statement, Watch, paged
 from graphstore.store.tokens import numbered, tokens
 from graphstore.util import own_process
 from graphstore.util.forks import closed_on_error
@@ -77,7 +67,7 @@ def run(
     path: Path,
     contents: Contents,
     statement: Statement,
-    added: Mapping[str, Function],
+    added: Mapping[str, Callable[[Any], Any]],
     memory: int | None = None,
 ) -> Answer:
     """Return the rows of one read-only statement, which may call `added` functions of a position.
@@ -222,7 +212,7 @@ def _check(connection: duckdb.DuckDBPyConnection, typed: str) -> None:
 
 def _add_functions(
     connection: duckdb.DuckDBPyConnection,
-    added: Mapping[str, Function],
+    added: Mapping[str, Callable[[Any], Any]],
     watch: Watch,
 ) -> None:
     """Add functions as macros; their arguments have names that a user's SQL does not contain."""
@@ -234,7 +224,7 @@ def _add_functions(
     for name, function in added.items():
         connection.create_function(  # type: ignore[call-overload]  # it also takes a string
             f"rules_{name}",
-            _with_three_arguments(watch.recording(_typed(function))),
+            _typed(function, watch),
             ["VARCHAR", "VARCHAR", "VARCHAR"],
             _RETURNED[name],
             null_handling="special",
@@ -246,7 +236,7 @@ def _add_functions(
         )
 
 
-def _typed(function: Function) -> Callable[[Any, Any, Any], Any]:
+def _typed(function: Callable[[Any], Any], watch: Watch) -> Callable[[Any, Any, Any], Any]:
     """Return a function of the user's argument as text, its SQL type, and a stored position.
 
     The last is that of the state with this id, if there is one: it need not be looked up.
@@ -259,9 +249,5 @@ def _typed(function: Function) -> Callable[[Any, Any, Any], Any]:
             raise not_a_position(argument)
         return function(int(argument) if stored is None else stored)
 
-    return call
-
-
-def _with_three_arguments(function: Callable[..., Any]) -> Callable[[Any, Any, Any], Any]:
-    """Return the function with three named arguments, which DuckDB counts."""
-    return lambda argument, kind, stored: function(argument, kind, stored)
+    recorded = watch.recording(call)
+    return lambda argument, kind, stored: recorded(argument, kind, stored)  # DuckDB counts them
