@@ -214,13 +214,11 @@ class Line(NamedTuple):
 _CHILDREN = Keyed(["child"], "edge", "parent")
 _BY_ID = Keyed(COLUMNS["state"], "state", "id")
 _POSITION = Keyed(["position"], "state", "id")
-_FAMILY = Keyed(
-    ["NULL" if name == "position" else name for name in COLUMNS["state"]], "state", "id"
-)
-"""The rows of states whose texts the rules write: reading them takes as long as all the rest."""
+_HERE = Keyed(["NULL" if name == "position" else name for name in COLUMNS["state"]], "state", "id")
+_MOVED = Keyed(["id", "to_move", *Move._fields[3:]], "state", "id")
+"""The row of a state whose text the rules write, and what a move says of its child."""
 _MOVES = Keyed(["move", "child"], "edge", "parent")
 _BY_TEXT = Keyed(COLUMNS["state"], "state", "position")
-_TO_MOVE = Probe._fields.index("to_move")
 _VALUES = itemgetter(*map(Probe._fields.index, Move._fields[3:]))
 
 
@@ -297,12 +295,12 @@ def probe(reader: Reader, game: Game, position: int, *, extent: str = WHOLE) -> 
     family = np.concatenate((here, children))
     text, *texts = game.texts(family)
     ids = game.canonical(family).tolist()
-    rows = {row[0]: row for row in _FAMILY.rows(reader, ids)}
-    row = rows.get(ids[0])
+    row = next(iter(_HERE.rows(reader, ids[:1])), None)
     if row is None:
         why = _NOT_THERE.get(extent, _NOT_THERE[WHOLE]).format(player=game.players[0])
         raise NotInStoreError(f"{text} is not in this {why}")
-    kept = set(ids)
+    kept = set(ids[1:])
+    rows = {child: cells for child, *cells in _MOVED.rows(reader, list(kept))}
     stored = Probe(*row)
     if extent == STRATEGY and stored.to_move == 1:
         kept = {child for (child,) in _CHILDREN.rows(reader, ids[:1])}
@@ -310,8 +308,9 @@ def probe(reader: Reader, game: Game, position: int, *, extent: str = WHOLE) -> 
     if not kept <= rows.keys() or bool(legal) != bool(texts):
         raise NotAStoreError(f"the database is damaged: a move of {text} leads to no state")
     moves = [
-        _move(stored.to_move, rows[each[1]][_TO_MOVE], *each, *_VALUES(rows[each[1]]))
+        _move(stored.to_move, to_move, *each, *cells)
         for each in legal
+        for to_move, *cells in [rows[each[1]]]
     ]
     found = _answer(stored, text, moves)
     found._game = game
