@@ -17,7 +17,7 @@ from graphstore.store.digests import of_json
 from graphstore.util.files import checksum, explained, put
 
 FORMAT: Final = 1
-ROW_GROUP: Final = {"state": 8_192, "edge": 65_536}
+ROW_GROUP: Final = {"state": 4_096, "edge": 65_536}
 """The most rows that are compressed together: the least that a look-up reads."""
 
 MANIFEST: Final = "game.json"
