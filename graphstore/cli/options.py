@@ -8,7 +8,6 @@ import warnings
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from functools import partial
 from typing import Any, TypeVar
 
 import click
@@ -201,13 +200,6 @@ def opened_or_searched(
     if isinstance(rules, str) and not from_environment("rules"):
         raise click.UsageError(f"--rules are for a database; {file} is a game with its own rules")
     return SearchedGame(game, seconds=seconds)
-
-
-@contextmanager
-def opened_sql(file: str, rules: str | None = None) -> Iterator[Callable[..., Any]]:
-    """Yield the method `sql` of a database or folder, with the rules of --rules."""
-    with opened_or_folder(file, rules) as (source, given):
-        yield source.sql if given is None else partial(source.sql, rules=given)
 
 
 @contextmanager

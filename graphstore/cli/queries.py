@@ -112,8 +112,8 @@ def sql(
     with (
         own_process(options.say),
         noticed(),
-        options.opened_sql(file, rules) as run,
-        closing(run(statement, seconds=seconds or None, rows=rows or None)) as answer,
+        options.opened(file, rules) as store,
+        closing(store.sql(statement, seconds=seconds or None, rows=rows or None)) as answer,
     ):
         printer(answer.columns, answer)
 

@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -66,8 +66,9 @@ def serve(
 
     It has boards, moves, tables and SQL. The command prints its address; Ctrl-C ends it. FILE may
     also be a postgresql:// address, whose tables are not shown, or a folder that `graphstore build
-    --folder` wrote, which is loaded into a temporary file first. The positions of a game such as
-    connect(7,6) or FILE.py:NAME are searched when they are looked at.
+    --folder` wrote: up to 200,000 states are loaded into a temporary file first, and the tables of
+    more are not shown. The positions of a game such as connect(7,6) or FILE.py:NAME are searched
+    when they are looked at.
     """
     with extra('the explorer needs Datasette: pip install "datasette<1"', megabytes=600):
         from graphstore.web import server
@@ -91,8 +92,11 @@ def serve(
         server.serve(explorer, listening, behind_proxy=behind_proxy)
 
 
+MOST_LOADED: Final = 200_000  # states; more would take many seconds
+
+
 def loaded(held: ExitStack, file: str) -> str:
-    """Return a file or address, of a folder of parts a temporary file with its game."""
+    """Return a file or address; of a small folder of parts a temporary file, which has tables."""
     if not os.path.isdir(file):
         return file
     from tempfile import TemporaryDirectory
@@ -101,6 +105,8 @@ def loaded(held: ExitStack, file: str) -> str:
     from graphstore.store.folder.folder import Folder
 
     folder = Folder.open(file)
+    if folder.info["states"] > MOST_LOADED:
+        return file
     target = Path(held.enter_context(TemporaryDirectory()), f"{folder.path.resolve().stem}.db")
     options.say(f"{file} is loaded into a temporary file; to keep one: graphstore load {file}")
     with options.working() as progress:

@@ -10,9 +10,10 @@ PYARROW_MB: Final = 600  # with less, some reads end the process, as measured
 
 
 def pyarrow() -> Any:
-    """Import and return pyarrow and its module `parquet`."""
+    """Import and return pyarrow and its modules `compute` and `parquet`."""
     with extra("Parquet needs pyarrow: pip install pyarrow", megabytes=PYARROW_MB):
         import pyarrow as arrow
+        import pyarrow.compute
         import pyarrow.parquet
     return arrow
 

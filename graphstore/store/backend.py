@@ -77,7 +77,7 @@ class Backend(Protocol):
     """The database of one game, which exists or will be built."""
 
     address: str  # without a password
-    dialect: str  # of SQL: sqlite or postgresql
+    dialect: str  # of SQL: sqlite, postgresql, or duckdb for a folder
 
     @property
     def product(self) -> str:
@@ -85,7 +85,7 @@ class Backend(Protocol):
 
     @property
     def path(self) -> Path:
-        """The SQLite file; raises StoreError if the game is in PostgreSQL."""
+        """The SQLite file or the folder; raises StoreError if the game is in PostgreSQL."""
 
     def for_game(self, name: str) -> "Backend":
         """Return the backend in which to build the game `name`."""

@@ -15,19 +15,23 @@ class Keyed:
     """A SELECT of columns of a table by one of them, the key, ascending by it."""
 
     def __init__(self, columns: Iterable[str], table: str, key: str) -> None:
-        self._sql = f"SELECT {', '.join(columns)} FROM {table} WHERE {key} IN ({{}}) ORDER BY {key}"
+        self.columns, self.table, self.key = tuple(columns), table, key
+        names = ", ".join(self.columns)
+        self._sql = f"SELECT {names} FROM {table} WHERE {key} IN ({{}}) ORDER BY {key}"
 
-    def rows(self, reader: Reader, keys: Sequence[int]) -> Iterable[tuple[Any, ...]]:
+    def rows(self, reader: Reader, keys: Sequence[Any]) -> Iterable[tuple[Any, ...]]:
         """Return the rows with these distinct keys; they ascend by key if the keys do.
 
         More than `MOST` keys are looked up in parts, as the rows are consumed.
         """
+        if reader.find is not None:
+            return reader.find(self, keys)
         if len(keys) <= MOST:
             return self._some(reader, keys)
         parts = (keys[begin : begin + MOST] for begin in range(0, len(keys), MOST))
         return chain.from_iterable(self._some(reader, part) for part in parts)
 
-    def _some(self, reader: Reader, keys: Sequence[int]) -> list[tuple[Any, ...]]:
+    def _some(self, reader: Reader, keys: Sequence[Any]) -> list[tuple[Any, ...]]:
         marks = len(keys)
         if marks > _EXACT:
             marks = min(1 << (marks - 1).bit_length(), MOST)

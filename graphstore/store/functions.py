@@ -9,24 +9,24 @@ if TYPE_CHECKING:
     from graphstore.rules.game import Game
 
 
-def functions(read: "Callable[..., tuple[Game, int]]") -> dict[str, Callable[..., Any]]:
+def functions(read: "Callable[[Any], tuple[Game, int]]") -> dict[str, Callable[..., Any]]:
     """Return `board` and `canonical` by name; each returns NULL for NULL.
 
     `read` turns their arguments into the rules and a packed position.
     """
 
-    def board(argument: Any, *more: Any) -> str | None:
+    def board(argument: Any) -> str | None:
         if argument is None:
             return None
-        game, position = read(argument, *more)
+        game, position = read(argument)
         return game.board(position)
 
-    def canonical(argument: Any, *more: Any) -> int | None:
+    def canonical(argument: Any) -> int | None:
         if argument is None:
             return None
         import numpy as np  # few statements call it
 
-        game, position = read(argument, *more)
+        game, position = read(argument)
         return int(game.canonical(np.array([position], dtype=np.int64))[0])
 
     return {"board": board, "canonical": canonical}

@@ -149,7 +149,10 @@ class Snapshot:
             raise PositionTypeError(f"state is {shown(state)}; it must be an integer")
         if not 0 <= key < 2**63:
             return None
-        row = cursor.execute(self._one, (key,)).fetchone()
+        if self._reader.find is not None:
+            row = next(iter(self._reader.find(_VALUES, [key])), None)
+        else:
+            row = cursor.execute(self._one, (key,)).fetchone()
         return None if row is None else Values(*row)
 
     def probe(self, position: Position) -> Probe:

@@ -221,12 +221,12 @@ class Line(NamedTuple):
 
 _CHILDREN = Keyed(["child"], "edge", "parent")
 _BY_ID = Keyed(COLUMNS["state"], "state", "id")
-_BY_TEXT = f"SELECT {', '.join(COLUMNS['state'])} FROM state WHERE position = ?"
-_MOVES = f"""
-SELECT state.to_move, edge.move, state.id, {", ".join(f"state.{name}" for name in Move._fields[2:])}
-FROM edge JOIN state ON state.id = edge.child WHERE edge.parent = ?
-"""
-_TO_MOVE = Probe._fields.index("to_move")
+_POSITION = Keyed(["position"], "state", "id")
+_HERE = Keyed(["NULL" if name == "position" else name for name in COLUMNS["state"]], "state", "id")
+_MOVED = Keyed(["id", "to_move", *Move._fields[3:]], "state", "id")
+"""The row of a state whose text the rules write, and what a move says of its child."""
+_MOVES = Keyed(["move", "child"], "edge", "parent")
+_BY_TEXT = Keyed(COLUMNS["state"], "state", "position")
 _VALUES = itemgetter(*map(Probe._fields.index, Move._fields[3:]))
 
 
@@ -234,9 +234,11 @@ def find(reader: Reader, info: Mapping[str, Any], game: Game | None, position: A
     """Return the probe of a position as `graphstore.Store.probe` does; see `start` for `info`."""
     position = arguments.position("position", position)
     extent = info["extent"]
+    plain = game is None or isinstance(game, ArrayRules)  # other rules read all their texts
     if isinstance(position, str) and position.strip().lower() == positions.START:
         with suppress(PositionError, NotInStoreError):
-            return probe_as_stored(reader, position)  # a text of the user's rules
+            if plain:
+                return probe_as_stored(reader, position)  # a text of the user's rules
         if position != info["start"]:  # else the file is damaged
             return start(reader, info, game)
     if game is None:
@@ -246,7 +248,8 @@ def find(reader: Reader, info: Mapping[str, Any], game: Game | None, position: A
     except PositionError as error:
         # For rules that write texts but cannot read them: look for the text as stored.
         with suppress(NotInStoreError):
-            return probe_as_stored(reader, position)
+            if plain:
+                return probe_as_stored(reader, position)
         raise error from None
     try:
         return probe(reader, game, here, extent=extent)
@@ -272,12 +275,14 @@ def read_position(reader: Reader, game: Game, position: Position) -> int:
     """Return the packed position of a text, the id of a state, or a list of moves."""
 
     def find(number: int) -> int | None:
-        row = _by_id(reader, number)
-        return None if row is None else game.read(row.position)
+        rows = _POSITION.rows(reader, [number])
+        return next((game.read(position) for (position,) in rows), None)
 
-    return positions.read_position(
-        game, position, find=find, stored=lambda text: _by_text(reader, text) is not None
-    )
+    def stored(text: str) -> bool:
+        return _by_text(reader, text) is not None
+
+    own = stored if isinstance(game, ArrayRules) else None  # other rules read all their texts
+    return positions.read_position(game, position, find=find, stored=own)
 
 
 def states_by_id(reader: Reader, ids: Sequence[int]) -> dict[int, Probe]:
@@ -299,22 +304,23 @@ def probe(reader: Reader, game: Game, position: int, *, extent: str = WHOLE) -> 
     family = np.concatenate((here, children))
     text, *texts = game.texts(family)
     ids = game.canonical(family).tolist()
-    rows = {row[0]: row for row in _BY_ID.rows(reader, ids)}
-    row = rows.get(ids[0])
+    row = next(iter(_HERE.rows(reader, ids[:1])), None)
     if row is None:
         why = _NOT_THERE.get(extent, _NOT_THERE[WHOLE]).format(player=game.players[0])
         raise NotInStoreError(f"{text} is not in this {why}")
+    rows = {child: cells for child, *cells in _MOVED.rows(reader, list(set(ids[1:])))}
     stored = Probe(*row)
-    is_last = extent == BOOK and rows.keys() == {ids[0]}
-    kept = {ids[0]} if is_last else set(ids)
+    is_last = extent == BOOK and not rows
+    kept = set() if is_last else set(ids[1:])
     if extent == STRATEGY and stored.to_move == 1:
         kept = {child for (child,) in _CHILDREN.rows(reader, ids[:1])}
     legal = [each for each in zip(played.tolist(), ids[1:], texts, strict=True) if each[1] in kept]
     if not kept <= rows.keys() or (bool(legal) != bool(texts) and not is_last):
         raise NotAStoreError(f"the database is damaged: a move of {text} leads to no state")
     moves = [
-        _move(stored.to_move, rows[each[1]][_TO_MOVE], *each, *_VALUES(rows[each[1]]))
+        _move(stored.to_move, to_move, *each, *cells)
         for each in legal
+        for to_move, *cells in [rows[each[1]]]
     ]
     found = _answer(stored, text, moves)
     found._game = game
@@ -330,8 +336,13 @@ def probe_as_stored(reader: Reader, position: Position) -> Probe:
         raise NotInStoreError(
             f"no stored state is written {shown(position)}; give --rules to read other spellings"
         )
-    rows = reader.rows(_MOVES, [stored.state])
-    moves = [_move(stored.to_move, *row) for row in rows]
+    edges = list(_MOVES.rows(reader, [stored.state]))
+    children = states_by_id(reader, list({child for _, child in edges}))
+    moves = [
+        _move(stored.to_move, row.to_move, move, row.state, row.position, *_VALUES(row))
+        for move, child in edges
+        if (row := children.get(child)) is not None
+    ]
     return _answer(stored, stored.position, moves)
 
 
@@ -380,7 +391,7 @@ def _is_number(position: Position) -> TypeGuard[str | int]:
 def _by_text(reader: Reader, text: str) -> Probe | None:
     """Return the row of a state by its stored text; None without such a state."""
     with suppress(UnicodeEncodeError):  # a lone surrogate, which SQLite cannot store
-        return next((Probe(*row) for row in reader.rows(_BY_TEXT, [text])), None)
+        return next((Probe(*row) for row in _BY_TEXT.rows(reader, [text])), None)
     return None
 
 

@@ -24,6 +24,9 @@ _ENGINES: Final[dict[str, dict[str, Any]]] = {
 class Reader:
     """A connection of a driver that can only read; `dialect` is sqlite or postgresql.
 
+    In a folder, whose rows are not in the connection, `find` takes the place of the statements of
+    `by_key.Keyed`.
+
     If the database `lacks_later`, the columns of `LATER`, they are read as NULL.
     """
 
@@ -31,6 +34,7 @@ class Reader:
         self.driver = driver
         self.dialect = dialect
         self.lacks_later = False
+        self.find: Callable[[Any, Sequence[Any]], list[tuple[Any, ...]]] | None = None
         self._engine: Any = None
 
     @classmethod

@@ -46,11 +46,11 @@ if TYPE_CHECKING:  # methods import what they need: SQL needs neither SQLAlchemy
     from graphstore.store.probe import Line, Probe
 
 Address: TypeAlias = str | os.PathLike[str]
-"""A file, its URL, or the URL of a PostgreSQL database; see `Store.open`."""
+"""A file, its URL, the URL of a PostgreSQL database, or a folder; see `Store.open`."""
 
 
 class Store:
-    """A solved game in a database, opened read-only.
+    """A solved game in a database or a folder of Parquet files, opened read-only.
 
     >>> import tempfile, graphstore
     >>> path = tempfile.mkdtemp() + "/tictactoe.db"
@@ -101,14 +101,15 @@ class Store:
 
         Args:
             address: a file, its URL ``sqlite:///FILE``, or ``postgresql://USER@HOST/DATABASE``,
-                with ``?schema=NAME`` if the database has several games.
+                with ``?schema=NAME`` if the database has several games; or a folder that
+                `graphstore.build_folder` wrote, for look-ups and SQL only.
             rules: the rules of a game that is not built in, or a name for `graphstore.find_game`.
 
         Raises:
             StoreMissingError: there is no such file, or not one game in the database.
             NotAStoreError: graphstore did not write it, or it is damaged.
             OlderStoreError, NewerStoreError: its schema is of another version.
-            MissingExtraError: psycopg is not installed.
+            MissingExtraError: psycopg, or pyarrow for a folder, is not installed.
         """
         return cls.at(find_backend(address).located(), rules=rules)
 
@@ -167,7 +168,7 @@ class Store:
 
     @property
     def path(self) -> Path:
-        """The SQLite file.
+        """The SQLite file, or the folder.
 
         Raises:
             StoreError: the game is in PostgreSQL.
@@ -380,20 +381,29 @@ class Store:
 
     def census(self) -> list[dict[str, Any]]:
         """Return the rows of the view census: counts of states and positions by ply."""
-        with self.reader() as reader:
-            rows = reader.rows(CENSUS)
+        if self.backend.dialect == "duckdb":
+            rows = list(self.sql(CENSUS))
+        else:
+            with self.reader() as reader:
+                rows = reader.rows(CENSUS)
         return [dict(zip(COLUMNS["census"], row, strict=True)) for row in rows]
 
     def functions(self) -> dict[str, Callable[[Any], Any]]:
         """Return the functions that a statement of `sql` may call, by name."""
+
+        def find(query: Any, keys: Sequence[Any]) -> list[tuple[Any, ...]]:
+            with self.reader() as reader:  # most texts need none
+                return list(query.rows(reader, keys))
+
+        lazy = Reader(None, "")
+        lazy.find = find
 
         def read(position: Any) -> tuple[Game, int]:
             if not isinstance(position, str | int):
                 raise not_a_position(repr(position))
             from graphstore.store.probe import read_position
 
-            with self.reader() as reader:
-                return self.game, read_position(reader, self.game, position)
+            return self.game, read_position(lazy, self.game, position)
 
         return functions(read)
 
@@ -547,6 +557,12 @@ def find_backend(address: str | os.PathLike[str], name: str = "address") -> Back
         raise StoreError(
             "a PostgreSQL address has the form postgresql://USER@HOST/DATABASE?schema=NAME"
         )
+    if not colon and os.path.isdir(text):
+        from graphstore.store.folder.backend import FolderBackend
+        from graphstore.store.folder.layout import is_folder
+
+        if is_folder(text):
+            return FolderBackend(Path(text))
     if not colon:
         return SqliteFile(Path(text))
     if scheme == "sqlite":

@@ -24,8 +24,8 @@ TOO_LONG = (
 )
 
 NO_TABLES = (
-    "{name} is in PostgreSQL, so its tables are not here, only its positions; "
-    "graphstore sql ADDRESS STATEMENT and psql read the tables"
+    "{name} is in {where}, so its tables are not here, only its positions; "
+    "graphstore sql ADDRESS STATEMENT reads the tables"
 )
 
 SEARCHED = "{name} is searched without a database, so it has no tables, only positions"
@@ -54,8 +54,12 @@ async def page(datasette: Any, request: Any, error: Exception) -> Any:
     path = request.path.split("?")[0]
     name = tilde_decode(path.split("/")[1].split(".")[0])
     if status == 404 and name in {*datasette.stores} - {*datasette.files_served}:
-        found = isinstance(datasette.stores[name], SearchedGame)
-        message = (SEARCHED if found else NO_TABLES).format(name=name)
+        if isinstance(datasette.stores[name], SearchedGame):
+            message = SEARCHED.format(name=name)
+        else:
+            in_folder = datasette.stores[name].backend.dialect == "duckdb"
+            where = "a folder of Parquet files" if in_folder else "PostgreSQL"
+            message = NO_TABLES.format(name=name, where=where)
     for store in datasette.stores.values():
         message = public(message, store)
     if status == 500 and os.environ.get("GRAPHSTORE_DEBUG"):

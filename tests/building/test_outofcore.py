@@ -481,12 +481,6 @@ def test_two_builds_of_one_folder_do_not_meet(tmp_path):
     assert Folder.open(tmp_path / "game").info["states"] == 41
 
 
-@pytest.mark.parametrize("command", ["show", "play", "train", "stats", "line"])
-def test_commands_that_need_a_database_say_what_a_folder_is_for(run, tmp_path, command):
-    build_folder("nim(1)", tmp_path / "game")
-    assert "is a game in parts" in error_line(run(command, tmp_path / "game"))
-
-
 def test_extra_packages_that_are_missing_are_named(run, without, tmp_path):
     without("pyarrow")
     done = run("build", "tictactoe", "--folder", tmp_path / "x")

@@ -553,7 +553,7 @@ def test_nothing_about_the_machine_is_answered(folder, statement):
 
 
 def test_a_folder_that_is_not_one_of_parts_is_one_line(tmp_path):
-    assert "not a game in parts" in error_line(graphstore("sql", tmp_path, "SELECT 1"))
+    assert "is a folder, not a graphstore" in error_line(graphstore("sql", tmp_path, "SELECT 1"))
     with pytest.raises(StoreMissingError):
         Folder.open(tmp_path / "none")
 

@@ -848,6 +848,24 @@ def test_a_folder_of_parts_is_served_with_its_tables(tmp_path):
     assert said == f"graphstore: {expected}"
 
 
+def test_the_positions_of_a_large_folder_are_served_without_its_tables(tmp_path, tictactoe_db):
+    build_folder("tictactoe", tmp_path / "tictactoe.parts", parts=2)
+    with served(tmp_path / "tictactoe.parts") as site, served(tictactoe_db) as of_file:
+        assert "Tic-tac-toe" in site.page("/")
+        for path in ("", "/XO./.X./...", "?against=perfect", "/.../.../...?view=setup"):
+            page, other = (each.page(f"/-/explore/tictactoe{path}") for each in (site, of_file))
+            labels = (re.findall('aria-label="([^"]*)"', each) for each in (page, other))
+            (shown, expected) = ({each for each in some if "/" in each} for some in labels)
+            assert shown
+            assert shown <= expected  # without the positions before
+        page = site.page("/-/explore/tictactoe/XO./.X./...")
+        assert "Positions before" not in page
+        assert str(tmp_path) not in page
+        for path in ("/tictactoe", "/tictactoe/state/0", "/tictactoe?sql=SELECT+1"):
+            error = shown_error(site.page(path, 404))
+            assert error.startswith("tictactoe is in a folder of Parquet files, so its tables")
+
+
 # The command.
 
 

@@ -183,7 +183,9 @@ def build(
                 digests = _digests(path, workers, memory, progress)
                 info["digest"] = of_content(digests)
                 lap("digest")
-            write_manifest(path, Contents(info, digests, tuple(below), took, sums, names))
+            waves = tuple(zip(setup.parts, setup.ones, strict=True))
+            contents = Contents(info, digests, tuple(below), took, sums, names, waves)
+            write_manifest(path, contents)
         else:
             try:
                 _check(path, Folder.open(path).contents.sums)

@@ -4,33 +4,15 @@ The number of parts, at most `BUCKETS`, may differ between waves. A block lists 
 order of the buckets, so that each part of the next wave reads one slice of the list.
 """
 
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphstore.rules.game import Ints
+from graphstore.store.folder.layout import BUCKETS as BUCKETS  # exported for other modules
+from graphstore.store.folder.layout import buckets
 from graphstore.util.arrays import numbered, offsets
-
-_BITS: Final = 12
-BUCKETS: Final = 1 << _BITS
-"""The most parts that a wave can have."""
-
-
-def buckets(ids: Ints) -> NDArray[np.uint16]:
-    """Return the bucket of each id, uint16[n] below `BUCKETS`.
-
-    Two multiplications by odd numbers; the high bits of the result depend on all bits of the id.
-
-    >>> counts = np.bincount(buckets(np.arange(1 << 20)), minlength=BUCKETS)
-    >>> bool(counts.min() > 150), bool(counts.max() < 370)
-    (True, True)
-    """
-    mixed = ids.astype(np.uint64)
-    mixed *= np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio
-    mixed ^= mixed >> np.uint64(32)
-    mixed *= np.uint64(0xD6E8FEB86659FD93)  # odd, with as many one-bits as zero-bits
-    return (mixed >> np.uint64(64 - _BITS)).astype(np.uint16)
 
 
 def span(part: int, parts: int) -> tuple[int, int]:

@@ -239,10 +239,11 @@ def write_states(build: Build, game: Game, at: BlockId, block: Block, solution: 
     """Write the solved states of a block; return the record of them."""
     ids = block.id
     record: Record = {"positions": 0}
+    size = ROW_GROUP["state"]
 
     def chunks() -> Iterator[Mapping[str, Any]]:
-        for begin in range(0, len(ids), ROW_GROUP):
-            some = slice(begin, begin + ROW_GROUP)
+        for begin in range(0, len(ids), size):
+            some = slice(begin, begin + size)
             ply = np.full(len(ids[some]), at.wave, dtype=np.int32)
             orbits = game.orbits(ids[some])
             record["positions"] += int(orbits.sum())
@@ -306,7 +307,8 @@ def _bits(flags: NDArray[np.bool_]) -> int:
 def _edges(found: Wave) -> Iterator[Mapping[str, Any]]:
     """Yield the edges of a wave, a row group at a time."""
     parent = np.repeat(found.states, found.counts)
-    for begin in range(0, len(found.move), ROW_GROUP):
-        some = slice(begin, begin + ROW_GROUP)
+    size = ROW_GROUP["edge"]
+    for begin in range(0, len(found.move), size):
+        some = slice(begin, begin + size)
         child = found.found[found.into[some]]
         yield {"parent": parent[some], "move": found.move[some], "child": child}

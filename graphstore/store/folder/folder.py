@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any, Self
 
 from graphstore.errors import NewerStoreError, NotAStoreError, StoreError, StoreMissingError
-from graphstore.games import rules_of
+from graphstore.games import given_or_builtin, rules_of, warn_of_other_rules
 from graphstore.rules.game import Game
 from graphstore.rules.plain import PlainGame
 from graphstore.store import schema
 from graphstore.store.digests import of_json
 from graphstore.store.folder.layout import FORMAT, MANIFEST, Contents, draft_of, files_of
+from graphstore.store.folder.lookups import Lookups
+from graphstore.store.functions import functions
+from graphstore.store.reader import Reader
 from graphstore.store.sql import Answer, Statement
 from graphstore.util import arguments
 
@@ -65,6 +68,7 @@ class Folder:
                 dict(found["took"]),
                 dict(found.get("sums", {})),
                 {int(move): str(name) for move, name in found.get("names", {}).items()},
+                tuple((int(parts), int(ones)) for parts, ones in found.get("waves", ())),
             )
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
             raise NotAStoreError(f"{file} is damaged; rebuild the folder") from error
@@ -115,13 +119,23 @@ class Folder:
             MissingExtraError: DuckDB or pyarrow is not installed.
         """
         from graphstore.store.folder.sql import run
+        from graphstore.store.probe import read_position
 
         limits = arguments.seconds("seconds", seconds), arguments.limit("rows", rows)
         memory = arguments.limit("memory", memory)
         arguments.instance("statement", statement, str, "SQL as a text")
         limited = Statement(statement, arguments.parameters(parameters), *limits)
-        laws = None if rules is None else rules_of(rules, "rules")
-        return run(self.path, self.contents, limited, rules=laws, memory=memory)
+        laws, name = None if rules is None else rules_of(rules, "rules"), self.info["name"]
+        if laws is not None:
+            warn_of_other_rules(laws, str(self.path), name, self.info["rules"])
+        reader = Reader(None, "duckdb")
+        reader.find = Lookups(self.path, self.contents).find
+
+        def read(position: str | int) -> tuple[Game, int]:
+            game = given_or_builtin(name, laws)
+            return game, read_position(reader, game, position)
+
+        return run(self.path, self.contents, limited, functions(read), memory)
 
     def files(self, table: str) -> list[Path]:
         """Return the files of a table, by wave, then by part."""

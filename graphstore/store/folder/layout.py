@@ -8,21 +8,27 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from graphstore.rules.game import Ints
 from graphstore.store import arrow, schema
 from graphstore.store.columns import Column
 from graphstore.store.digests import of_json
 from graphstore.util.files import checksum, explained, put
 
 FORMAT: Final = 1
-ROW_GROUP: Final = 65_536
-"""The most rows that are compressed together: the least that a look-up of an id reads."""
+ROW_GROUP: Final = {"state": 4_096, "edge": 65_536}
+"""The most rows that are compressed together: the least that a look-up reads."""
 
 MANIFEST: Final = "game.json"
 WORK: Final = "work"
 BUILDING: Final = ".building"
 TABLES: Final = schema.STORED
 """The columns of the files, by table."""
+
+_BITS: Final = 12
+BUCKETS: Final = 1 << _BITS
+"""The most parts that a wave can have."""
 
 
 class Contents(NamedTuple):
@@ -36,6 +42,8 @@ class Contents(NamedTuple):
             ``seconds`` of all steps, and ``peak_bytes`` of the largest process.
         sums: the CRC-32 of each Parquet file, by its path in the folder.
         names: the names of moves by number, ascending; empty if they have none.
+        waves: the number of parts of each wave, and as bits the one-bit counts of its ids; empty in
+            folders of older versions.
     """
 
     info: dict[str, Any]
@@ -44,6 +52,23 @@ class Contents(NamedTuple):
     took: dict[str, dict[str, Any]]
     sums: dict[str, int] = {}  # noqa: RUF012  # nothing changes it
     names: dict[int, str] = {}  # noqa: RUF012
+    waves: tuple[tuple[int, int], ...] = ()
+
+
+def buckets(ids: Ints) -> NDArray[np.uint16]:
+    """Return the bucket of each id, uint16[n] below `BUCKETS`.
+
+    Two multiplications by odd numbers; the high bits of the result depend on all bits of the id.
+
+    >>> counts = np.bincount(buckets(np.arange(1 << 20)), minlength=BUCKETS)
+    >>> bool(counts.min() > 150), bool(counts.max() < 370)
+    (True, True)
+    """
+    mixed = ids.astype(np.uint64)
+    mixed *= np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio
+    mixed ^= mixed >> np.uint64(32)
+    mixed *= np.uint64(0xD6E8FEB86659FD93)  # odd, with as many one-bits as zero-bits
+    return (mixed >> np.uint64(64 - _BITS)).astype(np.uint16)
 
 
 def is_folder(path: str | os.PathLike[str]) -> bool:
@@ -88,6 +113,7 @@ def write_manifest(path: Path, contents: Contents) -> None:
         "digests": contents.digests,
         "sums": contents.sums,
         "names": {str(move): name for move, name in contents.names.items()},
+        "waves": contents.waves,
     }
     manifest["check"] = of_json(manifest)
     put(path / MANIFEST, lambda file: file.write(json.dumps(manifest, indent=1).encode()))

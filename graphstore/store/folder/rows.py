@@ -6,6 +6,7 @@ the rows below the first key that may be unread are sorted and yielded.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from graphstore.store.columns import Chunk, Column
 from graphstore.store.digests import ColumnDigests
 from graphstore.store.folder.layout import ROW_GROUP, TABLES, Contents, damaged_file, files_of
 from graphstore.store.format import LATER
+from graphstore.util.arrays import member
 
 PRIMARY: Final = {"state": ("id",), "edge": ("parent", "move")}
 """The key of each table; files are merged by its first column, and rows of one id share a file."""
@@ -29,7 +31,7 @@ _LAST = np.iinfo(np.int64).max
 
 def rows_in(files: Sequence[Path], table: str) -> int:
     """Return the number of rows of files, from their footers."""
-    return sum(_Run(file, table).rows for file in files)
+    return sum(RowFile(file, table).rows for file in files)
 
 
 def check_rows(path: Path, table: str, wanted: int) -> list[Path]:
@@ -55,7 +57,7 @@ def check_files(path: Path, contents: Contents) -> None:
 
 def chunks(file: Path, table: str) -> Iterator[Chunk]:
     """Yield the chunks of one file, in its order."""
-    run, done = _Run(file, table), 0
+    run, done = RowFile(file, table), 0
     while run.left:
         rows = run.read(_MOST)
         done += len(rows)
@@ -71,13 +73,14 @@ def ordered(files: Sequence[Path], table: str, *, memory: int = MEMORY) -> Itera
     Raises:
         NotAStoreError: a file is damaged or not in order.
     """
-    runs = [run for run in (_Run(file, table) for file in files) if run.left]
+    runs = [run for run in (RowFile(file, table) for file in files) if run.left]
     if len({run.columns for run in runs}) > 1:
         raise NotAStoreError(f"{files[0].parents[1]} is damaged: its files have different columns")
     total, done, before = sum(run.rows for run in runs), 0, (-1, -1)
     width = max((run.width() for run in runs[:1]), default=1)
     most = min(max(memory // (8 * width), _FEWEST), _MOST)
-    quota = min(max(memory // (3 * width * max(len(runs), 1)), _FEWEST), 2 * ROW_GROUP)
+    most_held = 2 * ROW_GROUP["edge"]
+    quota = min(max(memory // (3 * width * max(len(runs), 1)), _FEWEST), most_held)
     while runs:
         for run in runs:
             run.hold(quota)
@@ -107,8 +110,8 @@ def digests_of(
     return hashes.of_columns()
 
 
-class _Run:
-    """A file of sorted rows; some of its rows are held in memory, with their `keys`."""
+class RowFile:
+    """A file of sorted rows; `ordered` holds some of its rows in memory, with their `keys`."""
 
     def __init__(self, file: Path, table: str) -> None:
         self._file = file
@@ -133,7 +136,7 @@ class _Run:
 
     def width(self) -> int:
         """Return the bytes of memory that a held row takes."""
-        rows = self._decoded(0)
+        rows = self.decoded(0)
         return max(int(rows.nbytes) // max(len(rows), 1), 1)
 
     def hold(self, quota: int) -> None:
@@ -152,7 +155,7 @@ class _Run:
 
     def read(self, most: int) -> Any:
         """Return the next rows, at most `most`, of one row group."""
-        rows = self._decoded(self._group)
+        rows = self.decoded(self._group)
         size, begin = len(rows), self._offset
         if begin or size > most:
             some = np.arange(begin, min(begin + most, size))
@@ -163,21 +166,70 @@ class _Run:
         self.left -= len(rows)
         return rows
 
-    def _decoded(self, group: int) -> Any:
+    @cached_property
+    def _bounds(self) -> tuple[Ints, Ints]:
+        """The first and the last key of each row group."""
+        with self._blamed():
+            at, groups = self.columns.index(self._key), range(self._metadata.num_row_groups)
+            found = [self._metadata.row_group(group).column(at).statistics for group in groups]
+            if not all(each and each.has_min_max for each in found):
+                raise ValueError(f"it has no bounds of {self._key}")
+            first, last = np.array([(each.min, each.max) for each in found]).reshape(-1, 2).T
+        return first, last
+
+    def find(self, keys: Ints, columns: Sequence[str]) -> list[Any]:
+        """Return tables of the rows with some ascending keys: the columns that the file has."""
+        first, last = self._bounds
+        begin = np.searchsorted(last, keys).tolist()
+        end = np.searchsorted(first, keys, side="right").tolist()
+        groups = {group for pair in zip(begin, end, strict=True) for group in range(*pair)}
+        tables, others = [], [name for name in columns if name != self._key]
+        with self._opened() as file:
+            for group in sorted(groups):
+                ids = self._read(file, group, [self._key])
+                rows = np.flatnonzero(member(ids[self._key].to_numpy(), keys))
+                if rows.size:
+                    found = self._read(file, group, others)
+                    found = found.append_column(self._key, ids[self._key])
+                    # A slice is faster, but it keeps the whole row group in memory.
+                    tables.append(found.take(rows) if rows.size > 1 else found.slice(rows[0], 1))
+        return tables
+
+    def find_text(self, text: str, columns: Sequence[str]) -> list[Any]:
+        """Return a table of the row with a `position`, if the file has it: a search."""
+        wanted = pyarrow().compute.field("position") == text
+        names = [name for name in columns if name in self.columns]
+        read = partial(pyarrow().parquet.read_table, use_threads=False, pre_buffer=False)
+        with self._blamed():
+            rows = read(self._file, columns=names, filters=wanted, partitioning=None)
+        return [rows] if len(rows) else []
+
+    def decoded(self, group: int) -> Any:
         """Return a row group, as one record batch."""
+        with self._opened() as file:
+            return self._read(file, group, None)
+
+    @contextmanager
+    def _opened(self) -> Iterator[Any]:
+        """Yield the file for `_read`; errors name it."""
         with (
             self._blamed(),
+            pyarrow().OSFile(str(self._file)) as source,
             pyarrow().parquet.ParquetFile(
-                self._file,
+                source,
                 metadata=self._metadata,
                 pre_buffer=False,  # starts threads, in which an error ends the process
             ) as file,
         ):
-            rows = file.read_row_group(group, use_threads=False).combine_chunks()
+            yield file
+
+    def _read(self, file: Any, group: int, columns: Sequence[str] | None) -> Any:
+        rows = file.read_row_group(group, columns, use_threads=False).combine_chunks()
+        if "position" in rows.column_names:
             rows.validate(full=True)  # texts are UTF-8
-            for name in self._never_null:
-                if rows[name].null_count:
-                    raise ValueError(f"{name} is NULL")
+        for name in {*self._never_null} & {*rows.column_names}:
+            if rows[name].null_count:
+                raise ValueError(f"{name} is NULL")
         return rows
 
     @contextmanager
@@ -193,7 +245,7 @@ class _Run:
             raise NotAStoreError(f"{self._file} is damaged: {what}") from error
 
 
-def _cut(runs: Sequence[_Run], bound: int, most: int) -> int:
+def _cut(runs: Sequence[RowFile], bound: int, most: int) -> int:
     """Return `bound`, or a lower bound if far more than `most` held rows are below it."""
     up_to = [int(np.searchsorted(run.keys, bound, side="right")) for run in runs]
     if sum(up_to) <= most * 5 // 4:

@@ -15,14 +15,11 @@ from typing import Any, Final
 from sqlalchemy import Column
 
 from graphstore.errors import NotAStoreError, QueryError
-from graphstore.games import given_or_builtin, warn_of_other_rules
-from graphstore.rules.game import Game
-from graphstore.rules.positions import read_position
 from graphstore.store import arrow, schema
 from graphstore.store.folder.layout import TABLES, Contents
 from graphstore.store.folder.rows import check_rows, chunks
 from graphstore.store.folder.sql_rows import Session, duckdb, translated
-from graphstore.store.functions import functions, not_a_position
+from graphstore.store.functions import not_a_position
 from graphstore.store.sql import MEMORY, NOTHING, SEVERAL, WRITES, Answer, Statement, Watch, paged
 from graphstore.store.tokens import numbered, tokens
 from graphstore.util import own_process
@@ -70,14 +67,13 @@ def run(
     path: Path,
     contents: Contents,
     statement: Statement,
-    *,
-    rules: Game | None = None,
+    added: Mapping[str, Callable[[Any], Any]],
     memory: int | None = None,
 ) -> Answer:
-    """Return the rows of one read-only statement; see `graphstore.Folder.sql`."""
-    name, version = contents.info["name"], contents.info["rules"]
-    if rules is not None:
-        warn_of_other_rules(rules, str(path), name, version)
+    """Return the rows of one read-only statement, which may call `added` functions of a position.
+
+    See `graphstore.Folder.sql`.
+    """
     typed, bound = numbered(statement.text, statement.parameters, "duckdb")
     watch = Watch(statement.seconds)
     spill = _spill_folder()
@@ -89,7 +85,7 @@ def run(
 
     def begin() -> list[str]:
         _create_tables(connection, path, contents)
-        _add_functions(connection, _functions(name, rules), watch)
+        _add_functions(connection, added, watch)
         own_process.bound_memory(_restrict(connection, memory))
         _check(connection, typed)
         connection.execute(typed, bound)
@@ -214,27 +210,9 @@ def _check(connection: duckdb.DuckDBPyConnection, typed: str) -> None:
         raise QueryError(WRITES)
 
 
-def _functions(name: str, rules: Game | None) -> dict[str, Callable[..., Any]]:
-    """Return the SQL functions that a user's statement may call.
-
-    They take the user's argument as text, its SQL type, and the stored position if the argument is
-    the id of a state. So the rules need not know the ids.
-    """
-
-    def read(argument: str, kind: str, stored: str | None) -> tuple[Game, int]:
-        game = given_or_builtin(name, rules)
-        if kind != "VARCHAR" and kind not in _INTEGERS:
-            raise not_a_position(argument)
-        position = argument if kind == "VARCHAR" else int(argument)
-        find = None if stored is None else game.read(stored)
-        return game, read_position(game, position, find=lambda _: find)
-
-    return functions(read)
-
-
 def _add_functions(
     connection: duckdb.DuckDBPyConnection,
-    added: Mapping[str, Callable[..., Any]],
+    added: Mapping[str, Callable[[Any], Any]],
     watch: Watch,
 ) -> None:
     """Add functions as macros; their arguments have names that a user's SQL does not contain."""
@@ -246,7 +224,7 @@ def _add_functions(
     for name, function in added.items():
         connection.create_function(  # type: ignore[call-overload]  # it also takes a string
             f"rules_{name}",
-            _with_three_arguments(watch.recording(function)),
+            _typed(function, watch),
             ["VARCHAR", "VARCHAR", "VARCHAR"],
             _RETURNED[name],
             null_handling="special",
@@ -258,6 +236,18 @@ def _add_functions(
         )
 
 
-def _with_three_arguments(function: Callable[..., Any]) -> Callable[[Any, Any, Any], Any]:
-    """Return the function with three named arguments, which DuckDB counts."""
-    return lambda argument, kind, stored: function(argument, kind, stored)
+def _typed(function: Callable[[Any], Any], watch: Watch) -> Callable[[Any, Any, Any], Any]:
+    """Return a function of the user's argument as text, its SQL type, and a stored position.
+
+    The last is that of the state with this id, if there is one: it need not be looked up.
+    """
+
+    def call(argument: str | None, kind: str, stored: str | None) -> Any:
+        if argument is None or kind == "VARCHAR":
+            return function(argument)
+        if kind not in _INTEGERS:
+            raise not_a_position(argument)
+        return function(int(argument) if stored is None else stored)
+
+    recorded = watch.recording(call)
+    return lambda argument, kind, stored: recorded(argument, kind, stored)  # DuckDB counts them

@@ -225,14 +225,7 @@ def _check_header(path: Path) -> None:
             advice = not_a_file(str(path)) or f"run: graphstore build GAME --db {path}"
             raise StoreMissingError(f"there is no file {path}; {advice}")
         if not path.is_file():
-            from graphstore.store.folder.layout import is_folder
-
             kind = "folder" if path.is_dir() else "pipe or device"
-            if is_folder(path):
-                raise NotAStoreError(
-                    f"{path} is a game in parts: query it with graphstore sql, check it with "
-                    "graphstore verify, or load it into a database with graphstore load"
-                )
             raise NotAStoreError(f"{path} is a {kind}, not a graphstore database")
         if not os.access(path, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))

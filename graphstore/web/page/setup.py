@@ -38,8 +38,11 @@ def setup_context(store: Store, text: str | None, to: Callable[[str], str]) -> d
     if board is None or (len(board.rows), board.columns) != (len(first.rows), first.columns):
         size = f"{len(first.rows)} rows and {first.columns} columns"
         raise SettingError(f"{shown(text)} is not a board of {size}")
-    with store.connect() as connection:
-        texts = [start, *connection.scalars(select(state.c.position).limit(SAMPLE))]
+    if store.backend.dialect == "duckdb":
+        texts = [start, *(move.position for each in store.line().probes for move in each.moves)]
+    else:
+        with store.connect() as connection:
+            texts = [start, *connection.scalars(select(state.c.position).limit(SAMPLE))]
     boards = [(each, drawn) for each in texts if (drawn := board_of(each, game)) is not None]
     found = {mark for _, drawn in boards for mark in drawn.cells}
     empty = next(iter(sorted(found & EMPTY)), ".")
