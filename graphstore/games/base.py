@@ -31,6 +31,7 @@ class ArrayGame(Game):
     rules: str = "1"
     shape: tuple[int, int] | None = None
     max_plies: int | None = None
+    alternates: bool = True  # no move keeps the turn
     impartial: bool = False  # both players have the same moves, and who cannot move loses
     players: tuple[str, str] = ("player 1", "player 2")
 

@@ -35,6 +35,7 @@ _SCORE = re.compile(r"[\s,;:/]+([0-9]{1,3})\s*[-:]\s*([0-9]{1,3})\Z")
 class DotsAndBoxes(ScoredGame, TurnedGame):
     """Dots and boxes. Create one with `dots_and_boxes`. Move m draws line m."""
 
+    alternates = False
     players = ("A", "B")
 
     def __init__(self, name: str, *, columns: int, rows: int) -> None:

@@ -37,6 +37,7 @@ OPTIONS = ("empty", "either")
 class Kalah(ScoredGame):
     """Kalah. Create one with `kalah`. Move m sows pit m of the mover, from 1, his store last."""
 
+    alternates = False
     players = ("south", "north")
 
     def __init__(self, name: str, *, pits: int, seeds: int, empty: bool, either: bool) -> None:
