@@ -5,7 +5,7 @@ It calls only the documented methods of the user's class, whose other names are 
 
 import re
 from array import array
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import Enum
 from functools import cached_property
@@ -28,13 +28,13 @@ from graphstore.rules.game import (
     MOST_MARGIN,
     WIN,
     Codes,
-    CycleError,
     Game,
     Ints,
     Look,
     Moves,
     Position,
     _brief,
+    after_turn,
     asking,
     blame,
     check_attributes,
@@ -426,24 +426,17 @@ class ArrayRules:
 
     @guarded
     def _look(self, position: Position, goal: int) -> bool | list[Position]:
-        found, turn, wave = list[Position](), self._mover(position), [position]
-        met, moves = {position}, 0
-        while wave:  # a turn of several moves is one step
-            children, moves = [*chain.from_iterable(map(self._children, wave))], moves + 1
-            if moves > len(met):
-                raise CycleError
-            wave = []
-            for child in children:
-                worth = self._answer("outcome", self._results, child)
-                keeps = turn is not None and self._mover(child) == turn
-                if worth is None:
-                    (wave if keeps else found).append(child)
-                elif (worth if keeps else -worth) >= goal:
-                    return True
-            wave = [*dict.fromkeys(wave)]
-            met.update(wave)
-        nodes = (self._least(child, self._images(child)) for child in found)
-        return list(dict.fromkeys(nodes)) or False
+        turn = self._mover(position)
+
+        def moves(wave: list[Position]) -> Iterator[tuple[Position, int | None, bool]]:
+            for child in chain.from_iterable(map(self._children, wave)):
+                outcome = self._answer("outcome", self._results, child)
+                yield child, outcome, turn is not None and self._mover(child) == turn
+
+        found = after_turn(position, goal, moves)
+        if isinstance(found, bool):
+            return found
+        return [*dict.fromkeys(self._least(child, self._images(child)) for child in found)]
 
     def _children(self, position: Position) -> list[Position]:
         game = self.game
