@@ -147,18 +147,10 @@ def choices(
     game: Game | None, text: str, moves: Sequence[Any], name: Callable[[int], str] = str
 ) -> list[Choice]:
     """Return the `Choice` of each `graphstore.store.probe.Move` of a position."""
-    before = board_of(text, game)
-    picture = None if game is None else picture_if_any(text, game)
-    own = picture is not None and (
-        bool(picture.targets) or before is None or len(before.cells) != len(picture.cells)
-    )
+    picture = picture_if_any(text, game)
     found = []
     for move in moves:
-        if own:  # the cells of the text do not show where the moves are
-            assert picture is not None
-            cell, source = _cells_in(picture, move, game)
-        else:
-            cell, source = _cells_of(game, before, move)
+        cell, source = (None, None) if picture is None else _cells_of(picture, move, game)
         made = (move.move, name(move.move), cell, source, -move.value, depth_of(move))
         found.append(Choice(*made, move.position))
     return found
@@ -260,28 +252,17 @@ def _drawn(picture: str) -> Board | None:
     return Board(tuple(rows), " ".join(beside), (height, width))
 
 
-def _cells_of(game: Game | None, before: Board | None, move: Any) -> tuple[int | None, int | None]:
+def _cells_of(picture: Picture, move: Any, game: Game | None) -> tuple[int | None, int | None]:
     """Return the cells that a move fills and empties, the `cell` and `source` of a `Choice`."""
-    if game is not None and game.shape is not None:
-        return move.move, None
-    after = None if before is None else board_of(move.position, game)
-    if before is None or after is None or len(before.cells) != len(after.cells):
-        return None, None
-    landed, emptied = _changes(before.cells, after.cells)
-    if len(landed) > 1:  # such as a whole field that a player wins
-        landed = [cell for cell in landed if cell == _cell_by_fields(before, move.move)]
-    return _one(landed, emptied)
-
-
-def _cells_in(picture: Picture, move: Any, game: Game | None) -> tuple[int | None, int | None]:
-    """Return `_cells_of` a move from pictures."""
-    if picture.targets or (game is not None and game.shape is not None):
+    if picture.targets:
         return picture.targets.get(move.move), None
-    after = picture_of(move.position, game)
+    if game is not None and game.shape is not None:
+        rows, columns = game.shape
+        return (move.move if len(picture.cells) == rows * columns else None), None
+    after = picture_if_any(move.position, game)
     if after is None or len(after.cells) != len(picture.cells):
         return None, None
-    landed, emptied = _changes(*([cell.mark for cell in each.cells] for each in (picture, after)))
-    return _one(landed, emptied)
+    return _one(*_changes(*([cell.mark for cell in each.cells] for each in (picture, after))))
 
 
 def _one(landed: Sequence[int], emptied: Sequence[int]) -> tuple[int | None, int | None]:
@@ -341,15 +322,6 @@ def _piece(mark: str) -> Cell:
     if mark in EMPTY:
         return Cell()
     return Cell(label=mark, shape=PIECES[mark.upper()], side=1 if mark.isupper() else 2)
-
-
-def _cell_by_fields(board: Board, move: int) -> int:
-    """Return the cell with this number, if cells are numbered field by field."""
-    down, across = board.block
-    field, spot = divmod(move, down * across)
-    band, stack = divmod(field, board.columns // across)
-    row, column = divmod(spot, across)
-    return (band * down + row) * board.columns + stack * across + column
 
 
 def _state(game: Game, text: str) -> int | None:

@@ -145,7 +145,16 @@ class Ultimate(ArrayGame):
         sides = [big.get(field, Cell()) for field in range(SPOTS)]
         middle = [9 * (3 * (f // 3) + 1) + 3 * (f % 3) + 1 for f in range(SPOTS)]
         won = tuple((middle[begin], middle[end]) for begin, end in lines(sides, 3, 3))
-        return Picture(tuple(cells), SPOTS, (3, 3), turn=turn, big=big, active=active, won=won)
+        return Picture(
+            tuple(cells),
+            SPOTS,
+            (3, 3),
+            turn=turn,
+            big=big,
+            active=active,
+            won=won,
+            targets=dict(zip(order.tolist(), range(SPOTS * SPOTS), strict=True)),
+        )
 
     def merged(self, position: int) -> Board:
         """Return the board of a position."""
