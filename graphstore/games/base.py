@@ -19,6 +19,9 @@ from graphstore.rules.game import IN_PLAY, Codes, Game, Ints
 from graphstore.rules.picture import Cell, marks
 from graphstore.rules.symmetry import BoardSymmetry
 
+MAX_BITS = 63  # of a position, a non-negative int64
+MAX_CELLS = 31  # two masks and the side to move must fit into 63 bits
+
 
 class ArrayGame(Game):
     """A built-in game. `graphstore.rules.game.Game` says what each verb returns.
@@ -128,6 +131,24 @@ def check_whole(family: str, /, *, least: int = 1, **parameters: object) -> None
             raise GameNameError(
                 f"{family}: {name} is {value!r}; it must be a whole number of at least {least}"
             )
+
+
+def check_cells(family: str, columns: int, rows: int) -> None:
+    """Refuse a board with more than `MAX_CELLS`."""
+    if columns * rows > MAX_CELLS:
+        raise GameNameError(
+            f"{family}: {columns} columns by {rows} rows are {columns * rows} cells, too many; "
+            f"a position packs at most {MAX_CELLS} cells into {MAX_BITS} bits"
+        )
+
+
+def check_bits(family: str, what: str, bits: int, hint: str = "") -> None:
+    """Refuse parameters with which a position has more than `MAX_BITS`."""
+    if bits > MAX_BITS:
+        raise GameNameError(
+            f"{family}: {what} need {bits} bits, too many; a position packs at most {MAX_BITS}"
+            + hint
+        )
 
 
 def check_counts(x: int, o: int) -> None:

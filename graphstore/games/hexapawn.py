@@ -9,13 +9,11 @@ import numpy as np
 
 from graphstore.errors import (
     BothSidesWonError,
-    GameNameError,
     ImpossibleCountsError,
     PlayAfterWinError,
 )
-from graphstore.games.base import check_whole, read_pair
+from graphstore.games.base import check_cells, check_whole, read_pair
 from graphstore.games.sided import (
-    MAX_CELLS,
     SidedBoard,
     SidedGame,
     UnreachableError,
@@ -192,9 +190,5 @@ def hexapawn(w: int, h: int) -> Hexapawn:
     """
     check_whole("hexapawn", w=w)
     check_whole("hexapawn", least=3, h=h)
-    if w * h > MAX_CELLS:
-        raise GameNameError(
-            f"hexapawn: {w} columns by {h} rows are {w * h} cells, too many; a position packs "
-            f"at most {MAX_CELLS} cells and the side to move into 63 bits"
-        )
+    check_cells("hexapawn", w, h)
     return Hexapawn(f"hexapawn({w},{h})", columns=w, rows=h)

@@ -24,13 +24,12 @@ from graphstore.errors import (
     WrongSizeError,
     shown,
 )
-from graphstore.games.base import ScoredGame, check_whole
+from graphstore.games.base import ScoredGame, check_bits, check_whole
 from graphstore.games.heaps import heap_size
 from graphstore.games.sided import split_turn
 from graphstore.rules.game import Codes, Ints, Moves
 from graphstore.rules.picture import Cell, Picture
 
-MAX_BITS = 63  # of a position
 OPTIONS = ("empty", "either")
 
 
@@ -218,12 +217,8 @@ def kalah(m: int, n: int, *options: str) -> Kalah:
         if option not in OPTIONS:
             known = ", ".join(OPTIONS)
             raise GameNameError(f"kalah: {option!r} is not an option; choose among {known}")
-    bits = 2 * m * n + 2 * m + 2
-    if bits > MAX_BITS:
-        raise GameNameError(
-            f"kalah: {m} pits of {n} seeds need {bits} bits, too many; a position packs at most "
-            f"{MAX_BITS}: m * (n + 1) is at most 30"
-        )
+    bits = 2 * m * (n + 1) + 2
+    check_bits("kalah", f"{m} pits of {n} seeds", bits, ": m * (n + 1) is at most 30")
     said = [each for each in OPTIONS if each in options]
     name = f"kalah({','.join(map(str, (m, n, *said)))})"
     return Kalah(name, pits=m, seeds=n, empty="empty" in said, either="either" in said)
