@@ -127,8 +127,7 @@ class ArrayRules:
         self.scored = game.margins
         self._results = None if game.margins else (WIN, DRAW, LOSS, None)
         self._made_of = self._parts(game)
-        digests = [version] if version else sources.digests(game)
-        self.rules, self.rules_before = digests[0], digests[1:]
+        self.rules = version or sources.digest(game)
         self._forget()
 
     @staticmethod
