@@ -9,7 +9,7 @@ from conftest import TableGame, for_all
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphstore import find_game
+from graphstore import PlainGame, find_game
 from graphstore.rules import svg
 from graphstore.rules.adapter import accept
 from graphstore.rules.board import (
@@ -25,7 +25,7 @@ from graphstore.rules.board import (
 )
 from graphstore.rules.game import IN_PLAY, move_text
 from graphstore.store.probe import Move
-from graphstore.web.page.pictures import Link, large
+from graphstore.web.page.pictures import Link, large, turned
 
 SVG = "{http://www.w3.org/2000/svg}"
 ANY_TEXT = st.text(st.characters(), max_size=30)  # lone surrogates and control characters too
@@ -181,6 +181,43 @@ def test_images_are_the_symmetry_class_in_games_of_fewer_symmetries(name):
 
 def test_a_position_without_rows_has_no_image_but_itself():
     assert images(find_game("nim(3,4)"), "3,4") == {"same": "3,4"}
+
+
+class Ruled(PlainGame):
+    """Marks on a board of 2 by 2 that is drawn with a ruler, the same when it is mirrored."""
+
+    def start(self):
+        """Return the empty board."""
+        return (0, 0, 0, 0)
+
+    def moves(self, position):
+        """Return the empty cells."""
+        return [cell for cell in range(4) if not position[cell]]
+
+    def play(self, position, move):
+        """Mark a cell."""
+        return (*position[:move], 1, *position[move + 1 :])
+
+    def outcome(self, position):
+        """End when all cells have marks."""
+        return -1 if all(position) else None
+
+    def symmetries(self, position):
+        """Return the mirror image."""
+        return [(position[1], position[0], position[3], position[2])]
+
+    def board(self, position):
+        """Return two rows with a ruler between them."""
+        a, b, c, d = (".X"[mark] for mark in position)
+        return f"{a} | {b}\n--+--\n{c} | {d}"
+
+
+def test_images_of_a_users_drawing_are_found_by_the_rules():
+    game = accept(Ruled())
+    text = game.texts(np.array([game.read("(1, 0, 0, 0)")]))[0]
+    other = "(0, 1, 0, 0)"
+    found = {"same": text, "mirrored": other, "turned": other, "mirrored and turned back": text}
+    assert turned(game, text) == found
 
 
 @for_all("state", range(0, 765, 9))
