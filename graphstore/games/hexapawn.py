@@ -37,9 +37,8 @@ class Hexapawn(SidedGame):
         self.name = name
         self.columns = columns
         self.rows = rows
-        self.max_plies = (
-            2 * columns * (rows - 2) + 1
-        )  # until each pawn is before the last row, and one on it
+        # Until each pawn is before the last row, and one on it.
+        self.max_plies = 2 * columns * (rows - 2) + 1
         cells = np.arange(rows * columns).reshape(rows, columns)
         both = dict.fromkeys(tuple(view.ravel().tolist()) for view in (cells, cells[:, ::-1]))
         self.symmetry = SidedBoard(

@@ -116,9 +116,7 @@ def _by_value(opponent: Opponent, generator: random.Random, by: str) -> Chooser:
         probe = probe.by(by)
         best = probe.best
         if opponent.kind == "mistakes" and generator.random() < opponent.mistakes:
-            return one_of(
-                probe.moves[len(best) :] or best, generator
-            )  # moves are sorted, best first
+            return one_of(probe.moves[len(best) :] or best, generator)  # the best are first
         return one_of(best, generator)
 
     return choose
