@@ -108,18 +108,15 @@ def picture_of(text: str, game: Game | None = None) -> Picture | None:
         try:
             position = game.read(text)
         except GraphstoreError:  # it is not a position of these rules
-            draw = None
-    if game is not None and draw is not None:
+            position = None
         try:
-            found = read_picture(draw(position))
+            found = None if position is None else read_picture(draw(position))
         except Exception as error:
             blame(f"{game.name}: picture() of {text} failed", error)
         if found is not None:
             return found
     board = board_of(text, game)
-    if board is None:
-        return None
-    return board_picture(board, text)
+    return None if board is None else board_picture(board, text)
 
 
 def picture_if_any(text: str, game: Game | None) -> Picture | None:

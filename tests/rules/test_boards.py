@@ -18,8 +18,10 @@ from graphstore.rules.board import (
     Board,
     Choice,
     board_of,
+    board_picture,
     choices,
     images,
+    picture_of,
     plain,
     text_plain,
 )
@@ -224,7 +226,7 @@ def test_images_of_a_users_drawing_are_found_by_the_rules():
 def test_every_legal_move_is_on_its_cell_with_its_value(store, tictactoe, state):
     probe = store.probe(int(tictactoe.states.id[state]))
     shown = choices(store.game, probe.position, probe.moves)
-    drawn = overlays(svg.svg(board_of(probe.position), shown=shown))
+    drawn = overlays(svg.svg(picture_of(probe.position), shown=shown))
     expected = []
     for move in probe.moves:
         depth = {1: move.lose_depth, 0: "", -1: move.win_depth}[move.value]
@@ -234,9 +236,8 @@ def test_every_legal_move_is_on_its_cell_with_its_value(store, tictactoe, state)
 
 
 def test_a_picture_says_what_it_shows():
-    board = board_of("XO./.X./... O")
-    assert parsed(svg.svg(board)).get("aria-label") == "XO./.X./... O"
-    assert parsed(svg.svg(board, title="a fork")).get("aria-label") == "a fork"
+    picture = picture_of("XO./.X./... O")
+    assert parsed(svg.svg(picture, title="a fork")).get("aria-label") == "a fork"
 
 
 def test_a_board_as_text_has_the_values_of_moves_in_place(store):
@@ -260,7 +261,7 @@ def test_a_board_of_fields_as_text_has_rulers():
     st.lists(st.tuples(ANY_TEXT, st.integers(0, 15), st.sampled_from((1, 0, -1))), max_size=5),
 )
 def test_no_text_breaks_a_picture(rows, text, moves):
-    board = Board(tuple(rows), text, (1, 1))
+    board = board_picture(Board(tuple(rows), text, (1, 1)))
     shown = [Choice(0, text, cell, None, value, None, name) for name, cell, value in moves]
     links = {cell: Link(name, text, text=text, below=name) for name, cell, _ in moves}
     for picture in (
