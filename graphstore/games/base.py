@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from graphstore.errors import (
     shown,
 )
 from graphstore.rules.game import IN_PLAY, Codes, Game, Ints
-from graphstore.rules.picture import Cell, marks
+from graphstore.rules.picture import Cell, Picture, marks
 from graphstore.rules.symmetry import BoardSymmetry
 
 MAX_BITS = 63  # of a position, a non-negative int64
@@ -78,6 +79,11 @@ class ArrayGame(Game):
         """Return the cells of the text of a position; see `graphstore.rules.picture.marks`."""
         text = self.texts(np.array([position], dtype=np.int64))[0]
         return marks(text.partition(" ")[0].replace("/", ""), sides, shapes)
+
+    def _picture(self, position: int, cells: Sequence[Cell], columns: int, **more: Any) -> Picture:
+        """Return a picture of a board without fields; `more` are other fields of `Picture`."""
+        block = (len(cells) // columns, columns)
+        return Picture(tuple(cells), columns, block, turn=self._mover(position), **more)
 
 
 class SymmetricGame(ArrayGame):

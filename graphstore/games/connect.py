@@ -149,15 +149,9 @@ class Connect(ArrayGame):
     def picture(self, position: int) -> Picture:
         """Return discs in holes; a column is one target, and has its number from 1."""
         cells = self._marks(position, "XO", ("disc", "disc"))
-        return Picture(
-            cells,
-            self.columns,
-            (self.rows, self.columns),
-            "holes",
-            turn=self._mover(position),
-            names=tuple(map(self.write_move, range(self.columns))),
-            won=lines(cells, self.columns, self.in_a_row),
-        )
+        won = lines(cells, self.columns, self.in_a_row)
+        names = tuple(map(self.write_move, range(self.columns)))
+        return self._picture(position, cells, self.columns, ground="holes", names=names, won=won)
 
     def write_move(self, move: int) -> str:
         """Return the number of the column, from 1, as other programs write it."""

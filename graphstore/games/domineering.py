@@ -72,11 +72,9 @@ class Domineering(TurnedGame):
         """Return the covered cells; a move is on the first cell of its domino."""
         covered = (position & self._bits) != 0
         cells = tuple(Cell(label="\u25a0") if each else Cell() for each in covered)
-        rows, columns = self._size["rows"], self._size["columns"]
-        turn = self._mover(position)
         moves = self.expand(np.array([position])).move.tolist()
         targets = dict(zip(moves, moves, strict=True))
-        return Picture(cells, columns, (rows, columns), turn=turn, targets=targets)
+        return self._picture(position, cells, self._size["columns"], targets=targets)
 
     def read(self, text: str) -> int:
         """Return the position of a text; boards that play does not reach are read, too."""

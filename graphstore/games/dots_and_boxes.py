@@ -134,13 +134,9 @@ class DotsAndBoxes(ScoredGame, TurnedGame):
         for at, (boxes, player) in enumerate(zip(scores, self.players, strict=True)):
             below[2 * at] = Cell(label=boxes, note=player)
         free = self.expand(np.array([position])).move.tolist()
-        return Picture(
-            (*cells, *below),
-            len(rows[0]),
-            (len(rows) + 1, len(rows[0])),
-            "heaps",
-            turn=self._mover(position),
-            targets={move: int(self._cells[move]) for move in free},
+        targets = {move: int(self._cells[move]) for move in free}
+        return self._picture(
+            position, [*cells, *below], len(rows[0]), ground="heaps", targets=targets
         )
 
     def read(self, text: str) -> int:

@@ -88,8 +88,7 @@ class Grid(SymmetricGame):
         """Return X and O in their colours, with the winning lines."""
         cells = self._marks(position, "XO")
         won = lines(cells, self.columns, self.in_a_row)
-        turn = self._mover(position)
-        return Picture(cells, self.columns, self.shape or (1, 1), turn=turn, won=won)
+        return self._picture(position, cells, self.columns, won=won)
 
     def _plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]]:
         x, o, _, right = self._text.plain(texts)

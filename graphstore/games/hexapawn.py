@@ -109,8 +109,7 @@ class Hexapawn(SidedGame):
             for at, cell in enumerate(cells)
             if (cell.side == 1 and at < self.columns) or (cell.side == 2 and at >= last)
         )
-        block, turn = (self.rows, self.columns), self._mover(position)
-        return Picture(cells, self.columns, block, "chess", turn=turn, won=won)
+        return self._picture(position, cells, self.columns, ground="chess", won=won)
 
     def write_move(self, move: int) -> str:
         """Return ``6-3`` for the move of the pawn on cell 6 to cell 3."""

@@ -121,12 +121,12 @@ class Kalah(ScoredGame):
         ]
         above = [stores[1], *cells[: self.pits], Cell()]
         below = [Cell(), *cells[self.pits :], stores[0]]
-        size, turn = (2, self.pits + 2), self._mover(position)
+        turn = self._mover(position)
         moves = self.expand(np.array([position])).move.tolist() if turn else []
         first = self.pits + 2 if turn == 1 else self.pits + 1
         step = 1 if turn == 1 else -1
         targets = {move: first + step * move for move in moves}
-        return Picture((*above, *below), size[1], size, turn=turn, targets=targets)
+        return self._picture(position, [*above, *below], self.pits + 2, targets=targets)
 
     def read(self, text: str) -> int:
         """Return the position of a text; boards that play does not reach are read, too.

@@ -95,8 +95,7 @@ class Othello(ScoredGame, SidedGame):
         """Return the discs, with the letters of the columns."""
         cells = self._marks(position, self.symmetry.marks, ("disc", "disc"))
         names = tuple(map(_letter, range(self.columns)))
-        size = (self.rows, self.columns)
-        return Picture(cells, self.columns, size, turn=self._mover(position), names=names)
+        return self._picture(position, cells, self.columns, names=names)
 
     def write_move(self, move: int) -> str:
         """Return ``d3`` for the fourth column and the third row from the top, or ``pass``."""
