@@ -317,11 +317,9 @@ class ArrayRules:
     @guarded
     def outcomes(self, positions: Ints) -> Codes:
         """See `Game.outcomes`."""
-        if self.scored:
-            ends = self._answers("outcome", None, positions)
-            codes = [IN_PLAY if each is None else int(np.sign(each)) for each in ends]
-            return np.array(codes, dtype=np.int8)
-        return self._codes("outcome", (WIN, DRAW, LOSS, None), IN_PLAY, positions)
+        ends = self._answers("outcome", self._results, positions)
+        codes = [IN_PLAY if each is None else (each > 0) - (each < 0) for each in ends]
+        return np.array(codes, dtype=np.int8)
 
     @guarded
     def margins(self, positions: Ints) -> NDArray[np.int16]:
@@ -334,7 +332,8 @@ class ArrayRules:
         """See `Game.turns`."""
         if not self.writes("to_move"):
             return np.zeros(len(positions), dtype=np.int8)
-        return self._codes("to_move", (1, 2, None), 0, positions)
+        movers = self._answers("to_move", (1, 2, None), positions)
+        return np.array([each or 0 for each in movers], dtype=np.int8)
 
     @guarded
     def canonical(self, positions: Ints) -> Ints:
@@ -663,14 +662,6 @@ class ArrayRules:
         return (0, int(position), "") if _is_id(position) else (1, 0, self._text(position))
 
     # The answers of the user's methods.
-
-    def _codes(
-        self, verb: str, allowed: tuple[int | None, ...], none: int, positions: Ints
-    ) -> Codes:
-        """Return the results of a user's method as codes; `none` is the code of None."""
-        codes: dict[object, int] = {each: none if each is None else each for each in allowed}
-        answers = self._answers(verb, allowed, positions)
-        return np.array([codes[each] for each in answers], dtype=np.int8)
 
     def _answers(self, verb: str, allowed: Allowed, positions: Ints) -> list[Any]:
         """Return the results of a user's method."""
