@@ -259,18 +259,14 @@ def _cells_of(picture: Picture, move: Any, game: Game | None) -> tuple[int | Non
     after = picture_if_any(move.position, game)
     if after is None or len(after.cells) != len(picture.cells):
         return None, None
-    return _one(*_changes(*([cell.mark for cell in each.cells] for each in (picture, after))))
+    return _moved(*([cell.mark for cell in each.cells] for each in (picture, after)))
 
 
-def _one(landed: Sequence[int], emptied: Sequence[int]) -> tuple[int | None, int | None]:
-    """Return a move's cell and source: the cell that is filled, else the one that is emptied."""
-    if len(landed) != 1:
-        return (None if landed or len(emptied) != 1 else emptied[0]), None
-    return landed[0], emptied[0] if len(emptied) == 1 else None
+def _moved(before: Sequence[str], after: Sequence[str]) -> tuple[int | None, int | None]:
+    """Return the cell that is filled, else the one that is emptied, and the one that is left.
 
-
-def _changes(before: Sequence[str], after: Sequence[str]) -> tuple[list[int], list[int]]:
-    """Return the cells where marks land, one empty cell if one is filled, and those emptied."""
+    If one empty cell is filled, marks that change elsewhere do not count.
+    """
     pairs = [
         (cell, was in NOTHING, now in NOTHING, was != now)
         for cell, (was, now) in enumerate(zip(before, after, strict=True))
@@ -278,7 +274,11 @@ def _changes(before: Sequence[str], after: Sequence[str]) -> tuple[list[int], li
     filled = [cell for cell, free, freed, _ in pairs if free and not freed]
     changed = [cell for cell, _, freed, other in pairs if other and not freed]
     emptied = [cell for cell, free, freed, _ in pairs if freed and not free]
-    return (filled if len(filled) == 1 else changed), emptied
+    landed = filled if len(filled) == 1 else changed
+    only = emptied[0] if len(emptied) == 1 else None
+    if len(landed) != 1:
+        return (None if landed else only), None
+    return landed[0], only
 
 
 def _of_fen(text: str) -> Board | None:
