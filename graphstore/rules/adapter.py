@@ -115,7 +115,7 @@ class ArrayRules:
         path of the file, for other processes.
         """
         self.game = game
-        self.reference, self.origin = reference, origin
+        self.origin = origin
         self.name = reference or type(game).__name__
         self._folds, self._normal = self.writes("symmetries"), self.writes("canonical")
         self._write = game.text if self.writes("text") else plain_text
