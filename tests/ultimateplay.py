@@ -15,6 +15,15 @@ ORACLE = json.loads((DATA / "ultimate.json").read_text())
 GAMES = {rules: find_game(f"ultimate({rules})") for rules in RULES}
 
 
+def after(game, moves, position=None):
+    """Return the position after legal moves, from the start or from a position."""
+    at = game.start_states() if position is None else np.array([position])
+    for move in moves:
+        found = game.expand(at)
+        at = found.child[found.move == move]
+    return int(at[0])
+
+
 class Raw(NamedTuple):
     """81 spots of 0 empty, 1 X, 2 O; nine results, 3 drawn; the active field or None; the turn."""
 

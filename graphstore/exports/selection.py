@@ -74,7 +74,6 @@ class Part:
         self._whole = chosen is None
         self.states = int(store.info["states"]) if chosen is None else len(chosen)
         self._backend = store.backend
-        self._lacks_later = store.revision < "0006"
         self._reader = reader
         self._whole_moves = int(store.info["moves"])
         self._among = f"IN (SELECT id FROM {reader.chosen})"
@@ -86,9 +85,6 @@ class Part:
 
     def rows(self, table: str, *, progress: Progress = quiet) -> Iterator[Sequence[Row]]:
         """Yield the rows of a table or view in chunks, in the order of their keys."""
-        lacks = {"move": not self.names.names_moves, schema.BY_MARGIN: self._lacks_later}
-        if lacks.get(table):  # an older file lacks the table or the view
-            return iter(())
         if table == "edge" and self._whole:
             pages = self._pages(self._reader.edges, progress)
             return (list(zip(*page, strict=True)) for page in pages)
@@ -137,12 +133,7 @@ class Part:
             source = f"({only} {view}) AS part"
         elif not self._whole:
             where = _SELECTED[table].format(among=self._among)
-        names = ", ".join(
-            f"NULL AS {name}"
-            if table == "state" and self._lacks_later and name in schema.LATER
-            else name
-            for name in schema.COLUMNS[table]
-        )
+        names = ", ".join(schema.COLUMNS[table])
         return f"SELECT {names} FROM {source} {where} ORDER BY {_ORDER[table]}"
 
     def _read(self, statement: str, table: str, progress: Progress) -> Iterator[list[Row]]:

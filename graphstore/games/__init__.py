@@ -29,16 +29,21 @@ class Family(NamedTuple):
     usage: str  # the name with its parameters, as help shows it
     about: str
     examples: tuple[str, ...]  # names of games that build in seconds
-    make: Callable[..., Game]  # raises GameNameError, or TypeError for a wrong number of parameters
     large: tuple[str, ...] = ()  # names of games that build only from a late position
     aliases: tuple[str, ...] = ()  # other names; case, spaces, hyphens and apostrophes do not count
     default: str = ""  # the parameters if none are given
     words: str = "[a-z_]{1,32}"  # the pattern of parameters that are not whole numbers
     spell: Callable[[str], str] = str  # returns the parameters, as typed, in standard form
+    maker: Callable[..., Game] | None = None  # by default the function called as the family
 
     @property
     def name(self) -> str:
         return self.usage.partition("(")[0]
+
+    @property
+    def make(self) -> Callable[..., Game]:
+        """A function of parameters; it raises a GameNameError, or a TypeError for their number."""
+        return self.maker or _in(self.name, self.name)
 
     @property
     def example(self) -> str:
@@ -64,20 +69,19 @@ FAMILIES = (
         "tictactoe",
         "three in a row on a board of 3 by 3; the same as mnk(3,3,3)",
         ("tictactoe",),
-        _in("grid", "tictactoe"),
+        maker=_in("grid", "tictactoe"),
         aliases=("ttt", "noughts and crosses", "naughts and crosses"),
     ),
     Family(
         "mnk(m,n,k[,misere])",
         "k in a row on m columns by n rows, at most 31 cells; misere: a line loses",
         ("mnk(4,3,3)", "mnk(4,4,4)", "mnk(3,3,3,misere)"),
-        _in("grid", "mnk"),
+        maker=_in("grid", "mnk"),
     ),
     Family(
         "connect(w,h[,k])",
         "stones fall down w columns of h cells; k in a row win, by default 4; w * (h + 1) <= 63",
         ("connect(4,4)", "connect(5,3,3)", "connect(6,2)"),
-        _in("connect", "connect"),
         aliases=("connect 4", "connect four", "4 in a row", "four in a row"),
         default="7,6",
     ),
@@ -85,7 +89,7 @@ FAMILIES = (
         "vanishing",
         "three in a row on a board of 3 by 3; a player's fourth mark removes his oldest one",
         ("vanishing",),
-        _in("vanishing", "Vanishing"),
+        maker=_in("vanishing", "Vanishing"),
         aliases=("vanishing tic tac toe", "infinite tic tac toe"),
     ),
     Family(
@@ -93,28 +97,24 @@ FAMILIES = (
         "three men's morris: place three men, then move them; variant: orthogonal, diagonals, "
         "king or flying; stuck: loss, draw or pass; straight: diagonal lines do not win",
         ("morris(orthogonal)", "morris(diagonals)", "morris(flying)", "morris(king,pass,straight)"),
-        _in("morris", "morris"),
         aliases=("three men's morris", "3 men's morris"),
     ),
     Family(
         "nim(heap,...[,misere])",
         "take any number from one heap; taking the last one wins; misere: it loses",
         ("nim(3,4,5)", "nim(1,3,5,7,misere)", "nim(2,2,12)"),
-        _in("nim", "nim"),
     ),
     Family(
         "subtraction(n,take,...[,misere])",
         "take one of the given numbers from a heap of n; a player who cannot move loses; "
         "misere: wins",
         ("subtraction(21,1,2,3)", "subtraction(30,2,5,6,misere)"),
-        _in("subtraction", "subtraction"),
     ),
     Family(
         "octal(code,n)",
         "take from a heap of n, at most 63, and perhaps split it, as an octal code such as 0.77 "
         "says; a player who cannot move loses",
         ("octal(0.07,12)", "octal(4.3,9)"),
-        _in("octal", "octal"),
         words=r"[0-9]?\.[0-9]{1,99}",
         spell=_in("octal", "with_point"),
     ),
@@ -122,21 +122,20 @@ FAMILIES = (
         "kayles(n)",
         "knock down one pin or two neighbours of a row of n, at most 63; octal(0.77,n)",
         ("kayles(12)",),
-        _in("octal", "row", "kayles", "0.77"),
+        maker=_in("octal", "row", "kayles", "0.77"),
     ),
     Family(
         "dawson(n)",
         "take one of a row of n, at most 63, and its neighbours go, too; octal(0.137,n), the same "
         "as Dawson's Kayles, octal(0.07,n+1)",
         ("dawson(14)",),
-        _in("octal", "row", "dawson", "0.137"),
+        maker=_in("octal", "row", "dawson", "0.137"),
         aliases=("dawson's chess",),
     ),
     Family(
         "wythoff(a,b)",
         "take any number from one of two heaps, or the same number from both; taking the last wins",
         ("wythoff(5,8)",),
-        _in("wythoff", "wythoff"),
         aliases=("wythoff's game", "wythoff's nim"),
     ),
     Family(
@@ -144,28 +143,24 @@ FAMILIES = (
         "eat a square of w columns by h rows with all that are below or to the right of it; the "
         "square at the top left is not eaten",
         ("chomp(4,3)",),
-        _in("chomp", "chomp"),
     ),
     Family(
         "domineering(w,h)",
         "cover two free cells of w columns by h rows, at most 31 cells: one player vertically, the "
         "other horizontally; either may begin, and a player who cannot move loses",
         ("domineering(3,3)", "domineering(4,4)"),
-        _in("domineering", "domineering"),
     ),
     Family(
         "hexapawn(w,h)",
         "pawns on w columns by h rows, at most 31 cells; a player wins by reaching the far side or "
         "leaving the opponent without a move",
         ("hexapawn(3,3)", "hexapawn(4,4)"),
-        _in("hexapawn", "hexapawn"),
     ),
     Family(
         "othello(w,h)",
         "discs that outflank others turn them; w columns by h rows, even, at most 31 cells; a "
         "player who cannot turn any passes; the result is the difference of the discs",
         ("othello(4,4)",),
-        _in("othello", "othello"),
         ("othello(4,6)",),
         aliases=("reversi",),
     ),
@@ -174,7 +169,6 @@ FAMILIES = (
         "draw lines around w columns by h rows of boxes; who closes a box has it and moves again; "
         "the result is the difference of the boxes",
         ("dots_and_boxes(2,2)", "dots_and_boxes(1,3)"),
-        _in("dots_and_boxes", "dots_and_boxes"),
         aliases=("dots", "boxes"),
     ),
     Family(
@@ -183,7 +177,6 @@ FAMILIES = (
         "empty pit takes the seeds opposite; empty: also from an empty pit; either: the game ends "
         "when either player has no seeds in pits, else when the mover has none",
         ("kalah(3,2)", "kalah(2,3,empty)", "kalah(2,2,either)"),
-        _in("kalah", "kalah"),
         ("kalah(6,4)",),
         aliases=("kalaha",),
     ),
@@ -192,9 +185,9 @@ FAMILIES = (
         "nine fields of tic-tac-toe; the spot played is the field of the next move; rules: open or "
         "closed; count: most fields decide; too large to build from the start",
         (),
-        _in("ultimate.rules", "ultimate"),
         ("ultimate(open)", "ultimate(closed)", "ultimate(closed,count)"),
         aliases=("ultimate tic tac toe", "super tic tac toe"),
+        maker=_in("ultimate.rules", "ultimate"),
     ),
 )
 
@@ -334,9 +327,8 @@ def not_a_file(text: str, *, then: str = "open") -> str:
 
 def are_those_of(rules: Game, name: str, version: str) -> bool:
     """Return True if a game of this name and version was built by these rules."""
-    if rules.name != name and not loading.is_same_class(rules, name):
-        return False
-    return version in (rules.rules, *getattr(rules, "rules_before", ()))
+    same = rules.name == name or loading.is_same_class(rules, name)
+    return same and rules.rules == version
 
 
 def fitting(

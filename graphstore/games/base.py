@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +17,11 @@ from graphstore.errors import (
     shown,
 )
 from graphstore.rules.game import IN_PLAY, Codes, Game, Ints
-from graphstore.rules.picture import Cell, marks
+from graphstore.rules.picture import Cell, Picture, marks
 from graphstore.rules.symmetry import BoardSymmetry
+
+MAX_BITS = 63  # of a position, a non-negative int64
+MAX_CELLS = 31  # two masks and the side to move must fit into 63 bits
 
 
 class ArrayGame(Game):
@@ -31,6 +35,7 @@ class ArrayGame(Game):
     rules: str = "1"
     shape: tuple[int, int] | None = None
     max_plies: int | None = None
+    alternates: bool = True  # no move keeps the turn
     impartial: bool = False  # both players have the same moves, and who cannot move loses
     players: tuple[str, str] = ("player 1", "player 2")
 
@@ -74,6 +79,11 @@ class ArrayGame(Game):
         """Return the cells of the text of a position; see `graphstore.rules.picture.marks`."""
         text = self.texts(np.array([position], dtype=np.int64))[0]
         return marks(text.partition(" ")[0].replace("/", ""), sides, shapes)
+
+    def _picture(self, position: int, cells: Sequence[Cell], columns: int, **more: Any) -> Picture:
+        """Return a picture of a board without fields; `more` are other fields of `Picture`."""
+        block = (len(cells) // columns, columns)
+        return Picture(tuple(cells), columns, block, turn=self._mover(position), **more)
 
 
 class SymmetricGame(ArrayGame):
@@ -127,6 +137,24 @@ def check_whole(family: str, /, *, least: int = 1, **parameters: object) -> None
             raise GameNameError(
                 f"{family}: {name} is {value!r}; it must be a whole number of at least {least}"
             )
+
+
+def check_cells(family: str, columns: int, rows: int) -> None:
+    """Refuse a board with more than `MAX_CELLS`."""
+    if columns * rows > MAX_CELLS:
+        raise GameNameError(
+            f"{family}: {columns} columns by {rows} rows are {columns * rows} cells, too many; "
+            f"a position packs at most {MAX_CELLS} cells into {MAX_BITS} bits"
+        )
+
+
+def check_bits(family: str, what: str, bits: int, hint: str = "") -> None:
+    """Refuse parameters with which a position has more than `MAX_BITS`."""
+    if bits > MAX_BITS:
+        raise GameNameError(
+            f"{family}: {what} need {bits} bits, too many; a position packs at most {MAX_BITS}"
+            + hint
+        )
 
 
 def check_counts(x: int, o: int) -> None:

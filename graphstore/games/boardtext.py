@@ -36,10 +36,8 @@ _NUMBER = re.compile(r"([+-]?[0-9]{1,4})(?:\.0*)?")
 _LISTED = re.compile(r"'[^']*'|\"[^\"]*\"|[^\s,]+")
 _LABEL = re.compile(r",(positive|negative)\Z", re.IGNORECASE)
 """The last column of the UCI tic-tac-toe endgame data: whether X has won."""
-_BOX = (
-    {
-        chr(code): "+" for code in range(0x2500, 0x2571)
-    }  # box drawing characters without the diagonals
+_BOX = (  # box drawing characters without the diagonals
+    {chr(code): "+" for code in range(0x2500, 0x2571)}
     | dict.fromkeys("─━┄┅┈┉╌╍═╴╶╸╺╼╾\u2013\u2014\u2212", "-")  # en dash, em dash, minus
     | dict.fromkeys("│┃┆┇┊┋╎╏║╵╷╹╻╽╿", "|")
 )

@@ -7,8 +7,8 @@ move and has lost. A position packs the length of every row, the top one most si
 import numpy as np
 
 from graphstore.errors import GameNameError
-from graphstore.games.base import ArrayGame, check_whole
-from graphstore.games.nim import MAX_BITS, MAX_HEAP, Nim
+from graphstore.games.base import ArrayGame, check_bits, check_whole
+from graphstore.games.nim import MAX_HEAP, Nim
 from graphstore.games.sided import UnreachableError
 from graphstore.rules.game import IN_PLAY, LOSS, Codes, Ints, Moves
 from graphstore.rules.picture import UNITS, Cell, Picture
@@ -81,12 +81,8 @@ def chomp(w: int, h: int) -> Chomp:
     'chomp(4,3)'
     """
     check_whole("chomp", w=w, h=h)
-    bits = h * w.bit_length()
     if w > MAX_HEAP:
         raise GameNameError(f"chomp: w is {w}, too large; the limit is {MAX_HEAP}")
-    if bits > MAX_BITS:
-        raise GameNameError(
-            f"chomp: {h} rows of up to {w} squares need {bits} bits, too many; a position packs "
-            f"at most {MAX_BITS}; chomp(h,w), the same game on its side, may need fewer"
-        )
+    hint = "; chomp(h,w), the same game on its side, may need fewer"
+    check_bits("chomp", f"{h} rows of up to {w} squares", h * w.bit_length(), hint)
     return Chomp(f"chomp({w},{h})", columns=w, rows=h)

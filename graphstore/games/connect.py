@@ -14,20 +14,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphstore.errors import (
-    GameNameError,
     ImpossibleCountsError,
     MoveError,
     PlayAfterWinError,
     PositionError,
     shown,
 )
-from graphstore.games.base import ArrayGame, check_counts, check_whole, line_fault, o_began
+from graphstore.games.base import (
+    ArrayGame,
+    check_bits,
+    check_counts,
+    check_whole,
+    line_fault,
+    o_began,
+)
 from graphstore.games.boardtext import TwoMasks
 from graphstore.rules.bitboard import Bitboard
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, Codes, Ints, Moves
 from graphstore.rules.picture import Picture, lines
 
-MAX_BITS = 63  # of a position, a non-negative int64
 BLOCK = 1 << 14  # positions whose temporary arrays stay in a processor's second-level cache
 ArrayT = TypeVar("ArrayT", Ints, Codes)
 MaskT = TypeVar("MaskT", int, Ints)
@@ -144,15 +149,9 @@ class Connect(ArrayGame):
     def picture(self, position: int) -> Picture:
         """Return discs in holes; a column is one target, and has its number from 1."""
         cells = self._marks(position, "XO", ("disc", "disc"))
-        return Picture(
-            cells,
-            self.columns,
-            (self.rows, self.columns),
-            "holes",
-            turn=self._mover(position),
-            names=tuple(map(self.write_move, range(self.columns))),
-            won=lines(cells, self.columns, self.in_a_row),
-        )
+        won = lines(cells, self.columns, self.in_a_row)
+        names = tuple(map(self.write_move, range(self.columns)))
+        return self._picture(position, cells, self.columns, ground="holes", names=names, won=won)
 
     def write_move(self, move: int) -> str:
         """Return the number of the column, from 1, as other programs write it."""
@@ -297,10 +296,6 @@ def connect(w: int, h: int, k: int = 4) -> Connect:
     ('connect(7,6)', 'connect(5,4,3)')
     """
     check_whole("connect", w=w, h=h, k=k)
-    if w * (h + 1) > MAX_BITS:
-        raise GameNameError(
-            f"connect: {w} columns by {h} rows are too many: w * (h + 1), the bits of a position, "
-            f"is {w * (h + 1)}; at most {MAX_BITS} are possible"
-        )
+    check_bits("connect", f"{w} columns by {h} rows", w * (h + 1), ": w * (h + 1)")
     name = f"connect({w},{h})" if k == 4 else f"connect({w},{h},{k})"
     return Connect(name, columns=w, rows=h, in_a_row=k)

@@ -8,10 +8,10 @@ of covered cells.
 
 import numpy as np
 
-from graphstore.errors import GameNameError, ImpossibleCountsError
-from graphstore.games.base import TurnedGame, check_whole
+from graphstore.errors import ImpossibleCountsError
+from graphstore.games.base import TurnedGame, check_cells, check_whole
 from graphstore.games.boardtext import read_cells, write_cells
-from graphstore.games.sided import MAX_CELLS, split_turn
+from graphstore.games.sided import split_turn
 from graphstore.rules.game import IN_PLAY, LOSS, Codes, Ints, Moves
 from graphstore.rules.picture import Cell, Picture
 from graphstore.rules.symmetry import BoardSymmetry
@@ -72,11 +72,9 @@ class Domineering(TurnedGame):
         """Return the covered cells; a move is on the first cell of its domino."""
         covered = (position & self._bits) != 0
         cells = tuple(Cell(label="\u25a0") if each else Cell() for each in covered)
-        rows, columns = self._size["rows"], self._size["columns"]
-        turn = self._mover(position)
         moves = self.expand(np.array([position])).move.tolist()
         targets = dict(zip(moves, moves, strict=True))
-        return Picture(cells, columns, (rows, columns), turn=turn, targets=targets)
+        return self._picture(position, cells, self._size["columns"], targets=targets)
 
     def read(self, text: str) -> int:
         """Return the position of a text; boards that play does not reach are read, too."""
@@ -97,9 +95,5 @@ def domineering(w: int, h: int) -> Domineering:
     'domineering(3,2)'
     """
     check_whole("domineering", w=w, h=h)
-    if w * h > MAX_CELLS:
-        raise GameNameError(
-            f"domineering: {w} columns by {h} rows are {w * h} cells, too many; the limit is "
-            f"{MAX_CELLS}"
-        )
+    check_cells("domineering", w, h)
     return Domineering(f"domineering({w},{h})", columns=w, rows=h)

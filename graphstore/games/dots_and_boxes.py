@@ -13,20 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphstore.errors import (
-    GameNameError,
     ImpossibleCountsError,
     MoveError,
     UnknownCharacterError,
     WrongSizeError,
     shown,
 )
-from graphstore.games.base import ScoredGame, TurnedGame, check_whole
+from graphstore.games.base import ScoredGame, TurnedGame, check_bits, check_whole
 from graphstore.games.sided import split_turn
 from graphstore.rules.game import Codes, Ints, Moves
 from graphstore.rules.picture import Cell, Picture
 from graphstore.rules.symmetry import BoardSymmetry, board_permutations
 
-MAX_BITS = 63  # of a position
 _DRAWN = "-|\u2013\u2014\u2500\u2502\u2501\u25031"
 _FREE = " .\u00b70"
 _SCORE = re.compile(r"[\s,;:/]+([0-9]{1,3})\s*[-:]\s*([0-9]{1,3})\Z")
@@ -35,6 +33,7 @@ _SCORE = re.compile(r"[\s,;:/]+([0-9]{1,3})\s*[-:]\s*([0-9]{1,3})\Z")
 class DotsAndBoxes(ScoredGame, TurnedGame):
     """Dots and boxes. Create one with `dots_and_boxes`. Move m draws line m."""
 
+    alternates = False
     players = ("A", "B")
 
     def __init__(self, name: str, *, columns: int, rows: int) -> None:
@@ -135,13 +134,9 @@ class DotsAndBoxes(ScoredGame, TurnedGame):
         for at, (boxes, player) in enumerate(zip(scores, self.players, strict=True)):
             below[2 * at] = Cell(label=boxes, note=player)
         free = self.expand(np.array([position])).move.tolist()
-        return Picture(
-            (*cells, *below),
-            len(rows[0]),
-            (len(rows) + 1, len(rows[0])),
-            "heaps",
-            turn=self._mover(position),
-            targets={move: int(self._cells[move]) for move in free},
+        targets = {move: int(self._cells[move]) for move in free}
+        return self._picture(
+            position, [*cells, *below], len(rows[0]), ground="heaps", targets=targets
         )
 
     def read(self, text: str) -> int:
@@ -261,9 +256,5 @@ def dots_and_boxes(w: int, h: int) -> DotsAndBoxes:
     """
     check_whole("dots_and_boxes", w=w, h=h)
     bits = _lines(w, h) + (w * h).bit_length() + 1
-    if bits > MAX_BITS:
-        raise GameNameError(
-            f"dots_and_boxes: {w} columns by {h} rows need {bits} bits, too many; a position packs "
-            f"the lines, the boxes of a player and the side to move into {MAX_BITS}"
-        )
+    check_bits("dots_and_boxes", f"{w} columns by {h} rows", bits)
     return DotsAndBoxes(f"dots_and_boxes({w},{h})", columns=w, rows=h)

@@ -89,10 +89,8 @@ def _pack(positions: Ints) -> Ints:
     x, o = _GAME.symmetry.split(positions)
     outcome = _GAME.outcomes(positions)
     turn = (_GAME.turns(positions) == 2).astype(np.int64)
-    won = ((outcome != IN_PLAY) & (outcome != DRAW)).astype(
-        np.int64
-    )  # by the player who is not to move
     in_play, tie = (outcome == IN_PLAY).astype(np.int64), (outcome == DRAW).astype(np.int64)
+    won = 1 - in_play - tie  # by the player who is not to move
     flags = in_play << 4 | tie << 3 | won << 2 - turn | turn
     vacancy = _GAME.full & ~(x | o)
     return np.asarray(flags << 27 | x << 18 | o << 9 | vacancy)

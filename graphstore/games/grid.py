@@ -12,14 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphstore.errors import GameNameError, PlayAfterWinError, PositionError
-from graphstore.games.base import SymmetricGame, check_counts, check_whole, line_fault, o_began
+from graphstore.games.base import (
+    SymmetricGame,
+    check_cells,
+    check_counts,
+    check_whole,
+    line_fault,
+    o_began,
+)
 from graphstore.games.boardtext import TwoMasks
 from graphstore.rules.bitboard import Bitboard
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Codes, Ints, Moves
 from graphstore.rules.picture import Picture, lines
 from graphstore.rules.symmetry import BoardSymmetry
 
-MAX_CELLS = 31  # two masks must fit into a signed 64-bit integer
 FEW = 64  # masks; up to so many, one comparison with all lines is faster than a loop over lines
 
 
@@ -82,8 +88,7 @@ class Grid(SymmetricGame):
         """Return X and O in their colours, with the winning lines."""
         cells = self._marks(position, "XO")
         won = lines(cells, self.columns, self.in_a_row)
-        turn = self._mover(position)
-        return Picture(cells, self.columns, self.shape or (1, 1), turn=turn, won=won)
+        return self._picture(position, cells, self.columns, won=won)
 
     def _plain(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]]:
         x, o, _, right = self._text.plain(texts)
@@ -183,11 +188,7 @@ def mnk(m: int, n: int, k: int, variant: str = "") -> Grid:
     check_whole("mnk", m=m, n=n, k=k)
     if variant not in ("", "misere"):
         raise GameNameError(f"mnk: {variant!r} is not a variant; the only one is misere")
-    if m * n > MAX_CELLS:
-        raise GameNameError(
-            f"mnk: {m} columns by {n} rows are {m * n} cells, too many; "
-            f"a position packs at most {MAX_CELLS} cells into 63 bits"
-        )
+    check_cells("mnk", m, n)
     name = f"mnk({m},{n},{k}{',' * bool(variant)}{variant})"
     return Grid(name, columns=m, rows=n, in_a_row=k, misere=variant == "misere")
 

@@ -9,13 +9,11 @@ import numpy as np
 
 from graphstore.errors import (
     BothSidesWonError,
-    GameNameError,
     ImpossibleCountsError,
     PlayAfterWinError,
 )
-from graphstore.games.base import check_whole, read_pair
+from graphstore.games.base import check_cells, check_whole, read_pair
 from graphstore.games.sided import (
-    MAX_CELLS,
     SidedBoard,
     SidedGame,
     UnreachableError,
@@ -39,9 +37,8 @@ class Hexapawn(SidedGame):
         self.name = name
         self.columns = columns
         self.rows = rows
-        self.max_plies = (
-            2 * columns * (rows - 2) + 1
-        )  # until each pawn is before the last row, and one on it
+        # Until each pawn is before the last row, and one on it.
+        self.max_plies = 2 * columns * (rows - 2) + 1
         cells = np.arange(rows * columns).reshape(rows, columns)
         both = dict.fromkeys(tuple(view.ravel().tolist()) for view in (cells, cells[:, ::-1]))
         self.symmetry = SidedBoard(
@@ -112,8 +109,7 @@ class Hexapawn(SidedGame):
             for at, cell in enumerate(cells)
             if (cell.side == 1 and at < self.columns) or (cell.side == 2 and at >= last)
         )
-        block, turn = (self.rows, self.columns), self._mover(position)
-        return Picture(cells, self.columns, block, "chess", turn=turn, won=won)
+        return self._picture(position, cells, self.columns, ground="chess", won=won)
 
     def write_move(self, move: int) -> str:
         """Return ``6-3`` for the move of the pawn on cell 6 to cell 3."""
@@ -192,9 +188,5 @@ def hexapawn(w: int, h: int) -> Hexapawn:
     """
     check_whole("hexapawn", w=w)
     check_whole("hexapawn", least=3, h=h)
-    if w * h > MAX_CELLS:
-        raise GameNameError(
-            f"hexapawn: {w} columns by {h} rows are {w * h} cells, too many; a position packs "
-            f"at most {MAX_CELLS} cells and the side to move into 63 bits"
-        )
+    check_cells("hexapawn", w, h)
     return Hexapawn(f"hexapawn({w},{h})", columns=w, rows=h)

@@ -24,19 +24,19 @@ from graphstore.errors import (
     WrongSizeError,
     shown,
 )
-from graphstore.games.base import ScoredGame, check_whole
+from graphstore.games.base import ScoredGame, check_bits, check_whole
 from graphstore.games.heaps import heap_size
 from graphstore.games.sided import split_turn
 from graphstore.rules.game import Codes, Ints, Moves
 from graphstore.rules.picture import Cell, Picture
 
-MAX_BITS = 63  # of a position
 OPTIONS = ("empty", "either")
 
 
 class Kalah(ScoredGame):
     """Kalah. Create one with `kalah`. Move m sows pit m of the mover, from 1, his store last."""
 
+    alternates = False
     players = ("south", "north")
 
     def __init__(self, name: str, *, pits: int, seeds: int, empty: bool, either: bool) -> None:
@@ -121,12 +121,12 @@ class Kalah(ScoredGame):
         ]
         above = [stores[1], *cells[: self.pits], Cell()]
         below = [Cell(), *cells[self.pits :], stores[0]]
-        size, turn = (2, self.pits + 2), self._mover(position)
+        turn = self._mover(position)
         moves = self.expand(np.array([position])).move.tolist() if turn else []
         first = self.pits + 2 if turn == 1 else self.pits + 1
         step = 1 if turn == 1 else -1
         targets = {move: first + step * move for move in moves}
-        return Picture((*above, *below), size[1], size, turn=turn, targets=targets)
+        return self._picture(position, [*above, *below], self.pits + 2, targets=targets)
 
     def read(self, text: str) -> int:
         """Return the position of a text; boards that play does not reach are read, too.
@@ -217,12 +217,8 @@ def kalah(m: int, n: int, *options: str) -> Kalah:
         if option not in OPTIONS:
             known = ", ".join(OPTIONS)
             raise GameNameError(f"kalah: {option!r} is not an option; choose among {known}")
-    bits = 2 * m * n + 2 * m + 2
-    if bits > MAX_BITS:
-        raise GameNameError(
-            f"kalah: {m} pits of {n} seeds need {bits} bits, too many; a position packs at most "
-            f"{MAX_BITS}: m * (n + 1) is at most 30"
-        )
+    bits = 2 * m * (n + 1) + 2
+    check_bits("kalah", f"{m} pits of {n} seeds", bits, ": m * (n + 1) is at most 30")
     said = [each for each in OPTIONS if each in options]
     name = f"kalah({','.join(map(str, (m, n, *said)))})"
     return Kalah(name, pits=m, seeds=n, empty="empty" in said, either="either" in said)

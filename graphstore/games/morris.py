@@ -107,15 +107,8 @@ class Morris(SidedGame):
     def picture(self, position: int) -> Picture:
         """Return men on points; lines join those between which a man may step."""
         cells = self._marks(position, "XO", ("disc", "disc"))
-        return Picture(
-            cells,
-            3,
-            (3, 3),
-            "points",
-            turn=self._mover(position),
-            roads=self._roads,
-            won=lines(cells, 3, MEN, diagonals=not self.straight),
-        )
+        won = lines(cells, 3, MEN, diagonals=not self.straight)
+        return self._picture(position, cells, 3, ground="points", roads=self._roads, won=won)
 
     def write_move(self, move: int) -> str:
         """Return ``4`` for placing a man, ``1-5`` for moving one, or ``pass``."""

@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphstore.errors import GameNameError, MoveError
-from graphstore.games.base import ArrayGame, read_pair
+from graphstore.games.base import ArrayGame, check_bits, read_pair
 from graphstore.games.heaps import read_heaps
 from graphstore.rules.game import IN_PLAY, LOSS, WIN, Codes, Ints, Moves
 from graphstore.rules.picture import UNITS, Picture, heaps
 
-MAX_BITS = 63  # of a position
 MAX_HEAP = 999_999  # so that a move fits into 32 bits
 
 
@@ -142,9 +141,6 @@ def checked_heaps(family: str, *values: int | str) -> list[int]:
             )
         heaps.append(value)
     bits = sum(value.bit_length() for value in heaps)
-    if bits > MAX_BITS:
-        raise GameNameError(
-            f"{family}: {len(heaps)} heaps need {bits} bits, too many; a position packs at most "
-            f"{MAX_BITS}: a heap of 15 needs 4, a heap of 7 needs 3, a heap of 3 needs 2"
-        )
+    hint = ": a heap of 15 needs 4, a heap of 7 needs 3, a heap of 3 needs 2"
+    check_bits(family, f"{len(heaps)} heaps", bits, hint)
     return sorted(heaps)

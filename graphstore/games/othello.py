@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphstore.errors import GameNameError, MoveError, shown
-from graphstore.games.base import ScoredGame, check_whole
-from graphstore.games.sided import MAX_CELLS, SidedBoard, SidedGame, UnreachableError
+from graphstore.games.base import ScoredGame, check_cells, check_whole
+from graphstore.games.sided import SidedBoard, SidedGame, UnreachableError
 from graphstore.rules.game import Codes, Ints, Moves
 from graphstore.rules.picture import Picture
 
@@ -95,8 +95,7 @@ class Othello(ScoredGame, SidedGame):
         """Return the discs, with the letters of the columns."""
         cells = self._marks(position, self.symmetry.marks, ("disc", "disc"))
         names = tuple(map(_letter, range(self.columns)))
-        size = (self.rows, self.columns)
-        return Picture(cells, self.columns, size, turn=self._mover(position), names=names)
+        return self._picture(position, cells, self.columns, names=names)
 
     def write_move(self, move: int) -> str:
         """Return ``d3`` for the fourth column and the third row from the top, or ``pass``."""
@@ -160,9 +159,5 @@ def othello(w: int, h: int) -> Othello:
         raise GameNameError(
             f"othello: {w} columns by {h} rows; both must be even, and one of them at least 4"
         )
-    if w * h > MAX_CELLS:
-        raise GameNameError(
-            f"othello: {w} columns by {h} rows are {w * h} cells, too many; a position packs at "
-            f"most {MAX_CELLS} cells and the side to move into 63 bits"
-        )
+    check_cells("othello", w, h)
     return Othello(f"othello({w},{h})", columns=w, rows=h)

@@ -16,7 +16,6 @@ from graphstore.games.boardtext import TwoMasks
 from graphstore.rules.game import Codes, Game, Ints
 from graphstore.rules.symmetry import BoardSymmetry
 
-MAX_CELLS = 31  # two masks and the side to move must fit into 63 bits
 LONGEST_TURN = 60  # characters of a comma, a player's name and "to move", at most
 
 

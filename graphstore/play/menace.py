@@ -66,17 +66,15 @@ class Settings(NamedTuple):
                 f"the stages are {shown(written(stages))}; give 1 to {MOST_STAGES} numbers "
                 f"from 1 to {MOST_ADDED:,}, such as 4/3/2/1"
             )
-        for name in ("win", "draw", "loss"):
-            if abs(whole[name]) > MOST_ADDED:
-                raise SettingError(
-                    f"{name} is {whole[name]:,} beads; it must be from -10,000 to 10,000"
-                )
         if self.empty not in EMPTY:
             raise SettingError(f"empty is {self.empty!r}; it must be {' or '.join(EMPTY)}")
-        if not 1 <= whole["longest"] <= LONGEST:
-            raise SettingError(
-                f"longest is {whole['longest']:,} plies; it must be from 1 to {LONGEST:,}"
-            )
+        added = (-MOST_ADDED, MOST_ADDED, "beads")
+        limits = {"win": added, "draw": added, "loss": added, "longest": (1, LONGEST, "plies")}
+        for name, (least, most, unit) in limits.items():
+            if not least <= whole[name] <= most:
+                raise SettingError(
+                    f"{name} is {whole[name]:,} {unit}; it must be from {least:,} to {most:,}"
+                )
         return self._replace(stages=stages, **whole)
 
 

@@ -5,7 +5,7 @@ It calls only the documented methods of the user's class, whose other names are 
 
 import re
 from array import array
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import Enum
 from functools import cached_property
@@ -28,13 +28,13 @@ from graphstore.rules.game import (
     MOST_MARGIN,
     WIN,
     Codes,
-    CycleError,
     Game,
     Ints,
     Look,
     Moves,
     Position,
     _brief,
+    after_turn,
     asking,
     blame,
     check_attributes,
@@ -115,7 +115,7 @@ class ArrayRules:
         path of the file, for other processes.
         """
         self.game = game
-        self.reference, self.origin = reference, origin
+        self.origin = origin
         self.name = reference or type(game).__name__
         self._folds, self._normal = self.writes("symmetries"), self.writes("canonical")
         self._write = game.text if self.writes("text") else plain_text
@@ -127,8 +127,7 @@ class ArrayRules:
         self.scored = game.margins
         self._results = None if game.margins else (WIN, DRAW, LOSS, None)
         self._made_of = self._parts(game)
-        digests = [version] if version else sources.digests(game)
-        self.rules, self.rules_before = digests[0], digests[1:]
+        self.rules = version or sources.digest(game)
         self._forget()
 
     @staticmethod
@@ -318,11 +317,9 @@ class ArrayRules:
     @guarded
     def outcomes(self, positions: Ints) -> Codes:
         """See `Game.outcomes`."""
-        if self.scored:
-            ends = self._answers("outcome", None, positions)
-            codes = [IN_PLAY if each is None else int(np.sign(each)) for each in ends]
-            return np.array(codes, dtype=np.int8)
-        return self._codes("outcome", (WIN, DRAW, LOSS, None), IN_PLAY, positions)
+        ends = self._answers("outcome", self._results, positions)
+        codes = [IN_PLAY if each is None else (each > 0) - (each < 0) for each in ends]
+        return np.array(codes, dtype=np.int8)
 
     @guarded
     def margins(self, positions: Ints) -> NDArray[np.int16]:
@@ -335,7 +332,8 @@ class ArrayRules:
         """See `Game.turns`."""
         if not self.writes("to_move"):
             return np.zeros(len(positions), dtype=np.int8)
-        return self._codes("to_move", (1, 2, None), 0, positions)
+        movers = self._answers("to_move", (1, 2, None), positions)
+        return np.array([each or 0 for each in movers], dtype=np.int8)
 
     @guarded
     def canonical(self, positions: Ints) -> Ints:
@@ -426,24 +424,17 @@ class ArrayRules:
 
     @guarded
     def _look(self, position: Position, goal: int) -> bool | list[Position]:
-        found, turn, wave = list[Position](), self._mover(position), [position]
-        met, moves = {position}, 0
-        while wave:  # a turn of several moves is one step
-            children, moves = [*chain.from_iterable(map(self._children, wave))], moves + 1
-            if moves > len(met):
-                raise CycleError
-            wave = []
-            for child in children:
-                worth = self._answer("outcome", self._results, child)
-                keeps = turn is not None and self._mover(child) == turn
-                if worth is None:
-                    (wave if keeps else found).append(child)
-                elif (worth if keeps else -worth) >= goal:
-                    return True
-            wave = [*dict.fromkeys(wave)]
-            met.update(wave)
-        nodes = (self._least(child, self._images(child)) for child in found)
-        return list(dict.fromkeys(nodes)) or False
+        turn = self._mover(position)
+
+        def moves(wave: list[Position]) -> Iterator[tuple[Position, int | None, bool]]:
+            for child in chain.from_iterable(map(self._children, wave)):
+                outcome = self._answer("outcome", self._results, child)
+                yield child, outcome, turn is not None and self._mover(child) == turn
+
+        found = after_turn(position, goal, moves)
+        if isinstance(found, bool):
+            return found
+        return [*dict.fromkeys(self._least(child, self._images(child)) for child in found)]
 
     def _children(self, position: Position) -> list[Position]:
         game = self.game
@@ -671,14 +662,6 @@ class ArrayRules:
         return (0, int(position), "") if _is_id(position) else (1, 0, self._text(position))
 
     # The answers of the user's methods.
-
-    def _codes(
-        self, verb: str, allowed: tuple[int | None, ...], none: int, positions: Ints
-    ) -> Codes:
-        """Return the results of a user's method as codes; `none` is the code of None."""
-        codes: dict[object, int] = {each: none if each is None else each for each in allowed}
-        answers = self._answers(verb, allowed, positions)
-        return np.array([codes[each] for each in answers], dtype=np.int8)
 
     def _answers(self, verb: str, allowed: Allowed, positions: Ints) -> list[Any]:
         """Return the results of a user's method."""

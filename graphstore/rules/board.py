@@ -106,18 +106,15 @@ def picture_of(text: str, game: Game | None = None) -> Picture | None:
         try:
             position = game.read(text)
         except GraphstoreError:  # it is not a position of these rules
-            draw = None
-    if game is not None and draw is not None:
+            position = None
         try:
-            found = read_picture(draw(position))
+            found = None if position is None else read_picture(draw(position))
         except Exception as error:
             blame(f"{game.name}: picture() of {text} failed", error)
         if found is not None:
             return found
     board = board_of(text, game)
-    if board is None:
-        return None
-    return board_picture(board, text)
+    return None if board is None else board_picture(board, text)
 
 
 def picture_if_any(text: str, game: Game | None) -> Picture | None:
@@ -145,18 +142,10 @@ def choices(
     game: Game | None, text: str, moves: Sequence[Any], name: Callable[[int], str] = str
 ) -> list[Choice]:
     """Return the `Choice` of each `graphstore.store.probe.Move` of a position."""
-    before = board_of(text, game)
-    picture = None if game is None else picture_if_any(text, game)
-    own = picture is not None and (
-        bool(picture.targets) or before is None or len(before.cells) != len(picture.cells)
-    )
+    picture = picture_if_any(text, game)
     found = []
     for move in moves:
-        if own:  # the cells of the text do not show where the moves are
-            assert picture is not None
-            cell, source = _cells_in(picture, move, game)
-        else:
-            cell, source = _cells_of(game, before, move)
+        cell, source = (None, None) if picture is None else _cells_of(picture, move, game)
         value = None if move.value is None else -move.value
         made = (move.move, name(move.move), cell, source, value, depth_of(move), move.position)
         found.append(Choice._make(made))
@@ -259,39 +248,24 @@ def _drawn(picture: str) -> Board | None:
     return Board(tuple(rows), " ".join(beside), (height, width))
 
 
-def _cells_of(game: Game | None, before: Board | None, move: Any) -> tuple[int | None, int | None]:
+def _cells_of(picture: Picture, move: Any, game: Game | None) -> tuple[int | None, int | None]:
     """Return the cells that a move fills and empties, the `cell` and `source` of a `Choice`."""
-    if game is not None and game.shape is not None:
-        return move.move, None
-    after = None if before is None else board_of(move.position, game)
-    if before is None or after is None or len(before.cells) != len(after.cells):
-        return None, None
-    landed, emptied = _changes(before.cells, after.cells)
-    if len(landed) > 1:  # such as a whole field that a player wins
-        landed = [cell for cell in landed if cell == _cell_by_fields(before, move.move)]
-    return _one(landed, emptied)
-
-
-def _cells_in(picture: Picture, move: Any, game: Game | None) -> tuple[int | None, int | None]:
-    """Return `_cells_of` a move from pictures."""
-    if picture.targets or (game is not None and game.shape is not None):
+    if picture.targets:
         return picture.targets.get(move.move), None
-    after = picture_of(move.position, game)
+    if game is not None and game.shape is not None:
+        rows, columns = game.shape
+        return (move.move if len(picture.cells) == rows * columns else None), None
+    after = picture_if_any(move.position, game)
     if after is None or len(after.cells) != len(picture.cells):
         return None, None
-    landed, emptied = _changes(*([cell.mark for cell in each.cells] for each in (picture, after)))
-    return _one(landed, emptied)
+    return _moved(*([cell.mark for cell in each.cells] for each in (picture, after)))
 
 
-def _one(landed: Sequence[int], emptied: Sequence[int]) -> tuple[int | None, int | None]:
-    """Return a move's cell and source: the cell that is filled, else the one that is emptied."""
-    if len(landed) != 1:
-        return (None if landed or len(emptied) != 1 else emptied[0]), None
-    return landed[0], emptied[0] if len(emptied) == 1 else None
+def _moved(before: Sequence[str], after: Sequence[str]) -> tuple[int | None, int | None]:
+    """Return the cell that is filled, else the one that is emptied, and the one that is left.
 
-
-def _changes(before: Sequence[str], after: Sequence[str]) -> tuple[list[int], list[int]]:
-    """Return the cells where marks land, one empty cell if one is filled, and those emptied."""
+    If one empty cell is filled, marks that change elsewhere do not count.
+    """
     pairs = [
         (cell, was in NOTHING, now in NOTHING, was != now)
         for cell, (was, now) in enumerate(zip(before, after, strict=True))
@@ -299,7 +273,11 @@ def _changes(before: Sequence[str], after: Sequence[str]) -> tuple[list[int], li
     filled = [cell for cell, free, freed, _ in pairs if free and not freed]
     changed = [cell for cell, _, freed, other in pairs if other and not freed]
     emptied = [cell for cell, free, freed, _ in pairs if freed and not free]
-    return (filled if len(filled) == 1 else changed), emptied
+    landed = filled if len(filled) == 1 else changed
+    only = emptied[0] if len(emptied) == 1 else None
+    if len(landed) != 1:
+        return (None if landed else only), None
+    return landed[0], only
 
 
 def _of_fen(text: str) -> Board | None:
@@ -340,15 +318,6 @@ def _piece(mark: str) -> Cell:
     if mark in EMPTY:
         return Cell()
     return Cell(label=mark, shape=PIECES[mark.upper()], side=1 if mark.isupper() else 2)
-
-
-def _cell_by_fields(board: Board, move: int) -> int:
-    """Return the cell with this number, if cells are numbered field by field."""
-    down, across = board.block
-    field, spot = divmod(move, down * across)
-    band, stack = divmod(field, board.columns // across)
-    row, column = divmod(spot, across)
-    return (band * down + row) * board.columns + stack * across + column
 
 
 def _state(game: Game, text: str) -> int | None:

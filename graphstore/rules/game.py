@@ -312,6 +312,27 @@ class Nimble(Protocol):
         """
 
 
+def after_turn(node: Any, goal: int, moves: Callable[[list[Any]], Iterable[Any]]) -> Any:
+    """Return True if some turn from a node gets at least `goal`; else the nodes after all turns.
+
+    A turn may have several moves. `moves` returns (child, its outcome or None, True if the move
+    keeps the turn) for the moves of some nodes. A turn without end raises a CycleError.
+    """
+    after, wave, met, length = dict[Any, None](), [node], {node}, 0
+    while wave:
+        length, again = length + 1, dict[Any, None]()
+        if length > len(met):
+            raise CycleError
+        for child, outcome, keeps in moves(wave):
+            if outcome is None:
+                (again if keeps else after)[child] = None
+            elif (outcome if keeps else -outcome) >= goal:
+                return True
+        wave = [*again]
+        met.update(wave)
+    return [*after] or False
+
+
 VERBS: Final = (
     *("start_states", "expand", "outcomes", "turns", "canonical", "orbits", "texts", "read"),
     *("read_many", "board", "picture", "search_from", "_look", "write_move", "read_move"),

@@ -19,6 +19,7 @@ from functools import cached_property
 from heapq import heappop, heappush
 from importlib import import_module
 from itertools import chain, islice
+from math import inf
 from random import Random
 from time import perf_counter
 from typing import Any, Final, NamedTuple
@@ -48,24 +49,19 @@ _effort: Final = ContextVar("effort", default=EFFORT)
 
 
 @contextmanager
-def reading(*, positions: float | None = None, seconds: float | None = None) -> Iterator[None]:
-    """Limit the effort of reading a text further, in a with statement."""
-    now = _effort.get()
+def reading(
+    *, positions: float | None = None, seconds: float | None = None, are_reached: bool = False
+) -> Iterator[None]:
+    """Limit the effort of reading a text further, in a with statement.
+
+    Texts that `are_reached`, as it is known, are read without a limit.
+    """
+    now = Effort(inf, inf) if are_reached else _effort.get()
     limits = Effort(
         now.positions if positions is None else min(positions, now.positions),
         now.seconds if seconds is None else min(seconds, now.seconds),
     )
     token = _effort.set(limits)
-    try:
-        yield
-    finally:
-        _effort.reset(token)
-
-
-@contextmanager
-def reading_all() -> Iterator[None]:
-    """Read texts without a limit, in a with statement: they are known to be reached."""
-    token = _effort.set(Effort(float("inf"), float("inf")))
     try:
         yield
     finally:

@@ -6,7 +6,7 @@ from html import escape
 from textwrap import wrap
 from typing import Final, NamedTuple
 
-from graphstore.rules.board import WORDS, Board, Choice, board_picture, on_cells
+from graphstore.rules.board import WORDS, Choice, on_cells
 from graphstore.rules.game import DRAW, LOSS, WIN
 from graphstore.rules.picture import Cell, Picture
 
@@ -90,7 +90,7 @@ class Strength(NamedTuple):
 
 
 def svg(
-    board: Board | Picture,
+    picture: Picture,
     *,
     shown: Sequence[Choice] = (),
     last: int | None = None,
@@ -98,11 +98,10 @@ def svg(
     pixels: float = 48,
     style: bool = True,
 ) -> str:
-    """Return a board as SVG, with the moves on their cells; the cell `last` is highlighted.
+    """Return a picture as SVG, with the moves on their cells; the cell `last` is highlighted.
 
     `pixels` is the width of a cell. With ``style=False`` the SVG leaves out its colours, `STYLE`.
     """
-    picture = board_picture(board) if isinstance(board, Board) else board
     strength, on_cell = strengths(shown), on_cells(shown)
     cells = []
     for at, cell in enumerate(picture.cells):
@@ -112,8 +111,6 @@ def svg(
         else:
             kind, how = WORDS.get(choice.value, "free"), strength[choice.move]
             cells.append(hint(picture, cell, kind, choice.label, how))
-    if isinstance(board, Board):
-        title = title or " ".join(filter(None, ("/".join(board.rows), board.beside)))
     return framed(picture, cells, last=last, title=title, pixels=pixels, style=style)
 
 

@@ -4,12 +4,23 @@ The search asks whether the player to move wins, and if not, whether he at least
 moves, the most promising first, until one settles the question, and keeps the answers in a table.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import Any, Final
 
 import numpy as np
 
-from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, CycleError, Game, Look, Nimble, stuck
+from graphstore.rules.game import (
+    DRAW,
+    IN_PLAY,
+    LOSS,
+    WIN,
+    CycleError,
+    Game,
+    Look,
+    Nimble,
+    after_turn,
+    stuck,
+)
 from graphstore.solver.clock import Clock
 from graphstore.util.arrays import distinct
 
@@ -114,28 +125,23 @@ def rules_for_search(game: Game, at: int) -> tuple[Hashable, Look]:
     here = np.array([at], dtype=np.int64)
 
     def look(state: int, goal: int) -> bool | list[int]:
-        wave = np.array([state], dtype=np.int64)
-        turn, after, met, moves = int(game.turns(wave)[0]), [wave[:0]], {state}, 0
-        while wave.size:  # a turn of several moves is one step
-            met.update(wave.tolist())
-            moves += 1
-            if moves > len(met):
-                raise CycleError
-            parent, _, child = game.expand(wave)
+        turn = game.turns(np.array([state], dtype=np.int64))
+
+        def moves(wave: list[int]) -> Iterable[tuple[int, int | None, bool]]:
+            states = np.array(wave, dtype=np.int64)
+            parent, _, child = game.expand(states)
             without = np.bincount(parent, minlength=len(wave)) == 0
             if without.any():
-                raise stuck(game, game.texts(wave[without])[0])
+                raise stuck(game, game.texts(states[without])[0])
             child = distinct(game.canonical(child))
-            outcome, keeps = game.outcomes(child), (game.turns(child) == turn) & (turn != 0)
-            ended = outcome != IN_PLAY
-            worth = np.where(keeps, outcome, -outcome)
-            if (worth[ended] >= goal).any():
-                return True
-            after.append(child[~ended & ~keeps])
-            wave = child[~ended & keeps]
-        child = distinct(np.concatenate(after))
-        if not child.size:
-            return False
+            ends = [None if each == IN_PLAY else each for each in game.outcomes(child).tolist()]
+            keeps = (game.turns(child) == turn) & (turn != 0)
+            return zip(child.tolist(), ends, keeps.tolist(), strict=True)
+
+        found = after_turn(state, goal, moves)
+        if isinstance(found, bool):
+            return found
+        child = np.array(sorted(found), dtype=np.int64)
         replies = np.bincount(game.expand(child).parent, minlength=len(child))
         children: list[int] = child[np.argsort(replies, kind="stable")].tolist()
         return children

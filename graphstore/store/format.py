@@ -32,6 +32,21 @@ WINNER: Final = (
 BY_MARGIN: Final = "best_move_by_margin"
 LATER: Final = ("margin", "nimber")
 """The columns of state that a game has for all states, or for none: then they are NULL."""
+_NEW: Final = {
+    "0005": "CREATE TEMP VIEW move AS SELECT 0 AS move, '' AS name WHERE 1 = 0",
+    "0006": "CREATE TEMP VIEW state AS SELECT *"
+    + "".join(f", CAST(NULL AS SMALLINT) AS {name}" for name in LATER)
+    + " FROM {}.state",
+}
+
+
+def views_of_new(revision: str, main: str) -> list[str]:
+    """Return SQL for a connection that gives an older database the tables of the last revision.
+
+    `main` qualifies the tables of the database, before which temporary views are found.
+    """
+    return [sql.format(main) for since, sql in _NEW.items() if revision < since]
+
 
 _TABLES: Final = {
     "state": "id position ply to_move ended value remoteness score win_depth lose_depth orbit "

@@ -4,8 +4,6 @@ from graphstore.store.reader import Reader
 
 
 def read_names(reader: Reader) -> dict[int, str]:
-    """Return the names of moves by number, ascending; empty if the file is older than the table."""
-    if reader.rows("SELECT version_num FROM alembic_version")[0][0] < "0005":
-        return {}
+    """Return the names of moves by number, ascending."""
     rows = reader.rows("SELECT move, name FROM move ORDER BY move")
     return {number: str(name) for number, name in rows if isinstance(number, int)}  # else damage

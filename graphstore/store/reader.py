@@ -3,18 +3,14 @@
 Importing SQLAlchemy takes longer than most reads, so only `Reader.core` does it.
 """
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, Self
-
-from graphstore.store.format import LATER
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 KEPT: Final = 8  # connections that a pool keeps open
-_LATER: Final = re.compile(rf"\b(state\.)?({'|'.join(LATER)})\b")
 _ENGINES: Final[dict[str, dict[str, Any]]] = {
     "sqlite": {"url": "sqlite://"},
     "postgresql": {"url": "postgresql+psycopg://", "use_native_hstore": False},
@@ -26,23 +22,18 @@ class Reader:
 
     In a folder, whose rows are not in the connection, `find` takes the place of the statements of
     `by_key.Keyed`.
-
-    If the database `lacks_later`, the columns of `LATER`, they are read as NULL.
     """
 
     def __init__(self, driver: Any, dialect: str) -> None:
         self.driver = driver
         self.dialect = dialect
-        self.lacks_later = False
         self.find: Callable[[Any, Sequence[Any]], list[tuple[Any, ...]]] | None = None
         self._engine: Any = None
 
     @classmethod
     def of(cls, connection: "Connection") -> Self:
         """Return the reader that a connection of SQLAlchemy uses."""
-        reader = cls(connection.connection.driver_connection, connection.dialect.name)
-        reader.lacks_later = getattr(connection.dialect, "lacks_later", False)
-        return reader
+        return cls(connection.connection.driver_connection, connection.dialect.name)
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a statement, in which ``?`` marks a parameter."""
@@ -53,8 +44,6 @@ class Reader:
 
     def text(self, sql: str) -> str:
         """Return a statement as the driver takes it."""
-        if self.lacks_later:
-            sql = _LATER.sub("NULL", sql)
         return sql if self.dialect == "sqlite" else sql.replace("?", "%s")
 
     @contextmanager
@@ -68,7 +57,6 @@ class Reader:
             self._engine = create_engine(
                 **settings, creator=lambda: self.driver, poolclass=StaticPool
             )
-            self._engine.dialect.lacks_later = self.lacks_later
         with self._engine.connect() as connection:
             yield connection
 

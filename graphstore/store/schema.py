@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.schema import CreateView, SchemaItem
 
 from graphstore.store.format import APPLICATION_ID as APPLICATION_ID
@@ -44,19 +43,6 @@ def _table(name: str, *items: SchemaItem, with_rowid: bool = True) -> sa.Table:
     return sa.Table(name, metadata, *items, sqlite_with_rowid=with_rowid, sqlite_strict=True)
 
 
-class Later(sa.Column[int]):
-    """A column of integers that readable databases may lack: NULL with a dialect `lacks_later`."""
-
-    inherit_cache = True
-
-
-@compiles(Later)
-def _later(column: Any, compiler: Any, **options: Any) -> str:
-    text: str = compiler.visit_column(column, **options)
-    lacks = getattr(compiler.dialect, "lacks_later", False)
-    return "CAST(NULL AS INTEGER)" if lacks else text
-
-
 state = _table(
     "state",
     sa.Column("id", Big, primary_key=True, autoincrement=False),
@@ -73,8 +59,8 @@ state = _table(
     sa.Column("random_value", Real),
     sa.Column("winner", Small, sa.Computed(WINNER)),
     sa.Column("best_response", Real),
-    Later("margin", Small),
-    Later("nimber", Small),
+    sa.Column("margin", Small),
+    sa.Column("nimber", Small),
     sa.CheckConstraint("ply >= 0", name="ply"),
     sa.CheckConstraint("to_move IN (1, 2)", name="to_move"),
     sa.CheckConstraint("value IN (-1, 0, 1)", name="value"),

@@ -61,15 +61,8 @@ class Store:
     5478
     """
 
-    def __init__(
-        self,
-        backend: Backend,
-        rules: Game | PlainGame | str | None = None,
-        *,
-        revision: str = REVISIONS[-1],
-    ) -> None:
+    def __init__(self, backend: Backend, rules: Game | PlainGame | str | None = None) -> None:
         self.backend = _backend(backend)
-        self.revision = revision
         self._rules: Game | None = None
         if rules is not None:
             from graphstore.games import rules_of, warn_of_other_rules
@@ -125,7 +118,7 @@ class Store:
                 f"{REVISIONS[-1]}; run: graphstore upgrade {backend.address}"
             )
         try:
-            return cls(backend, rules, revision=revision)
+            return cls(backend, rules)
         except StoreReplacedError:  # since its revision was read
             return cls.at(backend.located(), rules=rules)
 
@@ -450,14 +443,7 @@ class Store:
             yield reader
 
     def _own_pool(self) -> Owned[Pool]:
-        backend, lacks_later = self.backend, self.revision < "0006"
-
-        def connect() -> Reader:
-            reader = backend.connect()
-            reader.lacks_later = lacks_later
-            return reader
-
-        pool = Pool(connect)
+        pool = Pool(self.backend.connect)
         if self._closed:
             pool.close()
         return Owned(pool, pool.close, _OF_PARENT)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from conftest import error_line, some_of
 from stored import change, redigest, verdict_on
-from ultimateplay import Raw, moves, played, result
+from ultimateplay import Raw, after, moves, played, result
 
 from graphstore import Match, Player, Store, build, draw, find_game, prove
 from graphstore.building.strategy import check_name
@@ -379,7 +379,7 @@ def test_any_orientation_is_answered_with_the_same_state(strategy):
         for place, symmetry in enumerate(SYMMETRIES):
             turned = 9 * symmetry[move // 9] + symmetry[move % 9]
             assert turned in {each.move for each in probes[place].moves}
-            games[place] = np.array([strategy.game.after([turned], int(games[place][0]))])
+            games[place] = np.array([after(strategy.game, [turned], int(games[place][0]))])
 
 
 def test_positions_that_the_strategy_avoids_are_not_stored(strategy):

@@ -7,7 +7,7 @@ import pytest
 from conftest import for_all
 from hypothesis import given
 from hypothesis import strategies as st
-from ultimateplay import RULES, Raw, games, result
+from ultimateplay import RULES, Raw, after, games, result
 
 from graphstore import find_game
 from graphstore.errors import EncodingError, PositionError
@@ -39,7 +39,7 @@ def test_the_bits_stand_where_they_are_documented():
     assert Record.unpack(START) == record(Raw())
     assert record_of(OPEN, OPEN.read(START.hex())) == START
     moved = bits("0 0100 10 0100 1000", "00" * 40, "11", "00" * 40, "00" * 9)
-    position = OPEN.after([40])
+    position = after(OPEN, [40])
     assert record_of(OPEN, position, -1, 44) == moved
     assert position_of(OPEN, moved) == position
     assert moved.hex() == "2490" + "00" * 9 + "0180" + "00" * 12
@@ -69,7 +69,7 @@ def test_a_game_that_was_played_is_packed_and_unpacked(drawn):
     mine = record(raw)
     assert Record.unpack(mine.pack()) == mine
     game = GAMES[rules]
-    position = game.after(move for move, _ in plies)
+    position = after(game, (move for move, _ in plies))
     for typed in (mine.pack().hex(), "0x" + mine.pack().hex().upper()):
         assert game.read(typed) == position
     assert position_of(game, mine.pack()) == position
@@ -80,7 +80,7 @@ def test_a_position_is_written_and_read_back(drawn, value):
     rules, plies = drawn
     game = GAMES[rules]
     raw = plies[-1][1] if plies else Raw()
-    position = game.after(move for move, _ in plies)
+    position = after(game, (move for move, _ in plies))
     at, over = np.array([position]), result(raw, rules)
     outcome = int(game.outcomes(at)[0])
     best = None if over else int(game.expand(at).move[-1])
@@ -217,5 +217,5 @@ def test_any_bytes_are_a_record_or_are_refused(data):
 
 def test_a_position_in_play_may_have_any_value():
     for value, code in ((WIN, -1), (DRAW, 0), (LOSS, 1)):
-        assert OPEN.outcomes(np.array([OPEN.after([40])])) == [IN_PLAY]
-        assert Record.unpack(record_of(OPEN, OPEN.after([40]), value)).evaluation == code
+        assert OPEN.outcomes(np.array([after(OPEN, [40])])) == [IN_PLAY]
+        assert Record.unpack(record_of(OPEN, after(OPEN, [40]), value)).evaluation == code

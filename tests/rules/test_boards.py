@@ -9,7 +9,7 @@ from conftest import TableGame, for_all
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphstore import find_game
+from graphstore import PlainGame, find_game
 from graphstore.rules import svg
 from graphstore.rules.adapter import accept
 from graphstore.rules.board import (
@@ -18,14 +18,16 @@ from graphstore.rules.board import (
     Board,
     Choice,
     board_of,
+    board_picture,
     choices,
     images,
+    picture_of,
     plain,
     text_plain,
 )
 from graphstore.rules.game import IN_PLAY, move_text
 from graphstore.store.probe import Move
-from graphstore.web.page.pictures import Link, large
+from graphstore.web.page.pictures import Link, large, turned
 
 SVG = "{http://www.w3.org/2000/svg}"
 ANY_TEXT = st.text(st.characters(), max_size=30)  # lone surrogates and control characters too
@@ -183,11 +185,48 @@ def test_a_position_without_rows_has_no_image_but_itself():
     assert images(find_game("nim(3,4)"), "3,4") == {"same": "3,4"}
 
 
+class Ruled(PlainGame):
+    """Marks on a board of 2 by 2 that is drawn with a ruler, the same when it is mirrored."""
+
+    def start(self):
+        """Return the empty board."""
+        return (0, 0, 0, 0)
+
+    def moves(self, position):
+        """Return the empty cells."""
+        return [cell for cell in range(4) if not position[cell]]
+
+    def play(self, position, move):
+        """Mark a cell."""
+        return (*position[:move], 1, *position[move + 1 :])
+
+    def outcome(self, position):
+        """End when all cells have marks."""
+        return -1 if all(position) else None
+
+    def symmetries(self, position):
+        """Return the mirror image."""
+        return [(position[1], position[0], position[3], position[2])]
+
+    def board(self, position):
+        """Return two rows with a ruler between them."""
+        a, b, c, d = (".X"[mark] for mark in position)
+        return f"{a} | {b}\n--+--\n{c} | {d}"
+
+
+def test_images_of_a_users_drawing_are_found_by_the_rules():
+    game = accept(Ruled())
+    text = game.texts(np.array([game.read("(1, 0, 0, 0)")]))[0]
+    other = "(0, 1, 0, 0)"
+    found = {"same": text, "mirrored": other, "turned": other, "mirrored and turned back": text}
+    assert turned(game, text) == found
+
+
 @for_all("state", range(0, 765, 9))
 def test_every_legal_move_is_on_its_cell_with_its_value(store, tictactoe, state):
     probe = store.probe(int(tictactoe.states.id[state]))
     shown = choices(store.game, probe.position, probe.moves)
-    drawn = overlays(svg.svg(board_of(probe.position), shown=shown))
+    drawn = overlays(svg.svg(picture_of(probe.position), shown=shown))
     expected = []
     for move in probe.moves:
         depth = {1: move.lose_depth, 0: "", -1: move.win_depth}[move.value]
@@ -197,9 +236,8 @@ def test_every_legal_move_is_on_its_cell_with_its_value(store, tictactoe, state)
 
 
 def test_a_picture_says_what_it_shows():
-    board = board_of("XO./.X./... O")
-    assert parsed(svg.svg(board)).get("aria-label") == "XO./.X./... O"
-    assert parsed(svg.svg(board, title="a fork")).get("aria-label") == "a fork"
+    picture = picture_of("XO./.X./... O")
+    assert parsed(svg.svg(picture, title="a fork")).get("aria-label") == "a fork"
 
 
 def test_a_board_as_text_has_the_values_of_moves_in_place(store):
@@ -223,7 +261,7 @@ def test_a_board_of_fields_as_text_has_rulers():
     st.lists(st.tuples(ANY_TEXT, st.integers(0, 15), st.sampled_from((1, 0, -1))), max_size=5),
 )
 def test_no_text_breaks_a_picture(rows, text, moves):
-    board = Board(tuple(rows), text, (1, 1))
+    board = board_picture(Board(tuple(rows), text, (1, 1)))
     shown = [Choice(0, text, cell, None, value, None, name) for name, cell, value in moves]
     links = {cell: Link(name, text, text=text, below=name) for name, cell, _ in moves}
     for picture in (

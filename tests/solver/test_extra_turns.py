@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from turngames import Boxes, Kalah, random_turn_game, turn_games
 
-from graphstore import Store, build, build_folder, explore, search, solve, train, verify
+from graphstore import PlainGame, Store, build, build_folder, explore, search, solve, train, verify
 from graphstore.games import rules_of
 from graphstore.play.arena import Arena
 from graphstore.play.match import Match
@@ -304,6 +304,40 @@ def test_a_folder_has_the_views_of_a_database(solved, tmp_path):
     for view in ("best_move", "q_table"):
         statement = f"SELECT * FROM {view} ORDER BY state, move"
         assert list(folder.sql(statement)) == list(store.sql(statement))
+
+
+class FewAgain(PlainGame):
+    """A tree of two plies, in which only moves near the middle keep the turn."""
+
+    def start(self):
+        """Return the root."""
+        return 0
+
+    def moves(self, position):
+        """Return 200 moves at the root, else 100."""
+        return range(1, 101 if position else 201)
+
+    def play(self, position, move):
+        """Return the child of that number."""
+        return 100 * (position + 1) + move if position else move
+
+    def outcome(self, position):
+        """End after two moves."""
+        return position % 3 - 1 if position > 200 else None
+
+    def to_move(self, position):
+        """Keep the turn after one of the first moves."""
+        return 1 if position == 0 or (position > 200 and position - 1 not in AGAIN) else 2
+
+
+AGAIN = range(10_100, 10_200)
+
+
+def test_moves_that_keep_the_turn_are_found_among_many(tmp_path):
+    for game, is_same in ((FewAgain(), False), ("kalah(2,2)", False), ("mnk(2,2,2)", True)):
+        build(game, tmp_path / "game.db", force=True)
+        with Store.open(tmp_path / "game.db") as store:
+            assert alternates(store) == is_same
 
 
 def test_stored_questions_and_sorted_pages_see_moves_that_keep_the_turn(solved):

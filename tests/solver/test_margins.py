@@ -373,6 +373,7 @@ def test_an_older_game_is_read_and_upgraded(place, tmp_path):
                 found, right = (probe_as_stored(each, store.info["start"]) for each in (old, now))
             assert found == right._replace(nimber=None)
             assert store.graph().solution.nimber is None
+            assert {*store.sql("SELECT margin, nimber FROM state")} == {(None, None)}
             assert store.info["digest"] == fresh.info["digest"]
         exported = graphstore("export", place, "--format", "csv").stdout.splitlines()
         assert exported[0].endswith("margin,nimber")

@@ -13,7 +13,7 @@ import pytest
 from conftest import GRAPHSTORE, TableGame, error_line, openpty, some_of, table_games
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ultimateplay import GAMES, ORACLE, Below, solved
+from ultimateplay import GAMES, ORACLE, Below, after, solved
 
 from graphstore import PlainGame, explore, find_game, solve
 from graphstore.errors import PositionError, RulesError
@@ -134,7 +134,7 @@ def test_cyclic_play_is_unknown_only_if_there_are_too_many_states():
 @pytest.mark.parametrize("row", ORACLE["late_positions"], ids=lambda row: str(len(row["moves"])))
 def test_late_positions_of_ultimate_are_the_oracles(row):
     game = GAMES[row["rules"]]
-    found = search(game, game.after(row["moves"]))
+    found = search(game, after(game, row["moves"]))
     assert (found.value, found.method) == (row["value"], "alpha-beta")
 
 

@@ -205,6 +205,7 @@ def test_an_older_file_is_read_and_written_without_names(rules, run, tmp_path):
         assert "name" not in json.loads(run("show", path, "--json").stdout)["moves"][0]
         with Store.open(path, rules=game) as store:
             assert verify(store).ok
+            assert list(store.sql("SELECT * FROM move")) == []
         assert verify(path).ok
         assert compare(path, tmp_path / "new.db", rows=True).same
         package.train(path, f"menace-{upgraded}", games=2, seed=1)

@@ -594,7 +594,7 @@ def test_a_statement_is_stopped_after_its_seconds_whatever_it_sets(asked):
         "generate_series(1, 1000000000000) AS n"
     )
     for statement in (endless, "SELECT pg_sleep(100)"):
-        connection = connect(read_address(asked.address), reads=True, inside=True)
+        connection = connect(read_address(asked.address), reads=True, views=())
         with pytest.raises(QueryError, match="not done within"):
             list(sql.run(connection, Statement(statement, seconds=0.3), set()))
 

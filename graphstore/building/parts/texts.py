@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from graphstore.errors import RulesError, shown
 from graphstore.rules.adapter import ArrayRules
 from graphstore.rules.game import Game, Ints
-from graphstore.rules.openspiel import reading_all
+from graphstore.rules.openspiel import reading
 from graphstore.util.arrays import distinct, first_of_runs, member
 
 Texts = NDArray[np.str_]
@@ -41,7 +41,7 @@ def register(game: Game, ids: Ints, texts: Texts) -> None:
     if not hashed.size:
         return
     plain = [text[:-1] for text in texts[hashed].tolist()]
-    with reading_all():
+    with reading(are_reached=True):
         wrong = np.flatnonzero(game.read_many(plain) != ids[hashed])
     if wrong.size:
         raise RulesError(

@@ -67,9 +67,7 @@ class Tables(NamedTuple):
     result: NDArray[np.uint8]  # 0, 1, 2 or `DRAWN`
     free: NDArray[np.bool_]  # [c, 9], True where a spot can be played
     playable: NDArray[np.bool_]  # [c], True if a spot can be played
-    after: NDArray[
-        np.uint16
-    ]  # [2, 2, c, 9], the field after a mark: [dead, player - 1, field, spot]
+    after: NDArray[np.uint16]  # [dead, player - 1, field, spot], the field after a mark
     images: NDArray[np.uint16]  # [8, c], the field under each symmetry
 
 

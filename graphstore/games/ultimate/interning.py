@@ -26,9 +26,6 @@ class Interned:
         self._count = 0
         self._kept = _vacant(SMALLEST, width)
 
-    def __len__(self) -> int:
-        return self._count
-
     def add(self, ids: Ints, rows: Rows) -> None:
         with self._lock:
             self._make_room(len(ids))

@@ -5,7 +5,7 @@ canonical position is the image with the smallest id. The game keeps the positio
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache, cached_property, partial
 
 import numpy as np
@@ -92,9 +92,8 @@ class Ultimate(ArrayGame):
     def texts(self, positions: Ints) -> list[str]:
         """Return the fields, the active one, and the side to move.
 
-        >>> game = ultimate("closed")
-        >>> game.texts(np.array([game.after([40, 36])]))
-        ['. . . . O...X.... . . . . 0 X']
+        >>> ultimate("closed").texts(ultimate("closed").start_states())
+        ['. . . . . . . . . any X']
         """
         return ultimatetext.write(self._met.rows(positions))
 
@@ -145,7 +144,16 @@ class Ultimate(ArrayGame):
         sides = [big.get(field, Cell()) for field in range(SPOTS)]
         middle = [9 * (3 * (f // 3) + 1) + 3 * (f % 3) + 1 for f in range(SPOTS)]
         won = tuple((middle[begin], middle[end]) for begin, end in lines(sides, 3, 3))
-        return Picture(tuple(cells), SPOTS, (3, 3), turn=turn, big=big, active=active, won=won)
+        return Picture(
+            tuple(cells),
+            SPOTS,
+            (3, 3),
+            turn=turn,
+            big=big,
+            active=active,
+            won=won,
+            targets=dict(zip(order.tolist(), range(SPOTS * SPOTS), strict=True)),
+        )
 
     def merged(self, position: int) -> Board:
         """Return the board of a position."""
@@ -155,23 +163,6 @@ class Ultimate(ArrayGame):
     def intern(self, board: Board) -> int:
         """Return the position of a board."""
         return int(self._intern([board])[0])
-
-    def after(self, moves: Iterable[int], position: int | None = None) -> int:
-        """Return the position after moves, from the start or from a position.
-
-        Raises:
-            MoveError: a move is not legal.
-        """
-        at = np.array([self._start if position is None else position])
-        for ply, move in enumerate(moves):
-            over = self.outcomes(at)[0] != IN_PLAY
-            legal = None if over else self.expand(at)
-            if legal is None or move not in legal.move:
-                why = "the game is over" if over else self._why_not(int(at[0]), move)
-                said = self.write_move(move)
-                raise MoveError(f"{said} cannot be played as move {ply + 1}: {why}")
-            at = legal.child[legal.move == move]
-        return int(at[0])
 
     def write_move(self, move: int) -> str:
         """Return the name of a move, its field and spot.
@@ -199,18 +190,6 @@ class Ultimate(ArrayGame):
                 "8, such as 4.0, or 9 * field + spot"
             )
         return move
-
-    def _why_not(self, position: int, move: int) -> str:
-        """Return the reason why a move is illegal in a position in play."""
-        board = self.merged(position)
-        if not 0 <= move < SPOTS * SPOTS:
-            return "moves are 9 * field + spot, from 0 to 80"
-        field = move // SPOTS
-        if board.active not in (ANY, field):
-            return f"field {board.active} must be played in"
-        if not tables().playable[board.fields[field]]:
-            return f"field {field} cannot be played in any more"
-        return "the spot is taken"
 
     def _intern(self, boards: Sequence[Board]) -> Ints:
         rows = np.array([(*b.fields, b.active << 1 | b.turn - 1) for b in boards], dtype=np.uint16)

@@ -25,9 +25,7 @@ WIDTH: Final = 14  # bits of a class
 LOW: Final = (1 << CLASS) - 1
 NINE: Final = (1 << SPOTS) - 1
 KIND: Final = (1 << WIDTH) - 1
-ANYWHERE: Final = (
-    100  # the rank of a free choice for the opponent; that of a field is its free spots
-)
+ANYWHERE: Final = 100  # rank of a free choice for the opponent; of a field it is its free spots
 FORWARD: Final = 3  # free spots that a won field or a threat outweighs; tuned on late positions
 
 

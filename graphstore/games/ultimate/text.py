@@ -159,11 +159,7 @@ def check(board: Board, fields: list[Contents]) -> None:
 
 
 def _check_counts(board: Board, fields: list[Contents]) -> None:
-    wanted, sums, zero = (
-        board.turn - 1,
-        1,
-        0,
-    )  # bit zero + n of sums: X can have n more marks than O
+    wanted, sums, zero = board.turn - 1, 1, 0  # bit zero + n: X can have n more marks than O
     for each in fields:
         sums, before = 0, sums
         zero += SPOTS
@@ -186,9 +182,8 @@ def _words(board: str, text: str) -> list[str]:
             f"{shown(text)} is ambiguous: a / may separate rows or fields; {_FORM}"
         )
     filled = [line for line in board.splitlines() if line.strip()]
-    lines = [
-        line for line in filled if len(filled) == 1 or line.strip("-+|= \t") or "-" not in line
-    ]  # no rulers
+    lines = [each for each in filled if each.strip("-+|= \t") or "-" not in each]  # no rulers
+    lines = filled if len(filled) == 1 else lines
     if len(lines) == 1:
         words = re.split(r"[\s,;|]+", lines[0].strip(" \t,;|"))
         if len(words) != SPOTS:

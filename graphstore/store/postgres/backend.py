@@ -23,6 +23,7 @@ from graphstore.errors import (
 from graphstore.rules.game import Ints
 from graphstore.store import schema
 from graphstore.store.backend import UNCHANGED, WAIT
+from graphstore.store.format import views_of_new
 from graphstore.store.postgres import server, structure
 from graphstore.store.postgres.draft import GameSchema, PostgresDraft, sweep, try_lock, unlock
 from graphstore.store.postgres.rows import RowReader
@@ -57,6 +58,7 @@ class PostgresSchema(GameSchema):
     def __init__(self, at: Address) -> None:
         super().__init__(at)
         self._made: dict[str, dict[str, str]] = {}  # what migrations make, by revision
+        self._views: list[str] = []  # of what an older schema lacks
 
     @classmethod
     def of(cls, address: str) -> "PostgresSchema":
@@ -124,7 +126,9 @@ class PostgresSchema(GameSchema):
                     f"{self.address}: you may not read it; its owner can allow it: GRANT USAGE ON "
                     "SCHEMA and GRANT SELECT ON ALL TABLES IN SCHEMA"
                 )
-            return self._recorded(connection, found.oid)
+            revision = self._recorded(connection, found.oid)
+        self._views = views_of_new(revision, self.name)
+        return revision
 
     def _recorded(self, connection: Connection, namespace: int) -> str:
         """Return the schema revision that is recorded; raise NotAStoreError for traps."""
@@ -138,7 +142,10 @@ class PostgresSchema(GameSchema):
         return str(rows[0])
 
     def connect(self) -> Reader:
-        return Reader(server.connect(self._at, reads=True, inside=True), self.dialect)
+        return Reader(self._driver(), self.dialect)
+
+    def _driver(self, *, autocommit: bool = False) -> psycopg.Connection[Any]:
+        return server.connect(self._at, reads=True, views=self._views, autocommit=autocommit)
 
     def check_same(self, reader: Reader, digest: str | None) -> None:
         """Begin a transaction; raise StoreReplacedError if the game has another digest."""
@@ -155,7 +162,7 @@ class PostgresSchema(GameSchema):
             raise StoreReplacedError(f"{self.address} now holds another game; open it again")
 
     def sql(self, statement: Statement, functions: Mapping[str, Function], digest: str) -> Answer:
-        connection = server.connect(self._at, reads=True, inside=True)
+        connection = self._driver()
         with closed_on_error(connection.close):
             self._check_same(connection, digest)
         return run(connection, statement, functions)
@@ -164,7 +171,7 @@ class PostgresSchema(GameSchema):
     def reading(self, digest: str, chosen: Ints | None) -> Iterator[RowReader]:
         with (
             self.explained(),
-            closing(server.connect(self._at, reads=True, inside=True, autocommit=True)) as driver,
+            closing(self._driver(autocommit=True)) as driver,
         ):
             if chosen is not None:
                 driver.read_only = False

@@ -1,7 +1,7 @@
 """PostgreSQL servers: addresses, connections, conversion of values, and errors."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, unquote
@@ -84,21 +84,28 @@ def check_name(name: str, shown: str) -> str:
 
 
 def connect(
-    address: Address, *, reads: bool, inside: bool = False, autocommit: bool = False
+    address: Address,
+    *,
+    reads: bool,
+    views: Iterable[str] | None = None,
+    autocommit: bool = False,
 ) -> psycopg.Connection[Any]:
-    """Return a connection whose search path is pg_catalog, or with `inside` the address's schema.
+    """Return a connection whose search path is pg_catalog.
 
-    With `reads` it is read-only, and each transaction sees one state of the database.
+    With `reads` it is read-only, and each transaction sees one state of the database. With `views`,
+    which it creates, the search path is the address's schema.
     """
     connection = psycopg.connect(address.conninfo, context=_VALUES, autocommit=True)
     with closed_on_error(connection.close):
-        path = quoted(address.schema) if inside and address.schema is not None else "pg_catalog"
+        path = quoted(address.schema) if views is not None and address.schema else "pg_catalog"
         connection.execute(f"SET search_path TO {path}".encode())
         # Other settings would change the SQL of views, texts with a backslash, and reals.
         connection.execute(
             "SET quote_all_identifiers = off; SET standard_conforming_strings = on; "
             "SET extra_float_digits = 1"
         )
+        for view in views or ():
+            connection.execute(view.encode())
         connection.read_only = reads
         if reads:
             connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ

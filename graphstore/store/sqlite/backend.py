@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphstore.errors import NotAStoreError, StoreMissingError, StoreReplacedError
 from graphstore.store.backend import UNCHANGED, WAIT
-from graphstore.store.format import APPLICATION_ID, REVISIONS
+from graphstore.store.format import APPLICATION_ID, REVISIONS, views_of_new
 from graphstore.store.reader import Reader
 from graphstore.store.sql import LONGEST, Answer, Function, Statement, run
 from graphstore.store.sqlite.opening import application_id, blame, connect, explained, refuse_traps
@@ -42,6 +42,7 @@ class SqliteFile:
         self.path = path
         self.address = str(path)
         self._file: os.stat_result | None = None
+        self._views: list[str] = []  # of what an older file lacks
 
     def for_game(self, name: str) -> "SqliteFile":
         return self
@@ -83,7 +84,7 @@ class SqliteFile:
             raise NotAStoreError(
                 f"{path} is damaged: it records {len(rows)} schema revisions, not one"
             )
-        self._file = file
+        self._file, self._views = file, views_of_new(str(rows[0][0]), "main")
         return str(rows[0][0])
 
     def _driver(self) -> sqlite3.Connection:
@@ -94,6 +95,8 @@ class SqliteFile:
                 raise StoreReplacedError(
                     f"{self.path} was replaced by another build meanwhile; open it again"
                 )
+            for view in self._views:
+                connection.execute(view)
         return connection
 
     def connect(self) -> Reader:

@@ -9,6 +9,7 @@ import numpy as np
 
 from graphstore.errors import SettingError
 from graphstore.rules import board as boards
+from graphstore.rules.adapter import ArrayRules
 from graphstore.rules.board import TURNS, WORDS, Choice, board_of, picture_if_any
 from graphstore.rules.game import Game
 from graphstore.rules.picture import Picture, seen_by
@@ -200,8 +201,9 @@ def turned(game: Game, text: str) -> dict[str, str]:
     images_of = getattr(game, "images", None)
     if board is None or images_of is None or len(found) > 1:
         return found
-    images = images_of(np.array([game.read(text)], dtype=np.int64)).ravel()
-    for image in game.texts(images):
+    at = game.read(text)
+    here = at if isinstance(game, ArrayRules) else np.array([at], dtype=np.int64)
+    for image in game.texts(np.ravel(images_of(here))):
         drawn = board_of(image, game)
         rows = [] if drawn is None else list(drawn.rows)
         for name, turn in TURNS.items():

@@ -146,7 +146,7 @@ class GameFile(Database):  # type: ignore[misc]  # Datasette ships no types
             )
 
         quick = sorted_first(sql, self.store.info["starts"])
-        if quick != sql and alternates(self.store):
+        if quick != sql and await in_thread(self.ds.executor, alternates, self.store):
             sql = quick
         limit = min(custom_time_limit or self.ds.sql_time_limit_ms, self.ds.sql_time_limit_ms)
         most = self.ds.max_returned_rows

@@ -8,6 +8,8 @@ import re
 from functools import lru_cache
 from typing import Final
 
+from graphstore.games import find_builtin
+from graphstore.games.base import ArrayGame
 from graphstore.store.format import COLUMNS
 from graphstore.store.store import Store
 
@@ -26,13 +28,15 @@ _BEST: Final = (
 
 @lru_cache(maxsize=32)
 def alternates(store: Store) -> bool:
-    """Return whether none of a game's first and last 10,000 moves keeps the turn."""
+    """Return whether no move keeps the turn: built-in rules say it, else all moves are read."""
+    rules = find_builtin(store.info["name"])
+    if isinstance(rules, ArrayGame):
+        return rules.alternates
     keeps = (
-        "SELECT 1 FROM (SELECT parent, child FROM edge ORDER BY parent{} LIMIT 10000) AS some "
-        "JOIN state AS p ON p.id = parent JOIN state AS c ON c.id = child "
+        "SELECT 1 FROM edge JOIN state AS p ON p.id = parent JOIN state AS c ON c.id = child "
         "WHERE p.to_move = c.to_move LIMIT 1"
     )
-    return not any(len(list(store.sql(keeps.format(order)))) for order in ("", " DESC"))
+    return not list(store.sql(keeps))
 
 
 def sorted_first(sql: str, starts: int) -> str:
