@@ -20,6 +20,7 @@ from sqlalchemy import (
     tuple_,
 )
 
+from graphstore.errors import NotAStoreError
 from graphstore.solver.columns import NONE
 from graphstore.store.columns import Column
 from graphstore.store.postgres.copy import copy_in
@@ -120,12 +121,18 @@ def pages(
     """Yield the columns of a query, `rows` rows at a time, ascending by `key`, which is unique.
 
     The last page may be empty. The result is as of `columns`.
+
+    Raises:
+        NotAStoreError: the database is damaged so that its keys do not ascend.
     """
-    query = query.order_by(*key).limit(rows)
+    query, before = query.order_by(*key).limit(rows), list[int]()
     yield (part := columns(connection, query))
-    while len(last := part[str(key[-1].key)]) == rows and len(last):
-        after = [literal(int(part[str(each.key)][-1])) for each in key]
-        yield (part := columns(connection, query.where(tuple_(*key) > tuple_(*after))))
+    while len(part[str(key[-1].key)]) == rows:
+        last = [int(part[str(each.key)][-1]) for each in key]
+        if last <= before:  # else this would never end
+            raise NotAStoreError(f"damaged: rows are not in order at {key[0].key} {last[0]}")
+        before, after = last, tuple_(*map(literal, last))
+        yield (part := columns(connection, query.where(tuple_(*key) > after)))
 
 
 def batches(

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
+from graphstore.errors import NotAStoreError
 from graphstore.store import bulk
 
 TABLE = sa.Table(
@@ -66,6 +67,13 @@ def test_an_empty_table_is_one_empty_page(connection):
     (page,) = bulk.pages(connection, WHOLE, TABLE.c.id, rows=5)
     assert is_same(page, bulk._by_row(connection, WHOLE))
     assert page["id"].dtype == np.int64
+
+
+def test_pages_of_rows_that_do_not_ascend_end(connection):
+    insert(connection, *((each, "", 0.5) for each in range(9)))
+    key = (TABLE.c.id + 100).label("id")  # so all rows are above the last one, as in a wrong tree
+    with pytest.raises(NotAStoreError, match="rows are not in order at id 1"):
+        list(bulk.pages(connection, WHOLE, key, rows=2))
 
 
 ODD = {

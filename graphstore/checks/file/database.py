@@ -1,11 +1,12 @@
 """Checks that the database itself makes, in a thread, while other threads read the rows."""
 
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from threading import Event
 from typing import Any
 
 from graphstore.checks.file import conditions
-from graphstore.checks.file.findings import Problem, WrongCells
 from graphstore.errors import NotAStoreError
 from graphstore.rules.game import Progress
 from graphstore.store import schema
@@ -13,52 +14,39 @@ from graphstore.store.store import Store
 from graphstore.util.signals import held_back
 
 
-class DatabaseChecks:
-    """The checks of the structure of a database, then of the conditions of its tables.
+@contextmanager
+def database_checks(store: Store) -> Iterator[tuple[Future[list[str]], Future[list[Any]]]]:
+    """Yield the faults in the structure of a database, one line each, and cells and problems.
 
-    Use it in a `with` block, at whose end the thread has ended.
+    Those break a condition of their table; they are searched if the structure has no faults.
     """
+    stopped = Event()
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._stopped = Event()
-        self._thread = ThreadPoolExecutor(max_workers=1)
-
-    def __enter__(self) -> "DatabaseChecks":
-        with held_back():  # a thread whose start is interrupted may never end
-            self._structure = self._thread.submit(self._integrity)
-            self._conditions = self._thread.submit(self._broken)
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self._stopped.set()
-        self._thread.shutdown(cancel_futures=True)
-
-    def damage(self) -> list[str]:
-        """Return the faults in the structure, one line each; wait for them."""
-        return self._structure.result()
-
-    def watched(self, progress: Progress) -> Progress:
-        """Return `progress` as a function that raises NotAStoreError once faults were found."""
-
-        def watched(phase: str, done: int, total: int | None) -> None:
-            if self._structure.done() and self.damage():
-                raise NotAStoreError(self.damage()[0])
-            progress(phase, done, total)
-
-        return watched
-
-    def conditions(self) -> list[Problem | WrongCells]:
-        """Return the cells that break a condition, unless there are faults; wait for them."""
-        return self._conditions.result()
-
-    def _integrity(self) -> list[str]:
-        return list(self._store.backend.integrity(self._stopped.is_set))
-
-    def _broken(self) -> list[Any]:
-        if self.damage():
+    def broken() -> list[Any]:
+        if faults.result():
             return []
         tables = [table for table in schema.metadata.sorted_tables if table is not schema.state]
-        with self._store.connect() as connection:
+        with store.connect() as connection:
             found = [each for table in tables for each in conditions.of_table(connection, table)]
             return [*found, *conditions.of_states(connection)]
+
+    thread = ThreadPoolExecutor(max_workers=1)
+    try:
+        with held_back():  # a thread whose start is interrupted may never end
+            faults = thread.submit(lambda: [*store.backend.integrity(stopped.is_set)])
+            cells = thread.submit(broken)
+        yield faults, cells
+    finally:
+        stopped.set()
+        thread.shutdown(cancel_futures=True)
+
+
+def unless_damaged(faults: Future[list[str]], progress: Progress) -> Progress:
+    """Return `progress` as a function that raises NotAStoreError once faults were found."""
+
+    def watched(phase: str, done: int, total: int | None) -> None:
+        if faults.done() and faults.result():
+            raise NotAStoreError(faults.result()[0])
+        progress(phase, done, total)
+
+    return watched

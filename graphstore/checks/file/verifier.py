@@ -21,7 +21,7 @@ from graphstore.checks.file import conditions, consistency, reading, structure
 from graphstore.checks.file import rules as by_rules
 from graphstore.checks.file.agents import impossible, orphans
 from graphstore.checks.file.consistency import Links, States
-from graphstore.checks.file.database import DatabaseChecks
+from graphstore.checks.file.database import database_checks, unless_damaged
 from graphstore.checks.file.findings import (
     Check,
     Findings,
@@ -125,18 +125,17 @@ def verify(
             reads = partial(Sample, store, connection, findings, progress, sample, seed)
             drawn = _check(store, connection, reads, findings, progress)
             return findings.verdict(None if drawn is None else drawn.drawn(confidence))
-        with DatabaseChecks(store) as of_database:
+        with database_checks(store) as (faults, broken):
             try:
                 progress(f"verify {Check.STRUCTURE}", 0, None)
-                reader = Whole(
-                    DatabaseRows(store), store.info, findings, of_database.watched(progress)
-                )
-                _check(store, connection, lambda: reader, findings, of_database.watched(progress))
-                findings.note(Check.CONDITIONS, of_database.conditions())
+                watched = unless_damaged(faults, progress)
+                reader = Whole(DatabaseRows(store), store.info, findings, watched)
+                _check(store, connection, lambda: reader, findings, watched)
+                findings.note(Check.CONDITIONS, broken.result())
             except Exception:
-                if not of_database.damage():  # which may be the cause
+                if not faults.result():  # which may be the cause
                     raise
-            if damage := of_database.damage():
+            if damage := faults.result():
                 return _damaged(store, connection, damage)
             findings.note(Check.STRUCTURE, ())
             return findings.verdict()
