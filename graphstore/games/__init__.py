@@ -327,8 +327,9 @@ def not_a_file(text: str, *, then: str = "open") -> str:
 
 def are_those_of(rules: Game, name: str, version: str) -> bool:
     """Return True if a game of this name and version was built by these rules."""
-    same = rules.name == name or loading.is_same_class(rules, name)
-    return same and rules.rules == version
+    if rules.name != name and not loading.is_same_class(rules, name):
+        return False
+    return version in (rules.rules, *getattr(rules, "rules_before", ()))
 
 
 def fitting(

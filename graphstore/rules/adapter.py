@@ -127,7 +127,8 @@ class ArrayRules:
         self.scored = game.margins
         self._results = None if game.margins else (WIN, DRAW, LOSS, None)
         self._made_of = self._parts(game)
-        self.rules = version or sources.digest(game)
+        digests = [version] if version else sources.digests(game)
+        self.rules, self.rules_before = digests[0], digests[1:]
         self._forget()
 
     @staticmethod

@@ -39,19 +39,33 @@ _BINDINGS: Final = (
 )
 
 
-def digest(game: Any) -> str:
-    """Return the digest of rules.
+def digests(game: Any) -> list[str]:
+    """Return the digest of rules, then those that databases of earlier versions hold.
 
-    Without a file, as in a notebook, the class counts by its name.
+    These are of the bytes of the class's file, with and without its imports from the same folder.
+    Without a file, as in a notebook, the class counts by its name, and earlier databases hold
+    ``unknown``.
     """
-    kind, code = type(game), [type(game).__qualname__, *sorted(parameters(game))]
-    with suppress(TypeError, OSError):
+    kind, own = type(game), [type(game).__qualname__, *sorted(parameters(game))]
+    try:
         file = Path(inspect.getfile(kind)).resolve()
-        used = _used(_parsed(file), kind.__qualname__.partition(".")[0])
-        code += map(_dump, used)
-        for name, path in _imported(file, used):
-            code += name, _dump(_parsed(path))
-    return blake2b("\0".join(code).encode(errors="surrogatepass"), digest_size=8).hexdigest()
+        tree, alone = _parsed(file), _content(file)
+    except (TypeError, OSError):
+        return [_digest("\0".join(own).encode()), "unknown"]
+    used = _used(tree, kind.__qualname__.partition(".")[0])
+    code = [*own, *map(_dump, used)]
+    for name, path in _imported(file, used):
+        code += name, _dump(_parsed(path))
+    before = alone
+    for name, path in _imported(file, tree.body):
+        source = _content(path)
+        before += f"\0{name}\0{len(source)}\0".encode() + source
+    now = "\0".join(code).encode(errors="surrogatepass")
+    return [*map(_digest, (now, before, alone))]
+
+
+def _digest(code: bytes) -> str:
+    return blake2b(code, digest_size=8).hexdigest()
 
 
 def parameters(game: Any, *, fixed: bool = False) -> Iterator[str]:
@@ -100,6 +114,11 @@ def _value(value: Any) -> str:
         with suppress(TypeError):  # it holds something else
             return re.sub(" at 0x[0-9A-Fa-f]+", "", plain_text((value,)))
     return ""
+
+
+def _content(file: Path) -> bytes:
+    """Return the bytes of a file; those of Windows lines are the same as of others."""
+    return file.read_bytes().replace(b"\r\n", b"\n")
 
 
 def _parsed(file: Path) -> ast.Module:

@@ -669,6 +669,29 @@ def test_without_a_file_the_parameters_are_told_apart() -> None:
     assert digests[0] != digests[1]
 
 
+def test_rules_without_neighbours_had_the_digest_of_their_file(tmp_path: Path) -> None:
+    file = tmp_path / "alone.py"
+    file.write_text(RULES.replace("from neighbour import TAKES", "TAKES = (1, 2)"))
+    digest = blake2b(file.read_bytes(), digest_size=8).hexdigest()
+    assert graphstore.find_game(f"{file}:Take").rules_before == [digest] * 2
+
+
+def test_a_database_with_the_digest_of_files_as_older_versions_made_it_draws_no_warning(
+    tmp_path: Path, run
+) -> None:
+    name = folder_of_rules(tmp_path, "rules", "base", 3)
+    game = graphstore.find_game(name)
+    assert len({game.rules, *game.rules_before}) == 3
+    for before in game.rules_before:
+        game.rules = before
+        graphstore.build(game, tmp_path / "take.db", below=["2"], force=True)
+        shown = run("show", tmp_path / "take.db", "--rules", name)
+        assert (shown.returncode, shown.stderr) == (0, "")
+    assert run("build", name, "--db", tmp_path / "take.db", "--from", "3").returncode == 0
+    with graphstore.Store.open(tmp_path / "take.db") as store:
+        assert (store.info["starts"], store.info["rules"]) == (2, graphstore.find_game(name).rules)
+
+
 def test_one_game_has_one_digest_however_it_is_imported(tmp_path: Path) -> None:
     package = tmp_path / "games"
     folder_of_rules(package, "base", "rules", 3)
