@@ -116,7 +116,7 @@ def test_columns_count_from_1_as_other_programs_write_them(connect_db, run):
         ("moves:4 4", "move 2, '4', is not legal in .../.X./...: legal: 0 1 2 3 5 6 7 8"),
         (
             "moves:4 x",
-            "move 2, 'x', is not legal in .../.X./...: 'x' is not a move; write its num…",
+            "move 2, 'x', is not legal in .../.X./...: 'x' is not a move; write the n…",
         ),
         ("moves:0 3 1 4 2 5", "move 6, '5', is not legal in XXX/OO./...: the game is over"),
         ("77", "no state has the id '77'; as moves: move 2, '7', is not legal in .../.../.X.: …"),
