@@ -71,8 +71,8 @@ def book(
     ('book', 0, 10, 4)
     """
     rules = rules_of(game)
-    on_bitboard(rules)
-    plies = arguments.count("plies", plies, least=1)
+    cells = on_bitboard(rules).bitboard.cells
+    plies = min(arguments.count("plies", plies, least=1), cells)
     place = find_backend(target, "target").for_game(rules.name)
     kept = _Kept(beside(place, rules.name, "solved"), rules)
 

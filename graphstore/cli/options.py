@@ -142,7 +142,8 @@ def opened(
                 raise click.UsageError(f"{other} is a file; FILE goes first") from None
         from graphstore.games import not_a_file
 
-        advice = not_a_file(file, then=f"run graphstore {context.info_name}")
+        then = "give" if "book" in context.params else f"run graphstore {context.info_name}"
+        advice = not_a_file(file, then=then)
         if advice:
             raise StoreMissingError(f"there is no file {file}; {advice}") from None
         raise

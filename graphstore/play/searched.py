@@ -18,7 +18,7 @@ from graphstore.rules.positions import START, Position
 from graphstore.solver.clock import TimeIsUpError
 from graphstore.solver.search import MAX_ENTRIES, Searched, Solver
 from graphstore.store.format import BOOK
-from graphstore.store.probe import Line, Move, Probe
+from graphstore.store.probe import Line, Move, Probe, is_number
 from graphstore.store.store import Address, Store
 from graphstore.util import arguments
 
@@ -52,6 +52,7 @@ class SearchedGame(Store):
         """Prepare searches of up to so many seconds, after a look into a book."""
         self._rules = rules = rules_of(game)
         self._lines = isinstance(rules, OnBitboard)
+        self._book = book
         self._solver = Solver(rules, book=book, max_entries=MAX_ENTRIES if self._lines else ENTRIES)
         self._free = BoundedSemaphore((os.cpu_count() or 1) if self._lines else 1)
         self._found: OrderedDict[str, Probe] = OrderedDict()
@@ -66,9 +67,12 @@ class SearchedGame(Store):
         raise AttributeError(name)
 
     def _refusal(self) -> StoreError:
-        build = file_name(self.address).removesuffix(".db")
+        build = file_name(str(self.info["name"])).removesuffix(".db")
+        lacks = "is searched without a database, which this needs"
+        if self._book is not None:
+            lacks = "holds the first plies only, and this needs a whole game"
         return StoreError(
-            f"{self.address} is searched without a database, which this needs; "
+            f"{self.address} {lacks}; "
             f"graphstore build {build} writes one if there is room for all positions"
         )
 
@@ -83,15 +87,23 @@ class SearchedGame(Store):
 
     @property
     def address(self) -> str:
-        """The name of the game."""
-        return str(self.info["name"])
+        """The name of the game, or the address of its book."""
+        return str(self.info["name"]) if self._book is None else self._book.address
 
     def probe(self, position: Position) -> Probe:
         """Return a position with its moves, and their values as far as they have been found."""
-        at = self._solver.read(arguments.position("position", position))
+        at = self._read(arguments.position("position", position))
         (text,) = self.game.texts(np.array([at], dtype=np.int64))
         known = self._found.get(text)
         return known or self._probe_of(at, self._solver.search(at, moves=True, timeout=0))
+
+    def _read(self, position: Position) -> int:
+        """Return the packed position; the ids of states are those of the book."""
+        if self._book is not None and is_number(position):
+            found = self._book.get(position)
+            if found is not None:
+                return self._solver.read(found.position)
+        return self._solver.read(position)
 
     def start(self) -> Probe:
         """Return the probe of the (first) start."""
@@ -217,6 +229,6 @@ def playable(given: Playable, seconds: float = SECONDS, by: str = "value") -> St
         given = SearchedGame(rules_of(given, "store"), seconds=seconds)
     if isinstance(given, SearchedGame) and by == "margin":
         raise ArgumentError(
-            f"{given.address} has no margins without a database; leave out --by margin (by=)"
+            f"{given.info['name']} has no margins without a database; leave out --by margin (by=)"
         )
     return given

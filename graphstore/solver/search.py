@@ -179,6 +179,16 @@ class _Task:
         for at in {*parent[passed & (self.game.outcomes(after) == LOSS)].tolist()}:
             self.settle(moves[at][0], _worth(self.game, moves[at][1], WIN, 1))
 
+    def settle_from_moves(self) -> None:
+        """Note the worth that follows from that of some moves."""
+        assert self.children is not None
+        worths = [worth for _, worth in self.children.values()]
+        best, all_known = min(worths, key=_rank), None not in worths
+        if self.worth is None and best and (best.value == LOSS or all_known):
+            plies = best.remoteness if all_known or best.remoteness == 0 else None
+            plies = None if plies is None else plies + 1
+            self.worth = _worth(self.game, self.at, -best.value, plies)
+
     def moves(self) -> tuple[SearchedMove, ...] | None:
         """Return the moves, best first; None if they were not requested."""
         if self.children is None:
@@ -211,11 +221,11 @@ def _of_move(worth: _Worth | None) -> tuple[int | None, int | None, int | None]:
     return worth.value, worth.remoteness, None if score is None else -score
 
 
-def _rank(worth: _Worth | None) -> tuple[int, int]:
+def _rank(worth: _Worth | None) -> tuple[int, float]:
     """Return a sort key that puts the move to the worst position for the opponent first."""
     if worth is None:
         return 2, 0
-    plies = worth.remoteness or 0
+    plies = inf if worth.remoteness is None else worth.remoteness
     return worth.value, plies if worth.value == LOSS else -plies if worth.value == WIN else 0
 
 
@@ -343,6 +353,7 @@ class Solver:
                 why, method = self._find(task, explore_late)
         if why is not None and moves:
             task.settle_lost()
+            task.settle_from_moves()
         value, remoteness, score = task.worth or (None, None, None)
         return Searched(
             game.name,

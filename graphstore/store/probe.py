@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from math import inf
 from operator import itemgetter
 from typing import Any, Final, NamedTuple, TypeAlias, TypeGuard
 
@@ -96,7 +97,8 @@ Rank: TypeAlias = Callable[[Move], tuple[float, ...]]
 
 def _by_value(move: Move) -> tuple[float, ...]:
     if move.score is None:  # searched without a database
-        return _AS_SEARCHED[move.value], (move.remoteness or 0) * -(move.value or 0)
+        plies = inf if move.remoteness is None else move.remoteness
+        return _AS_SEARCHED[move.value], plies * -move.value if move.value else 0
     return best_first(move.score, move.win_depth, move.lose_depth, move.remoteness)
 
 
@@ -330,7 +332,7 @@ def probe(reader: Reader, game: Game, position: int, *, extent: str = WHOLE) -> 
 def probe_as_stored(reader: Reader, position: Position) -> Probe:
     """Return the probe of a state by its id or its stored text, without the rules."""
     stored = _by_text(reader, position) if isinstance(position, str) else None
-    if stored is None and _is_number(position):
+    if stored is None and is_number(position):
         stored = _by_id(reader, position)
     if stored is None:
         raise NotInStoreError(
@@ -381,7 +383,7 @@ def _caption(probe: Probe) -> str:
     return f"{worth} for {mover}: {end}"
 
 
-def _is_number(position: Position) -> TypeGuard[str | int]:
+def is_number(position: Position) -> TypeGuard[str | int]:
     """Return whether a position can be the id of a state: an integer, or at most 19 digits."""
     if isinstance(position, str):
         return position.isdecimal() and len(position) < 20

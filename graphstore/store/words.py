@@ -30,7 +30,9 @@ def _move_in_words(move: Move, *, bound: bool) -> str:
         return "not known yet"
     if move.value and depth_of(move) is None:  # searched without a database
         word = "wins" if move.value == rules.LOSS else "loses"
-        return word if move.remoteness is None else f"{word} in {move.remoteness + 1} plies"
+        if move.remoteness is None:
+            return word
+        return f"{word} in {_count(move.remoteness + 1, 'ply', 'plies')}"
     if move.value == rules.LOSS:
         if not move.win_depth:
             return "wins at once"
@@ -68,8 +70,10 @@ def _in_words(game: Game | None, probe: Probe, *, bound: bool) -> str:
     if probe.value is None:
         return f"{turn}not known yet"
     if probe.score is None and depth_of(probe) is None:  # searched without a database
-        plies = "" if probe.remoteness is None else f", {probe.remoteness} plies to the end"
-        return f"{turn}{f'{winner} wins' if winner else 'drawn'}{plies}"
+        worth = f"{turn}{f'{winner} wins' if winner else 'drawn'}"
+        if probe.remoteness is None:
+            return worth
+        return f"{worth}, {_count(probe.remoteness, 'ply', 'plies')} to the end"
     if winner is None:
         if probe.remoteness is None:
             return f"{turn}drawn, play need never end"

@@ -12,7 +12,13 @@ from datasette.utils import tilde_decode
 from datasette.utils.asgi import Base400, Response
 from datasette.views.base import DatasetteError
 
-from graphstore.errors import GraphstoreError, NotInStoreError, PositionError, QueryError
+from graphstore.errors import (
+    GraphstoreError,
+    NotInStoreError,
+    PositionError,
+    QueryError,
+    RulesError,
+)
 from graphstore.play.searched import SearchedGame
 from graphstore.web.naming import public
 from graphstore.web.tables.command import command
@@ -41,6 +47,7 @@ KINDS: Final = (
     (QueryError, 400, "Bad request"),
     (NotInStoreError, 404, "Not found"),
     (PositionError, 400, "No such position"),
+    (RulesError, 503, "The rules are wrong"),
     (GraphstoreError | sqlite3.Error, 503, "The file cannot be read"),
     (ValueError, 400, "Bad request"),  # a number in the address is wrong
 )

@@ -1,5 +1,6 @@
 """Opening books: the first plies of a game, with the values of the full build."""
 
+import json
 import random
 import shutil
 from contextlib import ExitStack, suppress
@@ -208,12 +209,14 @@ def test_a_game_without_such_a_search_is_refused(run, name, tmp_path):
 
 
 def test_wrong_arguments_are_named(run, made, connect_db, tmp_path):
+    assert book("tictactoe", tmp_path / "whole.db", plies=2**64).states == 765
     for plies in (0, -1, 1.5, "x"):
         with pytest.raises(ArgumentError, match="plies"):
             book(GAME, tmp_path / "book.db", plies=plies)
     assert "--plies" in error_line(run("book", GAME), 2)
     assert "connect(4,4)" in error_line(run("solve", GAME, "--book", connect_db))
     assert "none.db" in error_line(run("solve", GAME, "--book", "none.db"))
+    assert "then give connect-4-3-3.db" in error_line(run("solve", GAME, "--book", GAME))
     with pytest.raises(ArgumentError, match="it must be an open store"):
         Solver(GAME, book=made)
     with pytest.raises(SettingError, match="train agents on a whole game"):
@@ -306,6 +309,17 @@ def test_show_and_line_say_where_the_book_ends(made, run):
         with pytest.raises(NotInStoreError):
             store.probe("moves:2 1 2 3 1")
         assert Player(store).choose("moves:2 1 2 3 1").value is not None  # it is searched
+
+
+def test_a_match_on_a_book_reads_its_ids_and_names_its_file(made, run):
+    with Store.open(made) as store:
+        state = store.probe("moves:2 1 2")
+        stored = store.probe(state.state).position
+    done = run("play", made, state.state, "--seed", 1, "--moves", "1", "--json")
+    record = json.loads(done.stdout)
+    assert (record["file"], record["start"]) == (str(made), stored)
+    line = error_line(run("play", made, "--against", "menace"))
+    assert "book.db holds the first plies only, and this needs a whole game" in line
 
 
 def test_a_match_goes_on_where_the_book_ends(made):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from conftest import check_all, error_line, for_all, graphstore
 
-from graphstore import Match, Player, PositionError, Store, build, find_game
+from graphstore import Match, Player, PositionError, Solver, Store, build, find_game
 from graphstore.errors import ArgumentError, GameNameError, StoreError, StoreMissingError
 from graphstore.play.searched import SearchedGame
 from graphstore.rules.bitboard import OnBitboard
@@ -21,6 +21,7 @@ GAMES = {  # with positions to try
     "vanishing": 5,  # play can return to a position
     "dots_and_boxes(1,2)": 30,  # moves keep the turn
 }
+AT_ONCE = ".BB/B.W/WW. W"  # one move of hexapawn wins at once, another later
 LOST = "X../.O./..."  # the moves 1, 3, 5, 7 of tic-tac-toe are not lost at once
 RULES = """
 from graphstore import PlainGame
@@ -111,6 +112,29 @@ def test_without_time_a_player_moves_near_the_centre_and_does_not_lose_at_once(g
     assert turn.move.move in moves
     assert turn.unsure == (turn.before.value is None or turn.move.value is None)
     assert not turn.lost_value
+
+
+def test_a_win_at_once_is_known_without_time_and_comes_first():
+    with Match("connect(7,6)", "perfect", start="moves:1 2 1 2 1 2", seconds=0) as match:
+        turn = match.reply()
+        assert (turn.before.value, turn.before.remoteness, turn.unsure) == (1, 1, False)
+    found = Solver("connect(7,6)").search("moves:1 2 1 2 1 2", moves=True, timeout=0)
+    assert (found.value, found.remoteness, found.why) == (1, 1, "timeout")
+    lost = Solver("connect(7,6)").search("moves:1 2 1 2 1 7 2 3 2", moves=True, timeout=0)
+    assert (lost.value, lost.remoteness) == (None, None)
+    pawns = Solver("hexapawn(3,3)", max_states=1)  # searched without the plies to the end
+    found = pawns.search(AT_ONCE, moves=True)
+    assert [(move.value, move.remoteness) for move in found.moves][:2] == [(-1, 0), (-1, None)]
+
+
+@for_all(
+    ("position", "line"),
+    [("3", "3  wins in 1 ply\n"), ("4", "1  loses in 2 plies\n")],
+)
+def test_a_hint_without_depths_counts_plies(position, line, warm, tmp_path):
+    (tmp_path / "race.py").write_text(RULES)
+    done = graphstore("play", "race.py:Race", position, stdin="h\n", cwd=tmp_path)
+    assert line in done.stdout
 
 
 @for_all("given", ["connect(4,4)", "tic-tac-toe", find_game("mnk(3,3,3)")])

@@ -8,6 +8,7 @@ from contextlib import closing
 import pytest
 from conftest import check_all, for_all
 
+from graphstore import PlainGame
 from graphstore.play.searched import SearchedGame
 from graphstore.web import addresses
 from graphstore.web.application import application
@@ -126,6 +127,18 @@ def test_what_needs_a_file_is_refused_with_a_reason(get):
         refused,
     )
     assert "Searched position by position" in get("/").text
+
+
+def test_the_list_of_games_says_which_rules_are_wrong():
+    class Broken(PlainGame):
+        def start(self):
+            return 5
+
+    with closing(application([SearchedGame(Broken())])) as explorer:
+        page = asyncio.run(explorer.client.get("/"))
+    assert page.status_code == 503
+    assert "The rules are wrong" in page.text
+    assert "Broken has no outcome" in page.text
 
 
 def test_an_opponent_that_is_not_sure_says_so(get, monkeypatch):

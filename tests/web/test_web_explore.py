@@ -779,7 +779,10 @@ def test_a_book_says_where_it_ends_and_what_searches_beyond_it(tmp_path):
             path = at("book", f"moves:{moves}")
             pages[moves] = asyncio.run(explorer.client.get(path, follow_redirects=True)).text
         home = asyncio.run(explorer.client.get("/")).text
+        past = asyncio.run(explorer.client.get("/-/explore/book?moves=2,1,2,3,1")).text
     assert "The first 4 plies." in home
+    assert "move 5, &#39;1&#39;, is not legal in" in past
+    assert past.count("the book ends there") == 1
     ends, beyond = "This book ends here.", "is not in this book of first plies"
     assert [ends in page for page in pages.values()] == [False, True, False]
     assert [beyond in page for page in pages.values()] == [False, False, True]

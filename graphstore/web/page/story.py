@@ -126,7 +126,8 @@ def _move(namer: Namer, here: Probe, word: str, number: int) -> Move:
     legal = {move_text(namer, each.move): each for each in here.moves}
     found = legal.get(word) or next((each for each in here.moves if each.move == wanted), None)
     if found is None:
-        why = f"legal: {' '.join([*legal][:LISTED])}" if legal else "the game is over"
+        ends = "the game is over" if here.ended else "the book ends there"
+        why = f"legal: {' '.join([*legal][:LISTED])}" if legal else ends
         raise MoveError(f"move {number}, {shown(word)}, is not legal in {here.position}: {why}")
     return found
 
