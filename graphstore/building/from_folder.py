@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from graphstore.building.saving import Report, save
-from graphstore.errors import NotAStoreError, shown
+from graphstore.errors import NotAStoreError
 from graphstore.rules.game import Progress, quiet
-from graphstore.store import digests, schema
+from graphstore.store import digests
 from graphstore.store.backend import UNCHANGED
 from graphstore.store.columns import Chunk
 from graphstore.store.folder.folder import Folder
@@ -70,11 +70,6 @@ class FolderRows:
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
         self._hashes = digests.ColumnDigests()
-        for column in schema.game.c:
-            cell = folder.info[column.name]
-            kind = {"float64": float, "string": str}.get(schema.cell_type(column), int)
-            if not (column.nullable if cell is None else isinstance(cell, kind)):
-                raise self._damaged(f"{column.name} cannot be {shown(str(cell))}")
         self.name: str = folder.info["name"]
         self.states: int = folder.info["states"]
         self.moves: int = folder.info["moves"]

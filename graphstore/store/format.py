@@ -32,12 +32,20 @@ WINNER: Final = (
 BY_MARGIN: Final = "best_move_by_margin"
 LATER: Final = ("margin", "nimber")
 """The columns of state that a game has for all states, or for none: then they are NULL."""
-_NEW: Final = {
-    "0005": "CREATE TEMP VIEW move AS SELECT 0 AS move, '' AS name WHERE 1 = 0",
-    "0006": "CREATE TEMP VIEW state AS SELECT *"
-    + "".join(f", CAST(NULL AS SMALLINT) AS {name}" for name in LATER)
-    + " FROM {}.state",
-}
+_NEW: Final = (
+    ("0005", "move AS SELECT 0 AS move, '' AS name WHERE 1 = 0"),
+    (
+        "0006",
+        "state AS SELECT *"
+        + "".join(f", CAST(NULL AS SMALLINT) AS {name}" for name in LATER)
+        + " FROM {}.state",
+    ),
+    (
+        "0006",
+        f"{BY_MARGIN} AS SELECT parent AS state, move, child, CAST(NULL AS SMALLINT) AS margin "
+        "FROM {}.edge WHERE 1 = 0",
+    ),
+)
 
 
 def views_of_new(revision: str, main: str) -> list[str]:
@@ -45,7 +53,7 @@ def views_of_new(revision: str, main: str) -> list[str]:
 
     `main` qualifies the tables of the database, before which temporary views are found.
     """
-    return [sql.format(main) for since, sql in _NEW.items() if revision < since]
+    return [f"CREATE TEMP VIEW {sql.format(main)}" for since, sql in _NEW if revision < since]
 
 
 _TABLES: Final = {

@@ -5,7 +5,7 @@ import shutil
 import numpy as np
 import pyarrow.parquet
 import pytest
-from conftest import DATA, error_line, some_of
+from conftest import DATA, error_line, for_all, some_of
 from stored import change, redigest, scatter
 from test_verification import FORGED, ROWS
 
@@ -13,7 +13,7 @@ from graphstore import Folder, Store, build_folder, find_game
 from graphstore.checks import verify
 from graphstore.checks.file import conditions, folder, reading
 from graphstore.checks.file.findings import Check
-from graphstore.errors import ArgumentError
+from graphstore.errors import ArgumentError, GraphstoreError
 from graphstore.store import schema
 from graphstore.store.digests import NULL
 from graphstore.store.folder.layout import MANIFEST, Contents, write_manifest
@@ -115,6 +115,30 @@ def test_a_changed_cell_of_a_file_is_named(tictactoe, tmp_path, column):
     assert any(
         name in problem.column.split() or problem.row == column for problem in verify(path).problems
     )
+
+
+def with_other_bounds(file):
+    ids = pyarrow.parquet.read_table(file)["id"].to_pylist()
+    first, last = (each.to_bytes(8, "little") for each in (ids[0], ids[-1]))
+    content = file.read_bytes()
+    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    file.write_bytes(content[:footer] + content[footer:].replace(last, first))
+
+
+def renamed(file):
+    file.rename(file.with_name("part-0007.parquet"))
+
+
+@for_all("damage", [with_other_bounds, renamed])
+def test_a_file_whose_rows_are_not_found_is_named(tictactoe, tmp_path, damage):
+    path = tmp_path / damage.__name__
+    shutil.copytree(tictactoe, path)
+    file = path / "state" / "wave-0005" / "part-0000.parquet"
+    (state, *_) = pyarrow.parquet.read_table(file)["id"].to_pylist()[1:]
+    damage(file)
+    with Store.open(path) as store, pytest.raises(GraphstoreError):
+        store.probe(state)
+    assert [problem.row for problem in verify(path).problems] == [str(file)]
 
 
 def test_cells_that_no_table_takes_are_named(tictactoe):

@@ -374,6 +374,8 @@ def test_an_older_game_is_read_and_upgraded(place, tmp_path):
             assert found == right._replace(nimber=None)
             assert store.graph().solution.nimber is None
             assert {*store.sql("SELECT margin, nimber FROM state")} == {(None, None)}
+            by_margin = store.sql("SELECT * FROM best_move_by_margin")
+            assert (by_margin.columns, [*by_margin]) == (("state", "move", "child", "margin"), [])
             assert store.info["digest"] == fresh.info["digest"]
         exported = graphstore("export", place, "--format", "csv").stdout.splitlines()
         assert exported[0].endswith("margin,nimber")

@@ -16,6 +16,7 @@ from graphstore.errors import (
     StoreError,
     StoreReplacedError,
 )
+from graphstore.store.digests import of_json
 from graphstore.store.folder.layout import ROW_GROUP, write_manifest
 
 SEVERAL_STARTS = TableGame({0: {1: 2, 2: 3}, 1: {1: 3}, 2: -1, 3: {5: 2, 6: 4}, 4: 0}, 0, 1)
@@ -95,7 +96,8 @@ def test_without_rules_positions_as_stored_are_found(tmp_path):
 def test_a_folder_that_does_not_tell_its_parts_is_searched(tmp_path):
     paths = pair("tictactoe", tmp_path, parts=3)
     contents = Folder.open(paths[1]).contents
-    for older in (contents._replace(waves=()), contents._replace(waves=(), sums={})):
+    some, none = contents._replace(waves=contents.waves[:3]), contents._replace(waves=())
+    for older in (some, none, none._replace(sums={})):
         write_manifest(paths[1], older)
         with both(paths) as (file, folder):
             same_answers(file, folder)
@@ -222,6 +224,35 @@ def test_a_damaged_or_unfinished_manifest_is_one_line(run, tmp_path):
         assert text != whole
         manifest.write_text(text)
         assert f"{manifest} is damaged; rebuild the folder" in error_line(run("show", folder))
+
+
+def of_game(name, cell):
+    return lambda manifest: manifest["game"].__setitem__(name, cell)
+
+
+@for_all(
+    "change",
+    [
+        of_game("states", 10**30),
+        of_game("states", "3"),
+        of_game("name", 7),
+        of_game("start", None),
+        lambda manifest: manifest["names"].update({str(2**64): "a move"}),
+        lambda manifest: manifest["sums"].update({"state/wave-0/../../other/part-0.parquet": 1}),
+        lambda manifest: manifest["sums"].update({"state/there/file": 1}),
+    ],
+)
+def test_a_manifest_that_no_build_writes_is_one_line(run, tmp_path, change):
+    folder = tmp_path / "game"
+    if not folder.exists():
+        build_folder("nim(1,2)", folder)
+        shutil.copy(folder / "game.json", tmp_path)
+    manifest = json.loads((tmp_path / "game.json").read_text())
+    del manifest["check"]
+    change(manifest)
+    (folder / "game.json").write_text(json.dumps(manifest | {"check": of_json(manifest)}))
+    for command in ("show", "verify", "stats"):
+        assert f"{folder / 'game.json'} is damaged" in error_line(run(command, folder))
 
 
 def test_a_folder_that_is_replaced_or_removed_is_not_read_on(tmp_path):

@@ -49,7 +49,7 @@ from graphstore.rules.plain import PlainGame
 from graphstore.solver.frontier import KNOWN, Row, searched
 from graphstore.store import digests, schema
 from graphstore.store.folder.folder import Folder
-from graphstore.store.folder.layout import is_folder
+from graphstore.store.folder.layout import damaged_file, is_folder
 from graphstore.store.folder.rows import check_files
 from graphstore.store.names import read_names
 from graphstore.store.reader import Reader
@@ -205,13 +205,17 @@ def _of_folder(folder: Folder, rules: Game | None, progress: Progress) -> Verdic
     progress(f"verify {Check.STRUCTURE}", 0, None)
     try:
         check_files(folder.path, folder.contents)
-        findings.note(Check.STRUCTURE, ())
         reader = Whole(rows, info, findings, progress)
         stored = folder.digests | digests.of_names(names) | digests.of_row("game", info)
         _content(reader, game, info, stored if folder.digests else None, names, findings, progress)
         if not folder.digests:
             findings.skipped.append("digests of columns: the folder has none; load computes them")
         findings.note(Check.CONDITIONS, rows.wrong)
+        # Look-ups also read what no row shows: bounds of row groups, names of files.
+        sums = folder.contents.sums
+        changed = damaged_file(folder.path, sums) if sums else None
+        problem = Problem("file", str(changed), "content", "changed or missing", "as built")
+        findings.note(Check.STRUCTURE, [] if changed is None else [problem])
     except NotAStoreError as error:
         findings.note(
             Check.STRUCTURE, [Problem("file", str(folder.path), "content", error, "a graph")]

@@ -2,9 +2,12 @@
 
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Final, Self
+
+from sqlalchemy import Column
 
 from graphstore.errors import NewerStoreError, NotAStoreError, StoreError, StoreMissingError
 from graphstore.games import given_or_builtin, rules_of, warn_of_other_rules
@@ -18,6 +21,8 @@ from graphstore.store.functions import functions
 from graphstore.store.reader import Reader
 from graphstore.store.sql import Answer, Statement
 from graphstore.util import arguments
+
+_FILE: Final = re.compile(r"(state|edge)/wave-\d+/part-\d+\.parquet", re.ASCII)
 
 
 class Folder:
@@ -62,12 +67,12 @@ class Folder:
             if found.pop("check") != of_json(found):
                 raise ValueError("its digest differs")
             contents = Contents(
-                {column.name: found["game"][column.name] for column in schema.game.c},
+                {column.name: _cell(column, found["game"]) for column in schema.game.c},
                 dict(found["digests"]),
                 tuple(found["below"]),
                 dict(found["took"]),
-                dict(found.get("sums", {})),
-                {int(move): str(name) for move, name in found.get("names", {}).items()},
+                {_name(file): crc for file, crc in found.get("sums", {}).items()},
+                {_integer(int(move)): str(name) for move, name in found.get("names", {}).items()},
                 tuple((int(parts), int(ones)) for parts, ones in found.get("waves", ())),
             )
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
@@ -140,3 +145,26 @@ class Folder:
     def files(self, table: str) -> list[Path]:
         """Return the files of a table, by wave, then by part."""
         return files_of(self.path, table)
+
+
+def _cell(column: Column[Any], row: Mapping[str, Any]) -> Any:
+    """Return a cell of the row of `game`; raise ValueError if it is not one of its column."""
+    cell, kind = row[column.name], schema.cell_type(column)
+    types = {"float64": float, "string": str}.get(kind, int)
+    if not (column.nullable if cell is None else isinstance(cell, types)):
+        raise ValueError(f"{column.name} cannot be {cell}")
+    return _integer(cell) if types is int and cell is not None else cell
+
+
+def _integer(number: int) -> int:
+    """Return an integer; raise ValueError if it has more than 64 bits."""
+    if not -(2**63) <= number < 2**63:
+        raise ValueError(f"{number} has more than 64 bits")
+    return number
+
+
+def _name(file: str) -> str:
+    """Return the name of a file; raise ValueError if it is not one of the folder's."""
+    if not _FILE.fullmatch(file):
+        raise ValueError(f"{file} is not a file of a table")
+    return file

@@ -77,7 +77,7 @@ class Lookups:
         self, files: dict[int, Path], wave: int, keys: Ints
     ) -> Iterator[tuple[Path, Ints]]:
         """Yield files of a wave, each with the keys that may be in it."""
-        if not self._waves:
+        if wave >= len(self._waves):
             yield from ((file, keys) for file in files.values())
             return
         parts, ones = self._waves[wave]
