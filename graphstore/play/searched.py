@@ -5,7 +5,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import BoundedSemaphore
-from typing import Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import numpy as np
 
@@ -16,11 +16,13 @@ from graphstore.rules.game import LOSS, WIN, Game
 from graphstore.rules.plain import PlainGame
 from graphstore.rules.positions import START, Position
 from graphstore.solver.clock import TimeIsUpError
-from graphstore.solver.search import MAX_ENTRIES, Searched, Solver
 from graphstore.store.format import BOOK
 from graphstore.store.probe import Line, Move, Probe, is_number
 from graphstore.store.store import Address, Store
 from graphstore.util import arguments
+
+if TYPE_CHECKING:
+    from graphstore.solver.search import Searched
 
 Playable: TypeAlias = Store | Address | Game | PlainGame
 """An argument of `play.match.Match` and `play.players.Player`; a game by name is searched."""
@@ -50,6 +52,8 @@ class SearchedGame(Store):
         book: Store | None = None,
     ) -> None:
         """Prepare searches of up to so many seconds, after a look into a book."""
+        from graphstore.solver.search import MAX_ENTRIES, Solver  # imports networkx
+
         self._rules = rules = rules_of(game)
         self._lines = isinstance(rules, OnBitboard)
         self._book = book
@@ -153,7 +157,7 @@ class SearchedGame(Store):
             self._found.popitem(last=False)
         return found
 
-    def _probe_of(self, at: int, searched: Searched) -> Probe:
+    def _probe_of(self, at: int, searched: "Searched") -> Probe:
         game, here = self.game, np.array([at], dtype=np.int64)
         over = searched.method == "rules"
         _, played, after = game.expand(here[: not over])

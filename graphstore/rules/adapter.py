@@ -319,7 +319,7 @@ class ArrayRules:
     def outcomes(self, positions: Ints) -> Codes:
         """See `Game.outcomes`."""
         ends = self._answers("outcome", self._results, positions)
-        codes = [IN_PLAY if each is None else (each > 0) - (each < 0) for each in ends]
+        codes = [IN_PLAY if each is None else int(each > 0) - int(each < 0) for each in ends]
         return np.array(codes, dtype=np.int8)
 
     @guarded

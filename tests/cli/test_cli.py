@@ -382,7 +382,7 @@ def test_a_small_game_without_a_file_is_built_for_one_command(inside, run, words
 
 
 OF_GAMES = [
-    *(["verify"], ["stats"], ["sql", "SELECT 1"], ["draw"], ["agents"], ["serve"]),
+    *(["verify"], ["stats"], ["sql", "SELECT 1"], ["draw"], ["agents"]),
     *(["export", "--format", "csv"], ["play", "--learn"], ["diff", "other.db"]),
 ]
 
