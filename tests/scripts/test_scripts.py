@@ -212,14 +212,14 @@ FIGURES = {
     "copy": "states edges index total",
     "upgrade": "total",
     "plain_game": "total states states_per_s states_8 states_per_s_8 states_720 states_per_s_720",
+    "verify": "rows total",
+    "whole": "states edges rows graph csv total",
     "solve": "numba s_24 most_s_24 s_20 most_s_20 s_16 most_s_16 positions_per_s total",
     "commands": "python imports help show line sql stats",
     "lookups": (
         "by_id probe_by_id probe_typed probe_typed_snapshot lookup_ids lookup_typed "
         "raw_by_id raw_by_id_cached raw_ids raw_ids_cached"
     ),
-    "verify": "rows total",
-    "whole": "states edges rows graph csv total",
 }
 
 
