@@ -33,9 +33,9 @@ def stopped(datasette: Any, request: Any) -> Iterator[Event]:
     stop = Event()
 
     async def watch() -> None:
-        while (await request.receive())["type"] != "http.disconnect":
-            pass
-        stop.set()
+        await request.receive()  # the body, which is empty
+        if (await request.receive())["type"] == "http.disconnect":
+            stop.set()
 
     watching = asyncio.create_task(watch())
     datasette.searches.add(stop)
