@@ -188,7 +188,14 @@ def prove(game: str, db: str | None, force: bool, as_json: bool) -> None:
 
 @click.command()
 @options.GAME
-@options.number("--plies", "Include the positions of the first N plies.", least=1, required=True)
+@click.option(
+    "--plies",
+    "--stones",
+    type=click.IntRange(1),
+    metavar="N",
+    required=True,
+    help="Include the positions with up to N stones, those of the first N plies.",
+)
 @options.DB
 @options.FORCE
 @options.DROP_AGENTS

@@ -181,7 +181,7 @@ def test_a_damaged_file_of_solved_positions_is_named(run, tmp_path):
         np.save(file, np.arange(3))
     assert "damaged" in refused()
     kept.write_bytes(content)
-    assert run("book", "connect(4,3)", "--plies", 3, "--db", path).returncode == 0  # other plies
+    assert run("book", "connect(4,3)", "--stones", 3, "--db", path).returncode == 0  # other plies
 
 
 def interrupted(folder, name):
