@@ -261,6 +261,7 @@ def agents(file: str, agent: str | None, curve: str | None, remove: bool, as_jso
     from graphstore.cli import console
     from graphstore.play import agents as stored
     from graphstore.play import standings
+    from graphstore.store.format import BOOK, STRATEGY
 
     if agent is None and (curve is not None or remove):
         raise click.UsageError(f"{'--remove' if remove else '--curve'} needs an AGENT")
@@ -274,8 +275,9 @@ def agents(file: str, agent: str | None, curve: str | None, remove: bool, as_jso
             elif rows:
                 console.print_table(list(rows[0]), [list(row.values()) for row in rows])
             else:
-                at = store.address
-                click.echo(f"{at} has no agents; graphstore train {at} creates one", err=True)
+                at, trains = store.address, store.info["extent"] not in (STRATEGY, BOOK)
+                advice = f"; graphstore train {at} creates one" if trains else ""
+                click.echo(f"{at} has no agents{advice}", err=True)
             return
         if remove:
             stored.remove(store, agent)

@@ -221,6 +221,7 @@ def test_wrong_arguments_are_named(run, made, connect_db, tmp_path):
         Solver(GAME, book=made)
     with pytest.raises(SettingError, match="train agents on a whole game"):
         train(made, "x", games=1)
+    assert run("agents", made).stderr == f"{made} has no agents\n"
 
 
 # Wrong cells
