@@ -196,7 +196,7 @@ def test_a_build_that_was_interrupted_goes_on_and_does_nothing_twice(tmp_path):
     assert begun.returncode == 130
     assert "run the same command again" in said
     draft = tmp_path / ".slow.db.parts.building"
-    done = sorted(draft.rglob("done/explore_block-*"))
+    done = sorted(draft.rglob("explore_block/*/*.json"))
     assert done
     records = {path: path.stat().st_mtime_ns for path in done}
     assert not (tmp_path / "slow.db").exists()
@@ -245,8 +245,8 @@ class Dies(OwnProcess):
     def __init__(self, steps_left):
         self.left = steps_left
 
-    def run(self, step, calls, homes=None):
-        for number, call in enumerate(calls):
+    def run(self, calls, homes=()):
+        for number, (step, *call) in enumerate(calls):
             if not self.left:
                 raise KeyboardInterrupt
             self.left -= 1
@@ -261,7 +261,7 @@ def begun(folder, steps_left, game="tictactoe", **options):
     return path
 
 
-@pytest.mark.parametrize("damage", ["edge/wave-0003", "state/wave-0009", "work/block/0004-0001*"])
+@pytest.mark.parametrize("damage", ["edge/wave-0003", "state/wave-0009", "work/states/0004/0001*"])
 def test_a_missing_file_in_a_stopped_build_gives_no_wrong_result(run, tmp_path, damage):
     path = begun(tmp_path / "game", 22)
     for each in path.glob(damage):
@@ -277,7 +277,7 @@ def test_a_missing_file_in_a_stopped_build_gives_no_wrong_result(run, tmp_path, 
     ("name", "contents"),
     some_of(
         product(
-            ("plan.json", "done/*3-0000.json", "block/*3-0000*"),
+            ("plan.json", "*/*3/0000.json", "states/*3/0000*"),
             (b"", b"{}", b"[1,2]", b"00000000{}", b'{"parts": 1}', b"PK"),
         ),
         5,

@@ -99,12 +99,13 @@ class Shuffled(OwnProcess):
         self.random = random.Random(seed)
         self.size = size
 
-    def run(self, step, calls, homes=None):
+    def run(self, calls, homes=()):
         order = self.random.sample(range(len(calls)), len(calls))
         for number in order:
             if self.random.random() < 0.3:
                 progress._kept.clear()
-            yield number, step(*calls[number])
+            step, *call = calls[number]
+            yield number, step(*call)
 
 
 @settings(max_examples=few(40))
@@ -138,8 +139,8 @@ class Stops(OwnProcess):
         self.left = steps
         self.taken = []
 
-    def run(self, step, calls, homes=None):
-        for number, call in enumerate(calls):
+    def run(self, calls, homes=()):
+        for number, (step, *call) in enumerate(calls):
             if not self.left:
                 progress._kept.clear()
                 raise StoppedError
@@ -172,8 +173,8 @@ def test_a_build_that_was_stopped_goes_on_and_does_nothing_twice(game, steps, tm
 class Again(OwnProcess):
     """A worker that takes every step twice."""
 
-    def run(self, step, calls, homes=None):
-        for number, call in enumerate(calls):
+    def run(self, calls, homes=()):
+        for number, (step, *call) in enumerate(calls):
             step(*call)
             yield number, step(*call)
 
@@ -181,12 +182,12 @@ class Again(OwnProcess):
 class Unnoted(OwnProcess):
     """A worker that loses the record of every step, as in a loss of power before it is written."""
 
-    def run(self, step, calls, homes=None):
-        for number, call in enumerate(calls):
-            done = call[0].path / "work" / "done"
-            before = set(done.iterdir()) if done.is_dir() else set()
+    def run(self, calls, homes=()):
+        for number, (step, *call) in enumerate(calls):
+            work = call[0].path / "work"
+            before = {*work.rglob("*.json")}
             step(*call)
-            for record in set(done.iterdir()) - before:
+            for record in {*work.rglob("*.json")} - before:
                 record.unlink()
             yield number, step(*call)
 
@@ -208,8 +209,8 @@ class Watches(OwnProcess):
     def __init__(self):
         self.seen = set()
 
-    def run(self, step, calls, homes=None):
-        for number, call in enumerate(calls):
+    def run(self, calls, homes=()):
+        for number, (step, *call) in enumerate(calls):
             yield number, step(*call)
             self.seen |= {each.name for each in call[0].path.glob("work/*_kept")}
 

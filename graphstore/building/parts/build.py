@@ -16,8 +16,9 @@ from graphstore.building.parts.partition import BUCKETS
 from graphstore.building.parts.rounds import solve_in_rounds
 from graphstore.building.parts.steps import Build
 from graphstore.building.parts.work import BlockId, Record, damaged
-from graphstore.building.parts.workers import LITTLE, Workers, take_all
+from graphstore.building.parts.workers import LITTLE, Call, Workers, take_all
 from graphstore.errors import NotAStoreError, RulesError, TooLargeError
+from graphstore.rules.adapter import ArrayRules
 from graphstore.rules.game import Game, Progress, quiet, unless_numbers
 from graphstore.solver.columns import kind_of
 from graphstore.solver.exploration import MAX_STATES
@@ -62,8 +63,10 @@ def _explore(
         wave, before = len(waves), asked
         number = _number_of_parts(build, workers, parts, asked, ahead)
         build = build._replace(parts=(*build.parts, number))
-        calls = dict.fromkeys(build.blocks(wave), ())
-        done = [*take_all(workers, steps.explore_block, build, calls, taken=taken).values()]
+        calls = [(steps.explore_block, at) for at in build.blocks(wave)]
+        done = take_all(workers.enough(asked), build, calls, taken=taken)
+        for at in build.blocks(wave - 1) if wave and not build.keeps_moves else ():
+            build.work.drop(build.children, at)  # no later step reads these
         if any(record["parts"] != number for record in done):
             raise damaged(build.path, f"wave {wave} was begun with another number of parts")
         build = build._replace(
@@ -114,22 +117,40 @@ def _solve(
     build: Build, workers: Workers, explored: list[list[Record]], progress: Progress
 ) -> list[Record]:
     """Solve all states; return the records of all steps."""
-    total, work = _sum(explored, "states"), build.work
-    if _sum(explored, "late"):
-        return solve_in_rounds(build, workers, total, _sum(explored, "moves"), progress)
-    found: list[Record] = []
-    done = 0
-    for wave in reversed(range(len(explored))):
-        blocks = build.blocks(wave)
+    sizes, work = [_sum([wave], "states") for wave in explored], build.work
+    total, last, done = sum(sizes), len(sizes) - 1, 0
+
+    def calls(step: steps.Step, wave: int) -> list[Call]:
+        return [(step, at) for at in build.blocks(wave)] if 0 <= wave <= last else []
+
+    def taken(record: Record) -> None:
+        nonlocal done
+        done += record.get("solved", 0)
         progress("solve", done, total)
-        found += take_all(workers, steps.solve_block, build, dict.fromkeys(blocks, ())).values()
-        done += _sum(explored[wave : wave + 1], "states")
-        for at in blocks:  # no later step reads these
-            work.drop("block", at)
-            work.drop("asks", at)
-        for at in build.blocks(wave + 1) if wave + 1 < len(explored) else ():
-            work.drop("answers", at)
-    progress("solve", total, total)
+
+    found: list[Record] = []
+    progress("solve", 0, total)
+    if _sum(explored, "late"):
+        if not build.keeps_moves:
+            again = [call for wave in range(last + 1) for call in calls(steps.expand_block, wave)]
+            found = take_all(workers, build, again)
+        moves = _sum(explored, "moves")
+        return found + solve_in_rounds(build, workers, total, moves, progress)
+    for wave in reversed(range(last + 3)):
+        # To solve a wave takes the moves of it and of the wave before; so those of the next one are
+        # expanded meanwhile.
+        begun = [] if build.keeps_moves else calls(steps.expand_block, wave - 2)
+        both = begun + calls(steps.solve_block, wave)
+        by = workers.enough(sum(sizes[max(wave - 2, 0) : wave + 1]))
+        found += take_all(by, build, both, taken=taken)
+        for kind, of in (
+            ("block", wave),
+            ("states", wave),
+            ("asks", wave - 1),
+            ("answers", wave + 1),
+        ):
+            for _, at in calls(steps.solve_block, of):  # no later step reads these
+                work.drop(kind, at)
     return found
 
 
@@ -165,6 +186,7 @@ def build(
                 tuple(below),
                 memory=memory,
                 kind=kind_of(game),
+                keeps_moves=isinstance(game, ArrayRules) or game.max_plies is None,
             )
             setup.work.check()
             setup, explored = _explore(setup, workers, parts, most, game.name, progress)
@@ -172,7 +194,7 @@ def build(
             solved = _solve(setup, workers, explored, progress)
             lap("solve")
             sums: dict[str, int] = {}
-            for record in (*chain(*explored), *solved):
+            for record in chain(*explored, solved):
                 sums |= record.get("sums", {})
             _check(path, sums)
             took = {"explore": _costs([*chain(*explored)]), "solve": _costs(solved)}
@@ -206,8 +228,8 @@ def _digests(path: Path, workers: Workers, memory: int, progress: Progress) -> d
     if workers.size == 1:
         return digests_of(path, memory=memory, progress=progress)
     found: dict[str, str] = {}
-    calls = [(path, (table,), memory) for table in TABLES]
-    for _, digests in workers.run(digests_of, calls):
+    calls = [(digests_of, path, (table,), memory) for table in TABLES]
+    for _, digests in workers.run(calls):
         found |= digests
     return dict(sorted(found.items()))
 
@@ -228,7 +250,7 @@ def _describe(
         "states": sum(waves),
         "positions": sum(record.get("positions", 0) for record in solved),
         "moves": _sum(explored, "moves"),
-        "edges": _sum(explored, "edges"),
+        "edges": sum(record.get("edges", 0) for record in chain(*explored, solved)),
         "plies": max(wave for wave, states in enumerate(waves) if states),
         "cyclic": int(any(record.get("cyclic") for record in solved)),
         **{name: first[name] for name in ("start", "value", "remoteness")},

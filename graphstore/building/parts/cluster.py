@@ -15,7 +15,7 @@ import signal
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from importlib.metadata import version
@@ -25,7 +25,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from graphstore.building.parts.workers import Workers
+from graphstore.building.parts.workers import LITTLE, OwnProcess, Workers
 from graphstore.errors import (
     AddressError,
     GameNameError,
@@ -115,8 +115,12 @@ class ClusterWorkers:
 
     rules = staticmethod(name_for_others)
 
+    def enough(self, states: int) -> Workers:
+        """See `Workers.enough`."""
+        return self if states > LITTLE else OwnProcess()
+
     def run(
-        self, step: Callable[..., Any], calls: Sequence[tuple[Any, ...]], homes: Sequence[int] = ()
+        self, calls: Sequence[tuple[Any, ...]], homes: Sequence[int] = ()
     ) -> Iterator[tuple[int, Any]]:
         """See `Workers.run`; an exception of a step is raised here.
 
@@ -134,7 +138,7 @@ class ClusterWorkers:
                     home = workers[homes[number] % len(workers)]
                     at = {"workers": [home], "allow_other_workers": True}
                 with self._lost_as_error():
-                    future = self._client.submit(step, *call, pure=False, **at)
+                    future = self._client.submit(*call, pure=False, **at)
                 number_of[future] = number
                 future.add_done_callback(done.put)
             while number_of:

@@ -5,7 +5,7 @@ for another share. If a process dies, the progress is computed again from the me
 share received, which are on the disk.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
@@ -182,7 +182,8 @@ def progress_at(build: Build, share: int, now: Round) -> Solving:
     for number in range(found.next, now.number):
         past = now._replace(number=number)
         before = () if past.opens else [BlockId(number - 1, each) for each in range(build.shares)]
-        inbox = inboxes([build.work.noted(now.phase, at) for at in before]).get(share, ())
+        noted = {at.part: build.work.noted(now.phase, at) for at in before}
+        inbox = inboxes(noted).get(share, ())
         if inbox or past.opens:
             found.take(past, share, *messages_to(build, found, past, inbox))
         found.next = number + 1
@@ -246,13 +247,13 @@ def _read(build: Build, share: int, now: Round) -> Solving:
     return at
 
 
-def inboxes(records: Sequence[Record | None]) -> dict[int, Inbox]:
-    """Return the messages to each share that has some, from the records of a round.
+def inboxes(records: Mapping[int, Record | None]) -> dict[int, Inbox]:
+    """Return the messages to each share that has some, from the records of a round by share.
 
-    The record of a share that took no step in the round is None.
+    The record of a share that took no step in the round is None, or missing.
     """
     found: dict[int, Inbox] = {}
-    for other, record in enumerate(records):
+    for other, record in sorted(records.items()):
         for share, first, end in record["told"] if record else ():
             found[share] = (*found.get(share, ()), (other, first, end))
     return found

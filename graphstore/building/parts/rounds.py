@@ -44,23 +44,25 @@ def solve_in_rounds(
 ) -> list[Record]:
     """Solve all states, after all blocks are explored; return the records of all steps."""
     build = build._replace(shares=_number_of_shares(build, workers, states, moves))
+    workers = workers.enough(states)
     work, shares, records = build.work, range(build.shares), list[Record]()
 
     def each(step: Step, *arguments: Any) -> None:
-        calls = {BlockId(0, share): arguments for share in shares}
-        records.extend(take_all(workers, step, build, calls, homes=True).values())
+        calls = [(step, BlockId(0, share), *arguments) for share in shares]
+        records.extend(take_all(workers, build, calls, homes=True))
 
     def rounds(step: Step, now: Round) -> tuple[int, Round]:
         """Take rounds until no message is sent; return the states settled and the next round."""
         settled, inbox = 0, dict.fromkeys(shares, Inbox())
         while inbox:
-            calls = {BlockId(now.number, share): (now, inbox[share]) for share in sorted(inbox)}
-            done = take_all(workers, step, build, calls, homes=True)
-            records.extend(done.values())
-            settled += sum(record["settled"] for record in done.values())
+            some = sorted(inbox)
+            calls = [(step, BlockId(now.number, share), now, inbox[share]) for share in some]
+            done = take_all(workers, build, calls, homes=True)
+            records.extend(done)
+            settled += sum(record["settled"] for record in done)
             if now.ties is None:  # in these rounds each state is settled once
                 progress("solve", settled, states)
-            inbox = inboxes([done.get(BlockId(now.number, share)) for share in shares])
+            inbox = inboxes(dict(zip(some, done, strict=True)))
             now = now._replace(number=now.number + 1)
         return settled, now
 
@@ -73,15 +75,16 @@ def solve_in_rounds(
     settled, last = rounds(upward, Round("upward", 0))
     if settled < states:
         if build.kind.scored:
-            raise endless(build.game if isinstance(build.game, str) else build.game.name)
+            raise endless(build.name)
         work.clear("upward_*")
         _, last = rounds(around, Round("around", 0))
         _, last = rounds(around, last._replace(ties=last.number))
     each(finish, last)
     work.clear(f"{last.phase}_*", "share*")
     blocks = [at for wave in range(len(build.parts)) for at in build.blocks(wave)]
-    records += take_all(workers, write_block, build, dict.fromkeys(blocks, ()), homes=True).values()
-    work.clear("solved", "block")
+    calls = [(write_block, at) for at in blocks]
+    records += take_all(workers, build, calls, homes=True)
+    work.clear("solved", "block", "states")
     progress("solve", states, states)
     return records
 

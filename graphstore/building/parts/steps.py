@@ -10,6 +10,7 @@ from contextlib import redirect_stdout
 from functools import lru_cache, wraps
 from pathlib import Path
 from socket import gethostname
+from threading import current_thread, main_thread
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from graphstore.building.parts.partition import apart, by_bucket, overlapping, rows_of, span
 from graphstore.building.parts.texts import Texts, check_texts, merged, register, spelled
-from graphstore.building.parts.work import BlockId, Record, Work
+from graphstore.building.parts.work import BlockId, Record, Work, packed, unpacked
 from graphstore.errors import RulesError, StoreError
 from graphstore.games import find_game
 from graphstore.rules.adapter import ArrayRules
@@ -45,6 +46,7 @@ class Build(NamedTuple):
     shares: int = 0  # the number of shares; see `graphstore.building.parts.shares`
     memory: int = 0  # bytes that a step may take
     kind: Kind = PLAIN  # of the known waves
+    keeps_moves: bool = False  # from exploring to solving; else states are expanded again
 
     @property
     def path(self) -> Path:
@@ -52,9 +54,19 @@ class Build(NamedTuple):
         return Path(self.folder)
 
     @property
+    def children(self) -> str:
+        """The kind of the files with the candidates of the next wave."""
+        return "asks" if self.keeps_moves else "children"
+
+    @property
     def work(self) -> Work:
         """The files in the folder that are removed when the build is complete."""
         return Work(self.path)
+
+    @property
+    def name(self) -> str:
+        """The name of the game."""
+        return self.game if isinstance(self.game, str) else self.game.name
 
     def blocks(self, wave: int) -> list[BlockId]:
         """Return the blocks of a wave."""
@@ -102,8 +114,8 @@ def recorded(step: Step) -> Step:
             with redirect_stdout(sys.stderr):  # rules may print, and a worker shares the stdout
                 record = step(build, at, *rest)
         except KeyboardInterrupt as error:
-            if isinstance(build.game, str):  # a worker gets no Ctrl-C
-                raise RulesError(f"{build.game}: the rules raise KeyboardInterrupt") from error
+            if current_thread() is not main_thread():  # it is no Ctrl-C
+                raise RulesError(f"{build.name}: the rules raise KeyboardInterrupt") from error
             raise
         record["seconds"] = round(perf_counter() - since, 6)
         record["peak_bytes"] = peak_bytes()
@@ -115,32 +127,79 @@ def recorded(step: Step) -> Step:
 
 @recorded
 def explore_block(build: Build, at: BlockId) -> Record:
-    """Find the new states of a block, their moves and their children.
+    """Find the new states of a block and their children.
 
-    Write the edges; save a `Block` and its children, the candidates of the next wave: int64[k]
-    ``id`` by bucket, then by id, ``begin``, where each bucket begins, and ``text``. In the record,
-    ``edges`` counts distinct pairs, ``asked`` the children, and ``late`` the candidates of this
-    block that are states of an earlier wave; ``names`` are the names of its moves by number.
+    Save the states and, by bucket, then by id, their children: int64[k] ``id``, ``text``, and
+    ``begin``, where each bucket begins. If the build keeps moves, save all of `expand_block`. In
+    the record, ``asked`` counts the children, and ``late`` the candidates of this block that are
+    states of an earlier wave; ``names`` are the names of its moves by number.
     """
-    game, work = build.ready(), build.work
+    game = build.ready()
     asks, asks_text = _candidates(build, game, at)
     asked, texts = merged(game, asks, asks_text)
     states = unseen(asked, _known(build, game, at, (asked, texts)))
     if len(texts):
         texts = texts[np.searchsorted(asked, states)]
+    build.work.save("states", at, id=packed(states), count=np.array([len(states)]), text=texts)
     register(game, states, texts)
     found = expand(game, states)
-    parent = np.repeat(np.arange(len(states), dtype=np.int64), found.counts)
-    keeps = kept_turns(game.turns(states)[parent], game.turns(found.found)[found.into])
+    keeps = _keeps(game, found)
+    record: Record = {
+        "parts": build.parts[at.wave],
+        "states": len(states),
+        "moves": len(found.move),
+        "late": len(asked) - len(states),
+        "extra_turns": keeps is not None,
+        "ones": _bits(Run.of(states).ones),
+        "names": {str(move): name for move, name in names_of(game, found.move).items()},
+        **received(asks, asks_text),
+    }
+    if build.keeps_moves:
+        return record | _save_moves(build, game, at, found, texts, keeps)
+    children, _, begin = by_bucket(found.found)
+    build.work.save("children", at, id=children, text=spelled(game, children), begin=begin)
+    return record | {"asked": len(children)}
+
+
+@recorded
+def expand_block(build: Build, at: BlockId) -> Record:
+    """Expand the states of a block again, to solve them; see `_save_moves`."""
+    game = build.ready()
+    states, texts = states_of(build, at)
+    register(game, states, texts)
+    found = expand(game, states)
+    return _save_moves(build, game, at, found, texts, _keeps(game, found))
+
+
+def _keeps(game: Game, found: Wave) -> NDArray[np.bool_] | None:
+    """Return where moves keep the turn; see `kept_turns`."""
+    before = np.repeat(game.turns(found.states), found.counts)
+    return kept_turns(before, game.turns(found.found)[found.into])
+
+
+def _save_moves(
+    build: Build,
+    game: Game,
+    at: BlockId,
+    found: Wave,
+    texts: Texts,
+    keeps: NDArray[np.bool_] | None,
+) -> Record:
+    """Write the edges of a block; save a `Block`, and its children as `explore_block` does.
+
+    A child is there twice if some moves to it keep the turn and others do not; see `apart`. In the
+    record, ``edges`` counts distinct pairs.
+    """
+    parent = np.repeat(np.arange(len(found.states), dtype=np.int64), found.counts)
     child, into, turned = apart(found.found, found.into, keeps)
     pairs = np.sort(parent << 32 | into)
     more = pairs[~first_of_runs(pairs)]
     children, place, begin = by_bucket(child)
     turned[place] = turned.copy()
     sums = write_file(build, "edge", at, _edges(found)) if len(found.move) else {}
-    margin = margins_of(game, states, found.outcome)
+    margin = margins_of(game, found.states, found.outcome)
     block = Block(
-        states,
+        found.states,
         texts,
         found.outcome,
         found.counts,
@@ -150,21 +209,9 @@ def explore_block(build: Build, at: BlockId) -> Record:
         turned,
         np.empty(0, dtype=np.int16) if margin is None else margin,
     )
-    work.save("block", at, **block._asdict())
-    work.save("asks", at, id=children, text=spelled(game, children), begin=begin)
-    return {
-        "parts": build.parts[at.wave],
-        "states": len(states),
-        "moves": len(found.move),
-        "edges": len(found.move) - len(more),
-        "asked": len(children),
-        "late": len(asked) - len(states),
-        "extra_turns": keeps is not None,
-        "ones": _bits(Run.of(states).ones),
-        "names": {str(move): name for move, name in names_of(game, found.move).items()},
-        "sums": sums,
-        **received(asks, asks_text),
-    }
+    build.work.save("block", at, **block._asdict())
+    build.work.save("asks", at, id=children, text=spelled(game, children), begin=begin)
+    return {"asked": len(children), "edges": len(found.move) - len(more), "sums": sums}
 
 
 @recorded
@@ -193,10 +240,11 @@ def solve_block(build: Build, at: BlockId) -> Record:
     score = block_scores(block, worth.value, children.value)
     record = write_states(build, game, at, block, solution_of(worth, score))
     if at.wave:
-        asked = [places(ids, block.id) for ids, _ in _children_in(build, at)]
+        asked = [places(ids, block.id) for ids, _ in _children_in(build, at, "asks")]
         given = worth.at(np.concatenate(asked))
         begin = offsets(np.array([*map(len, asked)]))
         work.save("answers", at, begin=begin, **given.arrays())
+    record["solved"] = len(block.id)
     return record | received(*zip(*(each.arrays().values() for each in pieces), strict=True))
 
 
@@ -258,11 +306,17 @@ def write_states(build: Build, game: Game, at: BlockId, block: Block, solution: 
     return record
 
 
-def _children_in(build: Build, at: BlockId) -> Iterator[tuple[Ints, Texts]]:
+def states_of(build: Build, at: BlockId) -> tuple[Ints, Texts]:
+    """Return the states of a block, ascending, and their texts."""
+    found = build.work.load("states", at)
+    return unpacked(found["id"], int(found["count"][0])), found["text"]
+
+
+def _children_in(build: Build, at: BlockId, kind: str) -> Iterator[tuple[Ints, Texts]]:
     """Yield the children in block `at` of each block of the wave before: their ids and texts."""
     first, end = span(at.part, build.parts[at.wave])
     for other in build.blocks(at.wave - 1):
-        found = build.work.load("asks", other)
+        found = build.work.load(kind, other)
         some = slice(found["begin"][first], found["begin"][end])
         yield found["id"][some], found["text"][some]
 
@@ -270,7 +324,7 @@ def _children_in(build: Build, at: BlockId) -> Iterator[tuple[Ints, Texts]]:
 def _candidates(build: Build, game: Game, at: BlockId) -> tuple[Sequence[Ints], Sequence[Texts]]:
     """Return the candidates of a block and their texts, from each block of the wave before."""
     if at.wave:
-        ids, texts = zip(*_children_in(build, at), strict=True)
+        ids, texts = zip(*_children_in(build, at, build.children), strict=True)
         return ids, texts
     starts = read_positions(game, build.below) if build.below else game.start_states()
     found = distinct(game.canonical(starts))
@@ -292,10 +346,9 @@ def _known(build: Build, game: Game, at: BlockId, asked: tuple[Ints, Texts]) -> 
     for wave in reversed(range(at.wave)):
         if build.ones[wave] & bits:
             for part in overlapping(at.part, build.parts[at.wave], build.parts[wave]):
-                found = build.work.load("block", BlockId(wave, part))
-                ids = np.array(found["id"])
+                ids, texts = states_of(build, BlockId(wave, part))
                 if ids.size:
-                    check_texts(game, asked, (ids, found["text"]))
+                    check_texts(game, asked, (ids, texts))
                     yield Run.of(ids)
 
 

@@ -1,13 +1,17 @@
 """The workers that take the steps of a build: this process, or those of a cluster."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Protocol
 
-from graphstore.building.parts.steps import Build, Step
-from graphstore.building.parts.work import BlockId, Record
+from graphstore.building.parts.steps import Build
+from graphstore.building.parts.work import Record
 from graphstore.rules.game import Game
 
 LITTLE: Final = 20_000  # states; for fewer, a second process costs more than it saves
+
+
+Call = tuple[Any, ...]
+"""A step, a block and maybe further arguments of the step."""
 
 
 class Workers(Protocol):
@@ -18,10 +22,13 @@ class Workers(Protocol):
     def rules(self, game: Game) -> Game | str:
         """Return the rules as steps need them: the game itself, or its name."""
 
+    def enough(self, states: int) -> "Workers":
+        """Return the workers for steps with so many states: this process alone if they are few."""
+
     def run(
-        self, step: Callable[..., Any], calls: Sequence[tuple[Any, ...]], homes: Sequence[int] = ()
+        self, calls: Sequence[tuple[Any, ...]], homes: Sequence[int] = ()
     ) -> Iterator[tuple[int, Any]]:
-        """Yield (index of the call, result of the step) as steps are done.
+        """Yield (index of the call, result) as calls are done: of a step and its arguments.
 
         Calls of equal `homes` should run in the same process, which keeps their data in memory.
         Raise a StoreError if the workers are lost.
@@ -37,33 +44,36 @@ class OwnProcess:
         """Return the rules."""
         return game
 
+    def enough(self, states: int) -> Workers:
+        """Return these workers."""
+        return self
+
     def run(
-        self, step: Callable[..., Any], calls: Sequence[tuple[Any, ...]], homes: Sequence[int] = ()
+        self, calls: Sequence[tuple[Any, ...]], homes: Sequence[int] = ()
     ) -> Iterator[tuple[int, Any]]:
         """See `Workers.run`."""
-        for number, call in enumerate(calls):
+        for number, (step, *call) in enumerate(calls):
             yield number, step(*call)
 
 
 def take_all(
     workers: Workers,
-    step: Step,
     build: Build,
-    calls: Mapping[BlockId, Sequence[Any]],
+    calls: Sequence[Call],
     *,
     homes: bool = False,
     taken: Callable[[Record], None] = lambda _: None,
-) -> dict[BlockId, Record]:
-    """Take a step for every block without a record of it; return all records.
+) -> list[Record]:
+    """Take every step that has no record; return the records of all, in the order of the calls.
 
-    `calls` maps blocks to further arguments of the step. With `homes`, blocks of the same part
-    should run in the same process. `taken` is called with each new record.
+    With `homes`, blocks of the same part should run in the same process. `taken` is called with
+    each new record.
     """
-    found = {at: build.work.noted(step.__name__, at) for at in calls}
-    left = [at for at, record in found.items() if record is None]
-    arguments = [(build, at, *calls[at]) for at in left]
-    part_homes = [at.part for at in left] if homes else ()
-    for number, record in workers.run(step, arguments, part_homes):
+    found = [build.work.noted(step.__name__, at) for step, at, *_ in calls]
+    left = [number for number, record in enumerate(found) if record is None]
+    steps = [(step, build, at, *rest) for step, at, *rest in (calls[number] for number in left)]
+    part_homes = [calls[number][1].part for number in left] if homes else ()
+    for number, record in workers.run(steps, part_homes):
         found[left[number]] = record
         taken(record)
-    return {at: record for at, record in found.items() if record is not None}
+    return [record for record in found if record is not None]
