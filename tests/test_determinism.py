@@ -33,8 +33,7 @@ def content_digest(name):
     parts = {"state": state_parts(graph, solution), "edge": edge_parts(graph)}
     for table, some in parts.items():
         for _, _, columns in some:
-            for column, cells in columns.items():
-                hashes.update(f"{table}.{column}", cells)
+            hashes.update_table(table, columns)
     return digests.of_content(hashes.of_columns())
 
 
