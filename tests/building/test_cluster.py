@@ -200,9 +200,9 @@ def test_every_error_comes_back_from_a_worker_as_it_was(kind):
 
 def test_an_error_of_a_step_is_raised_as_it_is(workers):
     with pytest.raises(GameNameError, match="there is no game 'nothing'"):
-        list(workers.run(find_game, [("nothing",), ("tictactoe",)]))
+        list(workers.run([(find_game, "nothing"), (find_game, "tictactoe")]))
     with pytest.raises(FileNotFoundError, match="/nowhere"):
-        list(workers.run(os.listdir, [("/nowhere",)]))
+        list(workers.run([(os.listdir, "/nowhere")]))
 
 
 def test_a_worker_killed_in_the_middle_of_a_wave_loses_only_its_own_step(workers, bits):
@@ -221,9 +221,9 @@ def test_a_worker_killed_in_the_middle_of_a_wave_loses_only_its_own_step(workers
 @SLOW
 def test_a_step_that_ends_every_worker_is_one_line(workers):
     with pytest.raises(StoreError, match=r"4 workers of local:2 have died.*--memory") as raised:
-        list(workers.run(os._exit, [(1,)]))
+        list(workers.run([(os._exit, 1)]))
     line_of(raised)
-    assert list(workers.run(divmod, [(7, 2)])) == [(0, (3, 1))]
+    assert list(workers.run([(divmod, 7, 2)])) == [(0, (3, 1))]
 
 
 def test_on_a_full_disk_a_build_stops_in_one_line_and_goes_on_with_more_room(workers, tmp_path):
@@ -265,12 +265,12 @@ def test_killed_at_any_moment_a_build_goes_on_where_it_was_and_leaves_no_process
     before = 0
     for moment in sorted(chance.sample(range(1, 50), 2)):
         with started(bits) as building:
-            wait_for(lambda most=moment: len(list(draft.rglob("done/*-*"))) >= most)
+            wait_for(lambda most=moment: len(list(draft.rglob("work/*/*/*.json"))) >= most)
         assert building.returncode == -signal.SIGKILL
         positions, pids = asked(bits)
         wait_for(lambda all_of=pids: not any(map(alive, all_of)))
         assert len(positions) <= IN_PLAY - before
-        records = draft.rglob("done/explore_block-*.json")
+        records = draft.rglob("work/explore_block/*/*.json")
         explored = [json.loads(path.read_bytes()[8:]) for path in records]  # after a checksum
         before = sum(record["moves"] for record in explored) // 2
         (bits / "log").write_text("")
@@ -352,7 +352,7 @@ def test_a_scheduler_without_workers_is_one_line_at_the_start_and_later(tmp_path
             assert workers.size == 1
             only.kill()
             with pytest.raises(StoreError, match=f"{address} has had no workers for") as raised:
-                list(workers.run(divmod, [(7, 2)]))
+                list(workers.run([(divmod, 7, 2)]))
         line_of(raised)
 
 

@@ -713,29 +713,6 @@ def test_a_process_with_little_address_space_works_or_says_so_in_one_line(
         assert "t.parts" not in done.stderr
 
 
-NO_THREAD = """
-import resource, sys
-from pathlib import Path
-import numpy as np
-from graphstore.building.parts.work import BlockId, Work
-from graphstore.util.extras import short_of_memory
-work, block = Work(Path(sys.argv[1])), BlockId(0, 0)
-work.save("asks", block, ids=np.arange(9))
-held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_AS, (held + 4_000_000,) * 2)  # less than the stack of a thread
-try:
-    work.load("asks", block)
-except Exception as error:
-    print(type(error).__name__, short_of_memory(error))
-"""
-
-
-def test_without_memory_for_a_thread_a_draft_is_not_called_damaged(tmp_path):
-    words = [sys.executable, "-c", NO_THREAD, str(tmp_path)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=100)
-    assert (done.stdout, done.returncode) == ("ArrowException True\n", 0), done
-
-
 LOCKLESS = """
 import errno, filelock
 def fails(*_, **__):

@@ -25,16 +25,14 @@ from graphstore.solver.exploration import MAX_STATES
 from graphstore.store import schema
 from graphstore.store.arrow import pyarrow
 from graphstore.store.columns import BUILT_WITH
-from graphstore.store.digests import of_content
+from graphstore.store.digests import added, of_content
 from graphstore.store.folder.folder import Folder
 from graphstore.store.folder.layout import (
     MANIFEST,
-    TABLES,
     Contents,
     damaged_file,
     write_manifest,
 )
-from graphstore.store.folder.rows import digests_of
 
 MEMORY: Final = 1 << 30  # bytes that a step may take, by default
 BYTES_ASKED, BYTES_A_STATE, BYTES_A_MOVE = 16, 60, 90  # bytes of a block in memory, as measured
@@ -143,12 +141,8 @@ def _solve(
         both = begun + calls(steps.solve_block, wave)
         by = workers.enough(sum(sizes[max(wave - 2, 0) : wave + 1]))
         found += take_all(by, build, both, taken=taken)
-        for kind, of in (
-            ("block", wave),
-            ("states", wave),
-            ("asks", wave - 1),
-            ("answers", wave + 1),
-        ):
+        read = ("states", wave - 2), ("block", wave), ("asks", wave - 1), ("answers", wave + 1)
+        for kind, of in read:
             for _, at in calls(steps.solve_block, of):  # no later step reads these
                 work.drop(kind, at)
     return found
@@ -187,24 +181,23 @@ def build(
                 memory=memory,
                 kind=kind_of(game),
                 keeps_moves=isinstance(game, ArrayRules) or game.max_plies is None,
+                with_digests=with_digests,
             )
             setup.work.check()
             setup, explored = _explore(setup, workers, parts, most, game.name, progress)
             lap("explore")
             solved = _solve(setup, workers, explored, progress)
             lap("solve")
+            records = [*chain(*explored, solved)]
             sums: dict[str, int] = {}
-            for record in chain(*explored, solved):
+            for record in records:
                 sums |= record.get("sums", {})
             _check(path, sums)
             took = {"explore": _costs([*chain(*explored)]), "solve": _costs(solved)}
             info = _describe(game, setup, explored, solved, since)
             names = _names(game, chain(*explored))
-            digests: dict[str, str] = {}
-            if with_digests:
-                digests = _digests(path, workers, memory, progress)
-                info["digest"] = of_content(digests)
-                lap("digest")
+            digests = added(record.get("digests", {}) for record in records)
+            info["digest"] = of_content(digests) if digests else ""
             waves = tuple(zip(setup.parts, setup.ones, strict=True))
             contents = Contents(info, digests, tuple(below), took, sums, names, waves)
             write_manifest(path, contents)
@@ -221,17 +214,6 @@ def _check(path: Path, sums: dict[str, int]) -> None:
     found = damaged_file(path, sums)
     if found is not None:
         raise damaged(found)
-
-
-def _digests(path: Path, workers: Workers, memory: int, progress: Progress) -> dict[str, str]:
-    """Return the digests of all columns. A table is one step: a digest depends on the row order."""
-    if workers.size == 1:
-        return digests_of(path, memory=memory, progress=progress)
-    found: dict[str, str] = {}
-    calls = [(digests_of, path, (table,), memory) for table in TABLES]
-    for _, digests in workers.run(calls):
-        found |= digests
-    return dict(sorted(found.items()))
 
 
 def _describe(

@@ -5,7 +5,7 @@ files of steps that have a record, and writes its own record at its end.
 """
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from functools import lru_cache, wraps
 from pathlib import Path
@@ -29,6 +29,7 @@ from graphstore.solver.columns import PLAIN, Kind, Shorts, Solution, States, Wor
 from graphstore.solver.exploration import Run, Wave, expand, unseen
 from graphstore.solver.solution import backed_up, scores, solution_of
 from graphstore.store.columns import state_columns
+from graphstore.store.digests import ColumnDigests
 from graphstore.store.folder.layout import ROW_GROUP, file_of, write_rows
 from graphstore.util.arrays import distinct, first_of_runs, offsets, places
 from graphstore.util.memory import peak_bytes
@@ -46,6 +47,7 @@ class Build(NamedTuple):
     shares: int = 0  # the number of shares; see `graphstore.building.parts.shares`
     memory: int = 0  # bytes that a step may take
     kind: Kind = PLAIN  # of the known waves
+    with_digests: bool = True  # of all columns
     keeps_moves: bool = False  # from exploring to solving; else states are expanded again
 
     @property
@@ -196,7 +198,7 @@ def _save_moves(
     more = pairs[~first_of_runs(pairs)]
     children, place, begin = by_bucket(child)
     turned[place] = turned.copy()
-    sums = write_file(build, "edge", at, _edges(found)) if len(found.move) else {}
+    written = write_file(build, "edge", at, _edges(found)) if len(found.move) else {}
     margin = margins_of(game, found.states, found.outcome)
     block = Block(
         found.states,
@@ -211,7 +213,7 @@ def _save_moves(
     )
     build.work.save("block", at, **block._asdict())
     build.work.save("asks", at, id=children, text=spelled(game, children), begin=begin)
-    return {"asked": len(children), "edges": len(found.move) - len(more), "sums": sums}
+    return {"asked": len(children), "edges": len(found.move) - len(more), **written}
 
 
 @recorded
@@ -276,11 +278,22 @@ def block_scores(graph: Any, value: Codes, child_value: Codes) -> NDArray[np.flo
 
 
 def write_file(
-    build: Build, table: str, at: BlockId, chunks: Iterator[Mapping[str, Any]]
-) -> dict[str, int]:
-    """Write the rows of a block; return the CRC-32 of the file by its path in the folder."""
-    file = file_of(build.path, table, *at)
-    return {file.relative_to(build.path).as_posix(): write_rows(file, table, chunks)}
+    build: Build, table: str, at: BlockId, chunks: Iterable[Mapping[str, Any]]
+) -> Record:
+    """Write the rows of a block.
+
+    Return the CRC-32 of the file by its path in the folder, and the digests of its columns.
+    """
+    file, hashes = file_of(build.path, table, *at), ColumnDigests()
+
+    def hashed() -> Iterator[Mapping[str, Any]]:
+        for columns in chunks:
+            if build.with_digests:
+                hashes.update_table(table, columns)
+            yield columns
+
+    sums = {file.relative_to(build.path).as_posix(): write_rows(file, table, hashed())}
+    return {"sums": sums, "digests": hashes.of_columns()}
 
 
 def write_states(build: Build, game: Game, at: BlockId, block: Block, solution: Solution) -> Record:
@@ -299,7 +312,7 @@ def write_states(build: Build, game: Game, at: BlockId, block: Block, solution: 
             yield state_columns(states, solution.of(some), game.texts(ids[some]))
 
     if len(ids):
-        record["sums"] = write_file(build, "state", at, chunks())
+        record |= write_file(build, "state", at, chunks())
         if not at.wave:
             start = game.texts(ids[:1])[0]
             record["start"] = {"id": int(ids[0]), "start": start, **solution.at(0)}

@@ -13,10 +13,9 @@ from typing import Any, Final
 import numpy as np
 
 from graphstore.errors import NotAStoreError, StoreError
-from graphstore.rules.game import Ints, Progress, quiet
+from graphstore.rules.game import Ints
 from graphstore.store.arrow import pyarrow, types_of
 from graphstore.store.columns import Chunk, Column
-from graphstore.store.digests import ColumnDigests
 from graphstore.store.folder.layout import ROW_GROUP, TABLES, Contents, damaged_file, files_of
 from graphstore.store.format import LATER
 from graphstore.util.arrays import member
@@ -93,21 +92,6 @@ def ordered(files: Sequence[Path], table: str, *, memory: int = MEMORY) -> Itera
         before = _check_order(files[0].parents[1], table, columns, before)
         done += len(rows)
         yield done, total, columns
-
-
-def digests_of(
-    path: Path,
-    tables: Sequence[str] = tuple(TABLES),
-    memory: int = MEMORY,
-    progress: Progress = quiet,
-) -> dict[str, str]:
-    """Return the digest of each column, by name; the folder may be incomplete."""
-    hashes = ColumnDigests()
-    for table in tables:
-        for done, total, columns in ordered(files_of(path, table), table, memory=memory):
-            hashes.update_table(table, columns)
-            progress(f"digest {table}s", done, total)
-    return hashes.of_columns()
 
 
 class RowFile:
