@@ -4,14 +4,15 @@ import sys
 from pathlib import Path
 
 from graphstore import find_game
+from graphstore.building.parts import cluster as clusters
 from graphstore.building.parts.build import build
-from graphstore.building.parts.cluster import cluster
 from graphstore.errors import GraphstoreError
 
 if __name__ == "__main__":
     where, game, folder, parts = sys.argv[1:]
     try:
-        with cluster(where) as workers:
+        clusters.LITTLE = -1  # they take the steps of small waves, too
+        with clusters.cluster(where) as workers:
             build(
                 find_game(game),
                 Path(folder),

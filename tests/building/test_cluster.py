@@ -73,6 +73,12 @@ IN_PLAY = 63  # of its positions
 
 
 @pytest.fixture(autouse=True)
+def all_steps_are_for_workers(monkeypatch):
+    """Let the workers take the steps of small waves, too."""
+    monkeypatch.setattr(clusters, "LITTLE", -1)
+
+
+@pytest.fixture(autouse=True)
 def sockets_of_refused_connections():
     """Collect the sockets that Dask leaves open, before the next test could be blamed."""
     yield
@@ -580,3 +586,9 @@ def test_a_worker_with_another_version_is_refused_in_one_line(workers):
     finally:
         workers._client.run(pretend, numpy.__version__)
     line_of(raised)
+
+
+def test_this_process_takes_the_steps_of_small_waves(workers, bits, monkeypatch):
+    monkeypatch.setattr(clusters, "LITTLE", 20_000)
+    in_parts(find_game(f"{bits}/bits.py:Bits"), bits / "parts", workers)
+    assert asked(bits)[1] == {os.getpid()}
