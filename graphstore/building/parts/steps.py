@@ -117,7 +117,7 @@ def recorded(step: Step) -> Step:
             with redirect_stdout(sys.stderr):  # rules may print, and a worker shares the stdout
                 record = step(build, at, *rest)
         except KeyboardInterrupt as error:
-            if current_thread() is not main_thread():  # it is no Ctrl-C
+            if current_thread() is not main_thread():  # not by Ctrl-C
                 raise RulesError(f"{build.name}: the rules raise KeyboardInterrupt") from error
             raise
         record["seconds"] = round(perf_counter() - since, 6)
