@@ -163,7 +163,7 @@ def backed_up(counts: NDArray[Any], children: Worth) -> Worth:
         0.0 - np.minimum.reduceat(children.drifter, begin),
         0.0 - np.add.reduceat(children.chooser, begin) / counts,
         None if children.margin is None else -np.minimum.reduceat(children.margin, begin),
-        None if children.nimber is None else _least(counts, children.nimber),
+        None if children.nimber is None else nimbers_of(counts, children.nimber),
     )
 
 
@@ -185,7 +185,7 @@ def decided(
     return value, remoteness + PLY + OWN * (value == WIN)
 
 
-def _least(counts: NDArray[Any], nimbers: Shorts) -> Shorts:
+def nimbers_of(counts: NDArray[Any], nimbers: Shorts) -> Shorts:
     """Return the nimbers of states, from those of their children."""
     least = mex(counts, nimbers)
     if least.max(initial=0) > MOST_NIMBER:
