@@ -616,9 +616,6 @@ def test_many_readers_at_once_get_right_answers_and_no_error():
     assert all(each["requests"] and not each["errors"] for each in result["pages"])
     assert not any(by_kind[kind]["busy"] for kind in kinds - {"sql"})
     assert by_kind["all but slow sql"]["requests"] >= 64
-    ways = {each["lookups"]: each for each in result["lookups"]}
-    assert ways.keys() == {"probe", "lookup", "sql"}
-    assert all(each["processes"] == 8 and each["least"] > 0 for each in ways.values())
 
 
 def test_a_wrong_answer_is_an_error_of_the_load(monkeypatch, tictactoe_db):
