@@ -129,11 +129,7 @@ def solution_of(
 
 
 def scores(
-    value: Codes,
-    parent: NDArray[Any],
-    child_value: Codes,
-    twice: NDArray[Any],
-    twice_value: Codes,
+    value: Codes, parent: NDArray[Any], child_value: Codes, twice: NDArray[Any], twice_value: Codes
 ) -> NDArray[np.float64]:
     """Return each state's score, float64[n], from the parents and child values of all moves.
 
@@ -279,12 +275,7 @@ class Retrograde:
     """
 
     def __init__(
-        self,
-        outcome: Codes,
-        counts: NDArray[Any],
-        backward: Backward,
-        *,
-        extra_turns: bool = False,
+        self, outcome: Codes, counts: NDArray[Any], backward: Backward, *, extra_turns: bool = False
     ) -> None:
         self.worth = Worth.of_ended(outcome, Kind(extra_turns=extra_turns))
         for column in self.worth[2:5]:
