@@ -29,23 +29,14 @@ Row: TypeAlias = tuple[Any, ...]
 
 
 class Difference(NamedTuple):
-    """A cell that differs in the other database, or a row that is in one of them only.
-
-    Attributes:
-        table: the name of the table.
-        key: the cells of the key of the row, by column.
-        position: the text, if the row is a state.
-        column: the column; None if the row is in one database only.
-        first: the cell in the first database, or the row by column; None if the row is missing.
-        second: the same in the second database.
-    """
+    """A cell that differs in the other database, or a row that is in one of them only."""
 
     table: str
-    key: dict[str, Any]
-    position: str | None
-    column: str | None
-    first: Any
-    second: Any
+    key: dict[str, Any]  # the cells of the key of the row, by column
+    position: str | None  # the text, if the row is a state
+    column: str | None  # None if the row is in one database only
+    first: Any  # the cell in the first database, or the row by column; None if it has no such row
+    second: Any  # the same in the second database
 
     def __str__(self) -> str:
         key = [
@@ -64,45 +55,27 @@ class Difference(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """The numbers of differences in a table.
+    """The numbers of differences in a table."""
 
-    Attributes:
-        only_first: rows that are in the first database only.
-        only_second: rows that are in the second database only.
-        differ: rows that are in both, with different cells.
-        cells: the number of different cells, by column.
-    """
-
-    only_first: int
-    only_second: int
-    differ: int
-    cells: dict[str, int]
-
-    @property
-    def rows(self) -> int:
-        """The number of rows that differ or are in one database only."""
-        return self.only_first + self.only_second + self.differ
+    only_first: int  # rows that are in the first database only
+    only_second: int  # rows that are in the second database only
+    differ: int  # rows that are in both, with different cells
+    cells: dict[str, int]  # the number of different cells, by column
 
 
 class Comparison(NamedTuple):
     """The result of `compare`.
 
-    Attributes:
-        names: the name and the version of the rules of each game.
-        digests: the columns of `state` and `edge` with different stored digests; if there are none,
-            ``game.digest``, if that differs, which is the digest of them all.
-        read: the tables that were compared row by row.
-        tables: the tables that differ, by name.
-        differences: the first differences.
-        more: the number of further differences.
+    `digests` are the columns of `state` and `edge` with different stored digests; if there are
+    none, ``game.digest``, if that differs, which is the digest of them all.
     """
 
-    names: tuple[str, str]
+    names: tuple[str, str]  # the name and the version of the rules of each game
     digests: tuple[str, ...]
-    read: tuple[str, ...]
-    tables: dict[str, Counts]
-    differences: tuple[Difference, ...]
-    more: int
+    read: tuple[str, ...]  # the tables that were compared row by row
+    tables: dict[str, Counts]  # the tables that differ
+    differences: tuple[Difference, ...]  # the first ones
+    more: int  # the number of the others
 
     @property
     def same(self) -> bool:

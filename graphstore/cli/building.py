@@ -36,9 +36,7 @@ def games(as_json: bool) -> None:
 @options.DROP_AGENTS
 @options.MAX_STATES
 @click.option(
-    "--out-of-core",
-    is_flag=True,
-    help="Build in parts on the disk instead of in memory.",
+    "--out-of-core", is_flag=True, help="Build in parts on the disk instead of in memory."
 )
 @click.option(
     "--cluster",

@@ -12,12 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
-from graphstore.errors import (
-    GameNameError,
-    GraphstoreError,
-    StoreMissingError,
-    visible,
-)
+from graphstore.errors import GameNameError, GraphstoreError, StoreMissingError, visible
 from graphstore.util.extras import short_of_memory
 from graphstore.util.files import new_file
 
@@ -334,11 +329,7 @@ FILE = click.argument("file", type=click.Path())
 GAME = click.argument("game", shell_complete=complete_game)
 ABOUT_RULES = "Load the rules of a game that is not built in; this runs their code."
 RULES = click.option(
-    "--rules",
-    envvar="GRAPHSTORE_RULES",
-    show_envvar=True,
-    metavar="FILE.py:NAME",
-    help=ABOUT_RULES,
+    "--rules", envvar="GRAPHSTORE_RULES", show_envvar=True, metavar="FILE.py:NAME", help=ABOUT_RULES
 )
 POSITION = click.argument("position", required=False)
 BY = click.option(
@@ -349,10 +340,7 @@ BY = click.option(
     help="What best play is: the fastest win, or the greatest margin in a game of scores.",
 )
 MAX_STATES = number(
-    "--max-states",
-    "Stop with an error at more than N states.",
-    least=1,
-    show_default="100 million",
+    "--max-states", "Stop with an error at more than N states.", least=1, show_default="100 million"
 )
 DB = click.option(
     "--db",

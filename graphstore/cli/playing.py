@@ -1,5 +1,6 @@
 """The commands play, train and agents."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -124,6 +125,11 @@ def play(
         raise click.Abort
 
 
+def _beads(name: str, default: str, after: str) -> Callable[[options.F], options.F]:
+    text = f"New agent: beads to add for each of its moves after {after}"
+    return click.option(name, type=int, metavar="N", show_default=default, help=text)
+
+
 @click.command()
 @options.FILE
 @click.option(
@@ -153,27 +159,9 @@ def play(
     show_default="4/3/2/1",
     help="New agent: beads for each move in a box of its first move, its second, and so on.",
 )
-@click.option(
-    "--win",
-    type=int,
-    metavar="N",
-    show_default="3",
-    help="New agent: beads to add for each of its moves after a win.",
-)
-@click.option(
-    "--draw",
-    type=int,
-    metavar="N",
-    show_default="1",
-    help="New agent: beads to add for each of its moves after a draw.",
-)
-@click.option(
-    "--loss",
-    type=int,
-    metavar="N",
-    show_default="-1",
-    help="New agent: beads to add for each of its moves after a loss; a negative N removes them.",
-)
+@_beads("--win", "3", "a win.")
+@_beads("--draw", "1", "a draw.")
+@_beads("--loss", "-1", "a loss; a negative N removes them.")
 @click.option(
     "--empty",
     type=click.Choice(["refill", "resign"]),

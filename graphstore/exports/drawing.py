@@ -164,34 +164,26 @@ def draw(
     if layout not in (None, *dot.LAYOUTS):
         raise ArgumentError(f"layout must be one of {', '.join(dot.LAYOUTS)}, not {layout!r}")
     with opened(store) as store:
-        drawing = _drawn(store, position, plies, line=line, best=best, most=max_states)
+        game = store.game if store.has_rules else None
+        root = store.start() if position is None else store.probe(position)
+        if line:
+            drawing = _line(store, game, root)
+        elif plies is None:
+            drawing = _alone(store, game, root)
+        else:
+            drawing = _graph(store, game, root, plies, best=best, most=max_states)
     return drawing._replace(layout=layout, width=width)
 
 
-def _drawn(
-    store: Store,
-    position: str | int | None,
-    plies: int | None,
-    *,
-    line: bool,
-    best: bool,
-    most: int,
+def _alone(store: Store, game: Game | None, root: Probe) -> Drawing:
+    shown = boards.choices(game, root.position, root.moves, partial(move_text, store.namer))
+    node, board = _node(game, root, 0)._replace(shown=shown), boards.board_of(root.position, game)
+    return Drawing(f"{store.info['name']}: {root.position}", (node,), (), (root,), board=board)
+
+
+def _graph(
+    store: Store, game: Game | None, root: Probe, plies: int, *, best: bool, most: int
 ) -> Drawing:
-    game = store.game if store.has_rules else None
-    root = store.start() if position is None else store.probe(position)
-    name = store.info["name"]
-    if line:
-        return _line(store, game, root, f"A line of best play of {name} from {root.position}")
-    if plies is None:
-        shown = boards.choices(game, root.position, root.moves, partial(move_text, store.namer))
-        node = _node(game, root, 0)._replace(shown=shown)
-        return Drawing(
-            f"{name}: {root.position}",
-            (node,),
-            (),
-            (root,),
-            board=boards.board_of(root.position, game),
-        )
     found, namer = _below(store, root, plies, best=best, most=most), store.namer
     arrows = [
         arrow
@@ -199,8 +191,9 @@ def _drawn(
         if distance < plies
         for arrow in _arrows(game, namer, probe, probe.best if best else probe.moves)
     ]
+    play = f"{'Best play' if best else 'Play'} of {store.info['name']}"
     return Drawing(
-        f"{'Best play' if best else 'Play'} of {name} from {root.position} for {_plies(plies)}",
+        f"{play} from {root.position} for {_plies(plies)}",
         tuple(_node(game, probe, distance) for probe, distance in found),
         tuple(arrows),
         tuple(probe for probe, _ in found),
@@ -239,8 +232,9 @@ def _plies(number: int) -> str:
     return f"{number} {'ply' if number == 1 else 'plies'}"
 
 
-def _line(store: Store, game: Game | None, root: Probe, title: str) -> Drawing:
+def _line(store: Store, game: Game | None, root: Probe) -> Drawing:
     line, namer = store.line(root.position), store.namer
+    title = f"A line of best play of {store.info['name']} from {root.position}"
     probes = line.probes[:-1] if line.repeats else line.probes
     nodes = tuple(_node(game, probe, distance) for distance, probe in enumerate(probes))
     arrows = [

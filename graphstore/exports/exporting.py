@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TextIO
 
-from graphstore.errors import FormatError, StoreError, StoreExistsError
+from graphstore.errors import FormatError, StoreError
 from graphstore.exports.graphs import FORMATS, write_graph
 from graphstore.exports.selection import TABLES, Part, selected
 from graphstore.exports.tables import write_csv, write_jsonl, write_parquet
@@ -110,17 +110,15 @@ def stream(
     file_format: str,
     *,
     table: str | None = None,
-    below: str | int | None = None,
-    plies: int | None = None,
-    where: str | None = None,
     progress: Progress = quiet,
+    **part: Any,
 ) -> None:
     """Write a table, by default state, or the graph to an open file; options as for `export`."""
     check(file_format, table)
     if file_format == "parquet":
         raise FormatError("Parquet is binary; give --output")
-    with selected(store, below=below, plies=plies, where=where, progress=progress) as part:
-        _write(part, file, file_format, table, progress)
+    with selected(store, progress=progress, **part) as selection:
+        _write(selection, file, file_format, table, progress)
 
 
 def check(file_format: str, table: str | None) -> None:
@@ -151,8 +149,7 @@ def _draft(target: Path) -> Iterator[Path]:
     The draft is in a locked folder next to the target.
     """
     with explained(target):
-        if os.path.lexists(target):
-            raise StoreExistsError(f"{target} exists; remove it, or name another")
+        files.refuse_existing(target)
         if not target.parent.is_dir():
             raise StoreError(f"there is no folder {target.parent}; create it first")
         folder = target.with_name(f".{target.name}.exporting")

@@ -9,10 +9,10 @@ from typing import NamedTuple, TextIO
 import numpy as np
 
 from graphstore.errors import GameNameError
-from graphstore.games.encodings import pack32
 from graphstore.games.grid import tictactoe
 from graphstore.games.ultimate.convert import record_of
 from graphstore.games.ultimate.rules import Ultimate
+from graphstore.rules.game import DRAW, IN_PLAY, Ints
 from graphstore.solver.columns import NONE
 from graphstore.store.store import Address, Store, opened
 
@@ -22,11 +22,33 @@ NO_DEPTH = 10  # a win or loss cannot be forced
 class MapRow(NamedTuple):
     """A state of the 32-bit map of tic-tac-toe, with the names of the program that defined it."""
 
-    State: int  # `graphstore.games.encodings.pack32` of the canonical position
+    State: int  # `pack32` of the canonical position
     Score: float  # for the player who just moved: infinity for a win, minus infinity for a loss
     WinDepth: int  # moves that this player still needs to win, or `NO_DEPTH`
     LoseDepth: int  # moves that the opponent needs to win, or `NO_DEPTH`
     NextStates: tuple[int, ...]  # the distinct children, ascending
+
+
+def pack32(positions: Ints) -> Ints:
+    """Return the 32-bit states of positions of tic-tac-toe that play can reach, int64[n].
+
+    - bit 31, C: the game is in play; bit 30, T: it is a tie;
+    - bits 29 and 28, W and L: 0 and 1 where X has won, 1 and 0 where O has, otherwise both 0;
+    - bit 27, turn: 0 X, 1 O; it also changes after the last move;
+    - bits 26..18, X's mask; bits 17..9, O's mask; bits 8..0, vacancy, the mask of the empty cells.
+      The highest bit of a mask is the top-left cell, then row by row.
+
+    >>> pack32(np.array([0])).tolist()
+    [2147484159]
+    """
+    game = tictactoe()
+    x, o = game.symmetry.split(positions)
+    outcome = game.outcomes(positions)
+    turn = (game.turns(positions) == 2).astype(np.int64)
+    in_play, tie = (outcome == IN_PLAY).astype(np.int64), (outcome == DRAW).astype(np.int64)
+    won = 1 - in_play - tie  # by the player who is not to move
+    flags = in_play << 4 | tie << 3 | won << 2 - turn | turn
+    return np.asarray(flags << 27 | x << 18 | o << 9 | game.full & ~(x | o))
 
 
 def gmap(store: Store | Address) -> list[MapRow]:

@@ -1,8 +1,8 @@
 """The built-in games: one module of rules for each family, listed in `FAMILIES`.
 
 Input: a name such as ``mnk(4,4,4)``. Output: a `Game`. `find_game` also loads rules from files,
-modules and OpenSpiel. `boardtext` and `heaps` read texts of positions; `encodings` and
-`ultimate.record` are formats of other programs. A new game is a new module and a line in the list.
+modules and OpenSpiel. `boardtext` and `heaps` read texts of positions, `ultimate.record` bytes of
+other programs. A new game is a new module and a line in the list.
 
 >>> find_game("mnk(4,4,4)").name
 'mnk(4,4,4)'

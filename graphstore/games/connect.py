@@ -172,7 +172,6 @@ class Connect(ArrayGame):
             steps=tuple(self.steps),
             length=self.in_a_row,
             misere=False,
-            moves=tuple(field & self.full for field in self._fields),
             symmetries=(tuple(bits.tolist()), tuple(self.mirror(bits).tolist())),
         )
 

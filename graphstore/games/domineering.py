@@ -14,7 +14,7 @@ from graphstore.games.boardtext import read_cells, write_cells
 from graphstore.games.sided import split_turn
 from graphstore.rules.game import IN_PLAY, LOSS, Codes, Ints, Moves
 from graphstore.rules.picture import Cell, Picture
-from graphstore.rules.symmetry import BoardSymmetry
+from graphstore.rules.symmetry import BoardSymmetry, board_permutations
 
 
 class Domineering(TurnedGame):
@@ -26,13 +26,11 @@ class Domineering(TurnedGame):
         self.name = name
         self.cells = rows * columns
         self.max_plies = self.cells // 2
-        board = np.arange(self.cells).reshape(rows, columns)
-        views = [board[::down, ::across] for down in (1, -1) for across in (1, -1)]
-        mirrored = [*dict.fromkeys(tuple(view.ravel().tolist()) for view in views)]
+        mirrored = board_permutations(rows=rows, columns=columns)[:4]  # those without a turn
         self.symmetry = BoardSymmetry(rows=rows, columns=columns, permutations=mirrored)
         self._bits: Ints = 1 << np.arange(self.cells - 1, -1, -1, dtype=np.int64)
         self._full = 2**self.cells - 1
-        self._last = int(self._bits[board[:, -1]].sum())  # the last column
+        self._last = int(self._bits[columns - 1 :: columns].sum())  # the last column
         self._steps = (columns, 1)  # of the second cell of a domino
         self._size = {"rows": rows, "columns": columns}
 

@@ -157,7 +157,6 @@ class Grid(SymmetricGame):
             steps=tuple(dict.fromkeys(steps)),
             length=k,
             misere=self.misere,
-            moves=tuple(spread),
             symmetries=tuple(symmetries),
         )
 

@@ -7,17 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from graphstore.errors import (
-    BothSidesWonError,
-    ImpossibleCountsError,
-    PlayAfterWinError,
-)
+from graphstore.errors import BothSidesWonError, ImpossibleCountsError, PlayAfterWinError
 from graphstore.games.base import check_cells, check_whole, read_pair
-from graphstore.games.sided import (
-    SidedBoard,
-    SidedGame,
-    UnreachableError,
-)
+from graphstore.games.sided import SidedBoard, SidedGame, UnreachableError
 from graphstore.rules.game import IN_PLAY, LOSS, Codes, Ints, Moves
 from graphstore.rules.picture import Picture
 

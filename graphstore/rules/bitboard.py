@@ -20,7 +20,6 @@ class Bitboard(NamedTuple):
     steps: tuple[int, ...]  # at most 4: the bits from a cell of a line to the next one
     length: int  # of a line
     misere: bool  # a line loses
-    moves: tuple[int, ...]  # for each move, the cells that its stone can come to
     symmetries: tuple[tuple[int, ...], ...]  # for each, the image of every bit, as a mask
     # The first symmetry is the identity. If stones do not fall, images are dense: they use one bit
     # a cell, at most 31.

@@ -1,6 +1,7 @@
 """The distinct edges of a directed graph as arrays, and walks over them wave by wave."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
@@ -80,43 +81,17 @@ class Links(NamedTuple):
         return self.waves(front, waiting, last=False)
 
 
+@dataclass(eq=False)
 class Arrays:
-    """A directed graph of n nodes, as an algorithm on arrays reads it.
+    """A directed graph of n nodes, as an algorithm on arrays reads it."""
 
-    Attributes:
-        labels: the node of every row, int64[n] or object[n].
-        row: the function that returns the row of a node, or raises a KeyError or TypeError.
-        children: the edges, as networkx orders them.
-        parents: the edges backwards, as networkx orders them.
-    """
-
-    def __init__(
-        self, labels: NDArray[Any], row: Callable[[Any], int], children: Links, parents: Links
-    ) -> None:
-        self.labels = labels
-        self.row = row
-        self.children = children
-        self.parents = parents
+    labels: NDArray[np.int64]  # [n], the node of every row
+    row: Callable[[Any], int]  # returns the row of a node, or raises a KeyError or TypeError
+    children: Links  # the edges, as networkx orders them
+    parents: Links  # the edges backwards, likewise
 
     def __len__(self) -> int:
         return len(self.labels)
-
-    @classmethod
-    def of_mappings(cls, succ: Any, pred: Any) -> "Arrays":
-        """Return the arrays of the adjacency of any networkx.DiGraph."""
-        labels = np.empty(len(succ), dtype=object)
-        labels[:] = nodes = list(succ)
-        rows = dict(zip(nodes, range(len(nodes)), strict=True))
-
-        def links(near: Any) -> Links:
-            to = [rows[node] for edges in near.values() for node in edges]
-            return Links(
-                offsets(np.array([*map(len, near.values())])), np.array(to, dtype=np.int32)
-            )
-
-        return cls(
-            labels, rows.__getitem__, links(succ), links({node: pred[node] for node in nodes})
-        )
 
     def nodes(self, rows: Any = slice(None)) -> list[Any]:
         """Return the nodes of some rows, or all."""

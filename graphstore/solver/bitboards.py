@@ -79,9 +79,12 @@ class Bitboards:
 
         The bounds of the position must differ.
         """
-        path, symmetries = _Path(), (1 << len(self.board.symmetries)) - 2  # all but the identity
-        path.begin(own, filled, goal, symmetries)
-        return self._run(path, count)
+        symmetries = (1 << len(self.board.symmetries)) - 2  # all but the identity
+        state = np.zeros(3, dtype=np.int64)
+        frames = np.zeros(inner.MOST * inner.FIELDS, dtype=np.int64)
+        frames[[inner.OWN, inner.FILLED, inner.GOAL, inner.LIVE]] = own, filled, goal, symmetries
+        lists = np.zeros(inner.MOST * inner.MOST, dtype=np.int64)
+        return self._run((state, frames, lists, self._table), count)
 
     def __len__(self) -> int:
         """Return the number of positions in the table."""
@@ -96,11 +99,10 @@ class Bitboards:
         mover_ends = (score > 0) != self.board.misere
         return WIN if score > 0 else LOSS, plies if plies % 2 == mover_ends else plies - 1
 
-    def _run(self, path: "_Path", count: Callable[[int], None]) -> int:
-        """Return a bound of the score of the first position of a path."""
-        bound, begun = inner.PAUSED, 0
+    def _run(self, arrays: tuple[Any, ...], count: Callable[[int], None]) -> int:
+        """Return a bound of the score of the first position of a path; see `null_window.run`."""
+        bound, begun, search = inner.PAUSED, 0, arrays[0]
         run_plain: Any = inner.run
-        arrays: tuple[Any, ...] = (path.state, path.frames, path.lists, self._table)
         while bound == inner.PAUSED:
             ready = self._plain <= 0 or sys.modules.get("numba") is not None
             run = compiled_run() if ready else None
@@ -110,33 +112,13 @@ class Bitboards:
             else:  # an item of a memoryview is a Python integer, which is faster than numpy's
                 state, *rest = (*tuple(memoryview(each) for each in arrays), *self._lists)
                 bound = run_plain(state, begun + PLAIN_PAUSE, *rest)
-            done = int(path.state[inner.NODES])
-            self._entries += int(path.state[inner.ENTRIES])
-            path.state[inner.ENTRIES] = 0
+            done = int(search[inner.NODES])
+            self._entries += int(search[inner.ENTRIES])
+            search[inner.ENTRIES] = 0
             count(done - begun)
             self._plain -= done - begun
             begun = done
         return int(bound)
-
-
-class _Path:
-    """The arrays of one question to `null_window.run`."""
-
-    def __init__(self) -> None:
-        self.state = np.zeros(3, dtype=np.int64)
-        self.frames = np.zeros(inner.MOST * inner.FIELDS, dtype=np.int64)
-        self.lists = np.zeros(inner.MOST * inner.MOST, dtype=np.int64)
-
-    def begin(self, own: int, filled: int, goal: int, live: int) -> None:
-        """Put a question at the first position; `live` has a bit for each symmetry."""
-        self.state[:] = 0
-        for field, value in (
-            (inner.OWN, own),
-            (inner.FILLED, filled),
-            (inner.GOAL, goal),
-            (inner.LIVE, live),
-        ):
-            self.frames[field] = value
 
 
 @cache
@@ -157,16 +139,9 @@ def _numbers(board: Bitboard) -> Any:
     """Return the numbers of a board that `null_window` reads."""
     width = len(board.symmetries[0])
     numbers = np.zeros(inner.ORDER + inner.MOST, dtype=np.int64)
-    for field, value in (
-        (inner.CELLS, board.cells),
-        (inner.BOTTOM, board.bottom),
-        (inner.FULL, board.full),
-        (inner.LENGTH, board.length),
-        (inner.MISERE, board.misere),
-        (inner.SYMMETRIES, len(board.symmetries)),
-        (inner.BYTES, (width + 7) // 8),
-    ):
-        numbers[field] = value
+    numbers[[inner.CELLS, inner.BOTTOM, inner.FULL]] = board.cells, board.bottom, board.full
+    numbers[[inner.LENGTH, inner.MISERE]] = board.length, board.misere
+    numbers[[inner.SYMMETRIES, inner.BYTES]] = len(board.symmetries), (width + 7) // 8
     for at, step in enumerate(board.steps):
         numbers[inner.STEPS + at] = step
         for first in range(width):

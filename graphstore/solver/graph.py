@@ -100,40 +100,14 @@ class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
         self._solution = solution
         self._node.forget()
 
-    @cached_property
-    def nodes(self) -> Any:
-        """See `networkx.DiGraph.nodes`."""
-        return views.NodeView(self)
-
-    @cached_property
-    def edges(self) -> Any:
-        """See `networkx.DiGraph.edges`."""
-        return views.OutEdgeView(self)
-
-    @cached_property
-    def out_edges(self) -> Any:
-        """See `networkx.DiGraph.out_edges`."""
-        return views.OutEdgeView(self)
-
-    @cached_property
-    def in_edges(self) -> Any:
-        """See `networkx.DiGraph.in_edges`."""
-        return views.InEdgeView(self)
-
-    @cached_property
-    def degree(self) -> Any:
-        """See `networkx.DiGraph.degree`."""
-        return views.DegreeView(self)
-
-    @cached_property
-    def in_degree(self) -> Any:
-        """See `networkx.DiGraph.in_degree`."""
-        return views.InDegreeView(self)
-
-    @cached_property
-    def out_degree(self) -> Any:
-        """See `networkx.DiGraph.out_degree`."""
-        return views.OutDegreeView(self)
+    # The views of a DiGraph, on arrays.
+    nodes = cached_property(views.NodeView)
+    edges = cached_property(views.OutEdgeView)
+    out_edges = cached_property(views.OutEdgeView)
+    in_edges = cached_property(views.InEdgeView)
+    degree = cached_property(views.DegreeView)
+    in_degree = cached_property(views.InDegreeView)
+    out_degree = cached_property(views.OutDegreeView)
 
     def size(self, weight: str | None = None) -> Any:
         """Return the number of distinct edges, as networkx counts them."""

@@ -16,9 +16,9 @@ from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Game, Ints, Progress
 from graphstore.rules.plain import PlainGame
 from graphstore.solver.exploration import explore
 from graphstore.solver.graph import GameGraph
-from graphstore.solver.solution import MOST_NIMBER, levels, solve
+from graphstore.solver.solution import levels, nimbers_of, solve
 from graphstore.util import arguments
-from graphstore.util.arrays import mex, ragged
+from graphstore.util.arrays import ragged
 
 CLASSES: Final = {
     "N": "the player who begins wins",
@@ -61,12 +61,7 @@ def nimbers(graph: GameGraph) -> NDArray[np.int16]:
     found, done = np.zeros(len(ended), dtype=np.int16), int(np.count_nonzero(ended))
     for wave in levels(graph):
         counts = edges.offset[wave + 1] - edges.offset[wave]
-        least = mex(counts, found[edges.child[ragged(edges.offset, wave)]])
-        if least.max(initial=0) > MOST_NIMBER:
-            raise RulesError(
-                f"{graph.name} has a nimber of {least.max()}; the limit is {MOST_NIMBER:,}"
-            )
-        found[wave] = least
+        found[wave] = nimbers_of(counts, found[edges.child[ragged(edges.offset, wave)]])
         done += len(wave)
     if done < len(found):
         raise RulesError(f"{graph.name} has no nimbers: play can return to a position")

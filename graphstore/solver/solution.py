@@ -129,11 +129,7 @@ def solution_of(
 
 
 def scores(
-    value: Codes,
-    parent: NDArray[Any],
-    child_value: Codes,
-    twice: NDArray[Any],
-    twice_value: Codes,
+    value: Codes, parent: NDArray[Any], child_value: Codes, twice: NDArray[Any], twice_value: Codes
 ) -> NDArray[np.float64]:
     """Return each state's score, float64[n], from the parents and child values of all moves.
 
@@ -163,7 +159,7 @@ def backed_up(counts: NDArray[Any], children: Worth) -> Worth:
         0.0 - np.minimum.reduceat(children.drifter, begin),
         0.0 - np.add.reduceat(children.chooser, begin) / counts,
         None if children.margin is None else -np.minimum.reduceat(children.margin, begin),
-        None if children.nimber is None else _least(counts, children.nimber),
+        None if children.nimber is None else nimbers_of(counts, children.nimber),
     )
 
 
@@ -185,7 +181,7 @@ def decided(
     return value, remoteness + PLY + OWN * (value == WIN)
 
 
-def _least(counts: NDArray[Any], nimbers: Shorts) -> Shorts:
+def nimbers_of(counts: NDArray[Any], nimbers: Shorts) -> Shorts:
     """Return the nimbers of states, from those of their children."""
     least = mex(counts, nimbers)
     if least.max(initial=0) > MOST_NIMBER:
@@ -279,12 +275,7 @@ class Retrograde:
     """
 
     def __init__(
-        self,
-        outcome: Codes,
-        counts: NDArray[Any],
-        backward: Backward,
-        *,
-        extra_turns: bool = False,
+        self, outcome: Codes, counts: NDArray[Any], backward: Backward, *, extra_turns: bool = False
     ) -> None:
         self.worth = Worth.of_ended(outcome, Kind(extra_turns=extra_turns))
         for column in self.worth[2:5]:

@@ -60,19 +60,6 @@ def add_limit(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=number, default=10, help="rows shown, default: %(default)s")
 
 
-def add_plot(parser: argparse.ArgumentParser) -> None:
-    """Add --plot."""
-    parser.add_argument("--plot", metavar="PNG", help="also draw a picture (needs matplotlib)")
-
-
-def check_plot(parser: argparse.ArgumentParser, plot: str | None, source: str) -> None:
-    """Refuse a --plot that is not a PNG, or that is the database."""
-    if plot and not plot.lower().endswith(".png"):
-        parser.error(f"--plot {plot}: the file name must end in .png")
-    if plot and Path(plot).resolve() == Path(source).resolve():
-        parser.error(f"--plot {plot} would replace the database; give another file")
-
-
 def is_database(source: str) -> bool:
     """Return whether an argument is a database, and not the name of a game."""
     path = Path(source)

@@ -6,15 +6,14 @@ remoteness; such positions are in a row without a number. The script counts stat
 --positions all their positions. In the file of a strategy depths are bounds.
 """
 
-from pathlib import Path
-
 import numpy as np
-from common import DATABASE, Row, add_plot, check_plot, options, print_rows, run_main
+from common import DATABASE, Row, options, print_rows, run_main
 
 from graphstore import GameGraph, Store
 from graphstore.cli.console import print_json
 from graphstore.exports.learning_curve import figure_class
 from graphstore.rules.svg import COLOURS
+from graphstore.util.files import new_file
 
 WORDS = {"wins": 1, "draws": 0, "losses": -1}
 
@@ -23,9 +22,10 @@ def main() -> None:
     """Print the table, and draw it with --plot."""
     parser = options(__doc__, "file", DATABASE)
     parser.add_argument("--positions", action="store_true", help="count positions, not states")
-    add_plot(parser)
+    parser.add_argument(
+        "--plot", metavar="PNG", help="also draw a picture to a new file (needs matplotlib)"
+    )
     arguments = parser.parse_args()
-    check_plot(parser, arguments.plot, arguments.file)
     with Store.open(arguments.file) as store:
         rows = by_remoteness(store.graph(), positions=arguments.positions)
         if arguments.plot:
@@ -66,7 +66,7 @@ def plot(rows: list[Row], game: str, counted: str, target: str) -> None:
 
     Raises:
         MissingExtraError: matplotlib is not installed.
-        OSError: the file cannot be written.
+        StoreError: the file exists or cannot be written.
     """
     figure = figure_class()(figsize=(8, 4.5), layout="constrained")
     axes = figure.add_subplot()
@@ -82,8 +82,8 @@ def plot(rows: list[Row], game: str, counted: str, target: str) -> None:
     axes.set_ylim(0, 1.08 * max(below.max(), 1))  # so that no bar touches the frame
     axes.set_title(f"{game}: {counted} by remoteness, for the player to move")
     axes.legend(frameon=False)
-    with Path(target).open("wb") as file:
-        figure.savefig(file, format="png", dpi=150)
+    with new_file(target) as file:
+        figure.savefig(file.buffer, format="png", dpi=150)
 
 
 if __name__ == "__main__":

@@ -93,10 +93,7 @@ def main() -> None:
     """Play the strategy, and print the counts."""
     parser = options(__doc__, "file", "a database that graphstore prove ultimate wrote")
     parser.add_argument(
-        "--plies",
-        type=number,
-        default=PLIES,
-        help="stop after so many, default: %(default)s, all",
+        "--plies", type=number, default=PLIES, help="stop after so many, default: %(default)s, all"
     )
     arguments = parser.parse_args()
     with Store.open(arguments.file) as store:

@@ -23,7 +23,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from shared import Figures, Laps, as_text, best_runs, in_own_process, machine, run_main
+from shared import Figures, Laps, best_runs, in_own_process, machine, run_main
 
 from graphstore import GraphstoreError
 from graphstore.util.memory import peak_bytes
@@ -90,7 +90,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="graphstore-bench-") as folder:
         task = Task(arguments.game, Path(folder), arguments.quick)
         result = measure_all(task, without_plain=arguments.without_plain)
-    print(json.dumps(result, indent=2) if arguments.json else in_tables(result))
+    if arguments.json:
+        print(json.dumps(result, indent=2))
+    else:
+        print_tables(result)
 
 
 def _arguments() -> argparse.Namespace:
@@ -558,25 +561,19 @@ PIECES: dict[str, Callable[[Task], Figures]] = {
 """Copy, upgrade, commands, lookups, verify and whole read the file of the piece build."""
 
 
-def in_tables(result: Figures) -> str:
-    """Return the figures as a table for each piece, and one of the targets."""
-    lines = [result["game"]]
-    lines += [", ".join(f"{name} {value}" for name, value in result["machine"].items()), ""]
+def print_tables(result: Figures) -> None:
+    """Print the figures of each piece, and a table of the targets."""
+    from graphstore.cli.console import print_report, print_table
+
+    print(result["game"])
+    print(", ".join(f"{name} {value}" for name, value in result["machine"].items()), end="\n\n")
     for piece, figures in result["figures"].items():
-        lines += [piece]
-        lines += [f"    {name:<22}{_number(value):>14}" for name, value in figures.items()]
+        print(piece)
+        print_report({f"    {name}": value for name, value in figures.items()})
+    print()
     words = {True: "yes", False: "NO", None: "not measured"}
-    rows = [
-        (each["name"], _number(each["value"]), each["target"], words[each["met"]])
-        for each in result["targets"]
-    ]
-    return "\n".join([*lines, "", as_text(("target", "measured", "bound", "met"), rows)])
-
-
-def _number(value: Any) -> str:
-    if value is None:
-        return "-"
-    return f"{value:,}" if isinstance(value, int) or value >= 1_000 else f"{value:,.3f}"
+    rows = [[*(each | {"met": words[each["met"]]}).values()] for each in result["targets"]]
+    print_table(("target", "measured", "bound", "met"), rows)
 
 
 if __name__ == "__main__":

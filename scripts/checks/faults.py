@@ -1,9 +1,8 @@
-"""Count how often a fault loses something: kills, failing calls, full disks, damage, hostile SQL.
+"""Count how often a fault loses something: kills, failing calls, full disks, damaged files.
 
-Faults are tried at random, in commands on small games that are forked from this process; random
-games are compared with a second solver. A case is lost if content is lost or wrong, or a command
-ends with a traceback or a wrong exit code, hangs, or leaves a draft or a process. A case whose
-command ends before the fault is not counted.
+Faults are tried at random, in commands on small games that are forked from this process. A case is
+lost if content is lost or wrong, or a command ends with a traceback or a wrong exit code, hangs, or
+leaves a draft or a process. A case whose command ends before the fault is not counted.
 """
 
 import argparse
@@ -21,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, chdir, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -29,9 +28,7 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import duckdb
-import fuzz
 import pyarrow.parquet
-from random_games import wrong_rows
 from shared import run_main
 
 from graphstore import GraphstoreError, Store, build, export, train, verify
@@ -212,8 +209,6 @@ class Bench:
         self.made, self.disk = made, disk
         right, trained = made / "right.db", made / "t.db"
         build("tictactoe", right)
-        self.store, self.bytes = Store.open(right), right.read_bytes()
-        self.sql = next(fuzz.of_databases(self.store))
         shutil.copy(right, trained)
         train(trained, games=100, seed=1)
         with Store.open(trained) as store:  # so that children need not import the modules
@@ -364,18 +359,6 @@ class Bench:
             done = run(task.words, folder)
             return Case(fault, done.wrong if done.code else self.loaded(folder))
 
-    def statement(self, chance: Random) -> Case:
-        """Run a hostile statement: the database keeps its bytes."""
-        text = fuzz.new_input(self.sql.seeds, chance)
-        tally = fuzz.run_parser(self.sql._replace(seeds=[text]), 1, chance, seconds=20)
-        changed = self.store.path.read_bytes() != self.bytes
-        return Case(text, "changed bytes" if changed else str(tally.defects or ""))
-
-    def game(self, chance: Random) -> Case:
-        """Build a random game, and compare its rows with those of a second solver."""
-        with self.folder("") as folder:
-            return Case(*wrong_rows(chance, folder / "game.db"))
-
 
 def files(folder: Path) -> list[Path]:
     """Return all files in a folder."""
@@ -412,8 +395,6 @@ KINDS: dict[str, tuple[Callable[[Bench, Random], Case | None], int, str]] = {
     "files": (Bench.file, 1000, "damaged databases"),
     "folders": (Bench.parts, 300, "damaged folders"),
     "drafts": (Bench.draft, 100, "builds in parts whose drafts are damaged"),
-    "statements": (Bench.statement, 10_000, "hostile SQL"),
-    "games": (Bench.game, 1000, "random games"),
 }
 
 
@@ -467,11 +448,9 @@ def tally(here: Bench, kind: str, number: int, seed: int, only: int | None) -> d
 def bench() -> Iterator[Bench]:
     """Yield a bench in a temporary folder; for root with a small disk."""
     with ExitStack() as stack:
-        sqlite3.enable_callback_tracebacks(False)  # on in Datasette
         stack.enter_context(patch.object(training, "SAVE_EVERY", 0.01))  # more to interrupt
         stack.enter_context(patch.dict(os.environ, {"GRAPHSTORE_DEBUG": ""}))
         made = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        stack.enter_context(chdir(made))  # a statement must not write into it
         disk = made / "disk"
         disk.mkdir()
         mount = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(disk)]
@@ -479,9 +458,7 @@ def bench() -> Iterator[Bench]:
         mounted = root and subprocess.run(mount, capture_output=True).returncode == 0
         if mounted:
             stack.callback(subprocess.run, ["umount", str(disk)])
-        here = Bench(made, disk if mounted else None)
-        stack.callback(here.store.close)
-        yield here
+        yield Bench(made, disk if mounted else None)
 
 
 if __name__ == "__main__":

@@ -2,10 +2,10 @@
 
 Inputs are valid texts, mutated and spliced, and texts that programs often handle badly: huge
 numbers, deep nesting, NUL, lone surrogates, digits of other scripts. Every parser gets its share of
-them, in this process: positions of every game, names of games, integers and bytes of other
-programs, SQL, settings, names and addresses, the explorer's URLs, whole commands and their standard
-input. A position must be the same after it is read, written and read again. An input that takes
-more than --seconds of the processor, or more than 200 MB, is also a defect.
+them, in this process: positions of every game, names of games, bytes of other programs, SQL,
+settings, names and addresses, the explorer's URLs, whole commands and their standard input. A
+position must be the same after it is read, written and read again. An input that takes more than
+--seconds of the processor, or more than 200 MB, is also a defect.
 """
 
 import argparse
@@ -34,7 +34,7 @@ from graphstore.cli.console import print_json, print_table
 from graphstore.cli.main import main as graphstore
 from graphstore.errors import GraphstoreError, NotInStoreError, shown
 from graphstore.exports.selection import selected
-from graphstore.games import FAMILIES, encodings, find_builtin
+from graphstore.games import FAMILIES, find_builtin
 from graphstore.games.ultimate.convert import position_of, record_of
 from graphstore.games.ultimate.record import Record
 from graphstore.play.match import Match
@@ -433,18 +433,6 @@ def words(folder: Path) -> Iterator[Parser]:
         if not others and ":" in text:  # the code of other modules must not run here
             find_game(text)
 
-    def integers(text: str) -> None:
-        numbers = [int(each) for each in re.findall(r"-?[0-9]{1,30}", text)][:50]
-        for odd in (text, [text, 1], [numbers, [*numbers, 1]], 0.5, [numbers, None]):
-            for function in (encodings.to_masks, encodings.pack32, encodings.unpack32):
-                with suppress(GraphstoreError):
-                    function(odd)  # type: ignore[arg-type]
-        with suppress(GraphstoreError):
-            assert encodings.unpack32(encodings.pack32(numbers)).tolist() == numbers
-        with suppress(GraphstoreError):
-            assert encodings.pack32(encodings.unpack32(numbers)).tolist() == numbers
-        assert encodings.from_masks(*encodings.to_masks(numbers)).tolist() == numbers
-
     ultimate: Any = find_game("ultimate(closed)")
 
     def record(text: str) -> None:
@@ -482,8 +470,6 @@ def words(folder: Path) -> Iterator[Parser]:
     specs = [f"fuzzed.py:{spec}" for spec in SPECS]
     specs += ["fuzzed.py", f"{folder}/fuzzed.py:Numbers", "no.such.module:Name"]
     specs += ["fuzzed.py:Heap('a',)"]
-    packed = [str(each) for each in encodings.pack32([0, 1 << 13, 1 << 13 | 1]).tolist()]
-    packed += ["0 16 131088", "262143", "511 0"]
     boards = (ultimate.read(each) for each in some_texts(ultimate)[::2])
     hexed = [record_of(ultimate, each).hex() for each in boards]
     staged = ["4/3/2/1", "2", "win=3", "longest=9", "empty=resign", "side=2"]
@@ -493,7 +479,6 @@ def words(folder: Path) -> Iterator[Parser]:
     urls += ["sqlite:///:memory:"]
     yield Parser("name of a game", 4, names, name)
     yield Parser("rules of others", 2, specs, spec)
-    yield Parser("integers of others", 2, packed, integers)
     yield Parser("records of ultimate", 3, hexed, record)
     yield Parser("settings", 3, staged, settings)
     yield Parser("opponents", 3, played, opponent)

@@ -1,9 +1,9 @@
 """Check that many readers of the same files at once get right answers, and measure their speed.
 
 Clients request pages of all kinds from a `graphstore serve`, and some of them SQL that takes too
-long; then processes look up states in one file. Every answer is compared with data that was read
-from the files before. A statement that a busy server refuses (503, with Retry-After) counts as
-busy; any other wrong answer is an error, and the exit code is 1.
+long. Every answer is compared with data that was read from the files before. A statement that a
+busy server refuses (503, with Retry-After) counts as busy; any other wrong answer is an error, and
+the exit code is 1.
 """
 
 import argparse
@@ -17,10 +17,9 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from http.client import HTTPConnection, HTTPException
-from multiprocessing import get_all_start_methods, get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
@@ -32,7 +31,6 @@ from graphstore.cli.console import print_json, print_table
 
 PATIENCE = 60  # seconds to wait for one answer
 SAMPLE = 200  # states of a file that are requested
-BATCH = 100  # ids of one look-up of many
 NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n {}) SELECT {} FROM n"
 ENDLESS, LONG = (NUMBERS.format(end, "max(i) AS most") for end in ("", "WHERE i < 1000000"))
 SLOW = "slow sql"
@@ -95,19 +93,14 @@ def main() -> None:
                 seconds=seconds,
                 seed=arguments.seed,
             )
-        looked = look_up_at_once(files[0], known[0], processes=arguments.processes, seconds=seconds)
     pages = report(answers, seconds)
-    lookups = report_lookups(looked)
     wrong = [f"{each.kind}: {each.wrong}" for each in answers if each.wrong]
-    wrong += [line for each in looked for line in each["wrong"]]
     result = {"clients": arguments.clients, "seconds": seconds, "pages": pages}
-    result |= {"lookups": lookups, "errors": len(wrong), "wrong": wrong[:10]}
+    result |= {"errors": len(wrong), "wrong": wrong[:10]}
     if arguments.json:
         print_json(result)
     else:
         print_table([*pages[0]], [[*each.values()] for each in pages])
-        print()
-        print_table([*lookups[0]], [[*each.values()] for each in lookups])
     if wrong:
         sys.exit(f"load: {len(wrong)} errors, the first: {' '.join(wrong[0].split())[:500]}")
 
@@ -116,17 +109,14 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="*", help="databases; by default tic-tac-toe is built")
     parser.add_argument("--clients", type=int, default=64, help="default: %(default)s")
-    parser.add_argument("--processes", type=int, default=8, help="default: %(default)s")
-    parser.add_argument("--seconds", type=float, default=10, help="of each part, default: 10")
+    parser.add_argument("--seconds", type=float, default=10, help="default: %(default)s")
     parser.add_argument("--slow", type=float, default=0.02, help="share of slow SQL, default: 0.02")
     parser.add_argument("--seed", type=int, default=0, help="default: %(default)s")
-    parser.add_argument(
-        "--quick", action="store_true", help="1.5 seconds for each part, and no endless SQL"
-    )
+    parser.add_argument("--quick", action="store_true", help="1.5 seconds, and no endless SQL")
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments = parser.parse_args()
-    if min(arguments.clients, arguments.processes) < 1:
-        parser.error("--clients and --processes must be at least 1")
+    if arguments.clients < 1:
+        parser.error("--clients must be at least 1")
     return arguments
 
 
@@ -308,82 +298,6 @@ def percentile(ordered: Sequence[float], part: int) -> float | None:
     if not ordered:
         return None
     return round(1000 * ordered[max(0, -(-len(ordered) * part // 100) - 1)], 1)
-
-
-# Processes
-
-
-def look_up_at_once(
-    file: str, known: Sequence[Known], *, processes: int, seconds: float
-) -> list[Row]:
-    """Return the results of processes that read one file at once."""
-    context: Any = get_context("forkserver" if "forkserver" in get_all_start_methods() else "spawn")
-    context.set_forkserver_preload(["graphstore.store.store"])  # or each would import it
-    with context.Manager() as manager, ProcessPoolExecutor(processes, mp_context=context) as pool:
-        begun = manager.Barrier(processes)
-        running = [
-            pool.submit(look_up, file, known, number, seconds, begun) for number in range(processes)
-        ]
-        return [each.result() for each in running]
-
-
-def look_up(file: str, known: Sequence[Known], number: int, seconds: float, begun: Any) -> Row:
-    """Look states up at random, in three ways in turn, each for a third of the time.
-
-    Returns:
-        Look-ups a second: of one state with its moves, in batches, and by SQL; the errors, `wrong`.
-    """
-    chance = random.Random(number)
-    wrong: list[str] = []
-    result: Row = {"wrong": wrong}
-    with Store.open(file) as store:
-
-        def probe() -> int:
-            each = chance.choice(known)
-            found = store.probe(each.row["position"] if number % 2 else each.row["id"])
-            row = {name: getattr(found, name, each.row[name]) for name in each.row}
-            row["position"] = each.row["position"]
-            children = {move.state for move in found.moves}
-            if row != each.row or children != {edge["child"] for edge in each.edges}:
-                wrong.append(f"probe of state {each.row['id']}: {found}")
-            return 1
-
-        def batch() -> int:
-            some = chance.choices(known, k=BATCH)
-            found = store.lookup([each.row["id"] for each in some])
-            for name in ("value", "remoteness", "score", "win_depth", "lose_depth"):
-                if getattr(found, name).tolist() != [each.row[name] for each in some]:
-                    wrong.append(f"lookup of {BATCH} states: {name}")
-            return BATCH
-
-        def statement() -> int:
-            each = chance.choice(known)
-            if rows(store, "SELECT * FROM state WHERE id = ?", each.row["id"]) != [each.row]:
-                wrong.append(f"SQL for state {each.row['id']}")
-            return 1
-
-        begun.wait()
-        for name, look in (("probe", probe), ("lookup", batch), ("sql", statement)):
-            begin, done = time.perf_counter(), 0
-            while (took := time.perf_counter() - begin) < seconds / 3:
-                done += look()
-            result[name] = done / took
-    return result
-
-
-def report_lookups(looked: Sequence[Row]) -> list[Row]:
-    """Return the look-ups a second of each kind: of all processes, of the slowest and the fastest.
-
-    >>> report_lookups([dict.fromkeys(("probe", "lookup", "sql"), rate) for rate in (10, 20)])[0]
-    {'lookups': 'probe', 'processes': 2, 'per_second': 30, 'least': 10, 'most': 20}
-    """
-    table = []
-    for name in ("probe", "lookup", "sql"):
-        rates = [each[name] for each in looked]
-        figures = {"per_second": sum(rates), "least": min(rates), "most": max(rates)}
-        rounded = {key: round(figure) for key, figure in figures.items()}
-        table.append({"lookups": name, "processes": len(looked)} | rounded)
-    return table
 
 
 if __name__ == "__main__":

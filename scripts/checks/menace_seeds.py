@@ -11,10 +11,10 @@ from pathlib import Path
 from statistics import quantiles
 from typing import Any
 
-from shared import Figures, as_text, run_main
+from shared import Figures, run_main
 
 from graphstore import Store, build, train
-from graphstore.cli.console import print_json
+from graphstore.cli.console import print_json, print_table
 
 SHARES = ("won", "drawn", "lost", "kept")
 RESULTS = """SELECT winner, count(*) FROM played JOIN agent ON agent.id = played.agent
@@ -49,8 +49,8 @@ def main() -> None:
     if as_json:
         print_json(learned)
         return
-    rows = [[str(each["seed"]), *(f"{each[name]:.3f}" for name in SHARES)] for each in learned]
-    print(as_text(("seed", *SHARES), rows))
+    rows = [[each["seed"], *(round(each[name], 3) for name in SHARES)] for each in learned]
+    print_table(("seed", *SHARES), rows)
     for name in SHARES:
         found = sorted(each[name] for each in learned)
         low, middle, high = (

@@ -101,11 +101,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     here = Path(__file__).parents[2] / "docs" / "images"
     parser.add_argument(
-        "--output",
-        type=Path,
-        default=here,
-        metavar="FOLDER",
-        help="default: docs/images",
+        "--output", type=Path, default=here, metavar="FOLDER", help="default: docs/images"
     )
     output: Path = parser.parse_args().output
     if not chromium_there():

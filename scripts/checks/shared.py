@@ -1,4 +1,4 @@
-"""Functions that the scripts of this folder share: processes, time and memory, and tables."""
+"""Functions that the scripts of this folder share: processes, time and memory."""
 
 import json
 import os
@@ -110,21 +110,6 @@ def machine() -> Figures:
         "python": platform.python_version(),
         "sqlite": sqlite3.sqlite_version,
     } | {name: version(name) for name in packages}
-
-
-# Tables
-
-
-def as_text(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table for a terminal, all columns but the first aligned to the right."""
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.rjust(width) if column else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in (head, *rows)
-    )
 
 
 def _child() -> None:

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from graphstore import Store, build, find_game, train, upgrade, verify
 from graphstore.errors import (
-    EncodingError,
     GameNameError,
     NotAStoreError,
     NotInStoreError,
@@ -26,7 +25,6 @@ from graphstore.errors import (
     QueryError,
     visible,
 )
-from graphstore.games import encodings
 from graphstore.play.opponents import agent_name, read_opponent
 from graphstore.web.application import application
 
@@ -73,19 +71,6 @@ def test_a_text_means_no_opponent_or_one_of_the_six_kinds(text):
         assert read_opponent(agent_name(text)).agent == text
 
 
-@given(
-    st.recursive(
-        st.integers() | st.text(max_size=3) | st.floats(-1e15, 1e15) | st.none(),
-        st.lists,
-        max_leaves=9,
-    )
-)
-def test_what_is_not_an_integer_of_another_program_is_refused(values):
-    for function in (encodings.to_masks, encodings.pack32, encodings.unpack32):
-        with suppress(EncodingError):
-            assert function(values) is not None
-
-
 @given(st.text())
 def test_no_terminal_finds_a_command_in_what_is_made_visible(text):
     assert visible(text).replace("\n", "").replace("\t", "").isprintable()
@@ -101,12 +86,6 @@ def test_rules_nested_too_deeply_and_odd_numbers_are_refused_without_a_warning(t
     for inside in ("-" * 9000 + "1", "(" * 9000, "1st", "9" * 5000, "[] < 1"):
         with pytest.raises(GameNameError, match="Python literals"):
             find_game(f"{file}:Heap({inside})")
-
-
-@pytest.mark.parametrize("values", [[[1], [1, 2]], [1, [2]], "x", [2**70], [None], {}, 0.5])
-def test_lists_that_are_not_arrays_of_integers_are_refused(values):
-    with pytest.raises(EncodingError, match="is not a position"):
-        encodings.pack32(values)
 
 
 def test_time_is_up_where_nothing_else_ends_a_statement(store):

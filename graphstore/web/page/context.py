@@ -55,7 +55,8 @@ def page_context(
     beads = opponents.beads(store, agent, probe) if agent else {}
     over = probe.ended or bool(resigned)
     playing = bool(query.against)
-    looking = _looking(query, over=over)  # the query of links that only look at positions
+    # The query of links to positions of the game, which do not play on.
+    looking = query._replace(against="", side=0, hide=query.hide and not over)
 
     def to(choice: Choice) -> str:
         return pages.to(choice.position, story.then(query, choice.name))
@@ -159,11 +160,6 @@ def picture_alone(story: Story) -> str:
     """Return the shown position as an SVG that needs no style sheet of the page."""
     text, mover = story.probe.position, story.told()
     return notebook.picture(text, game=story.game, last=_last(story), mover=mover)
-
-
-def _looking(query: Query, *, over: bool) -> Query:
-    """Return the query of links to positions of the game, which do not play on."""
-    return query._replace(against="", side=0, hide=query.hide and not over)
 
 
 def _last(story: Story) -> int | None:

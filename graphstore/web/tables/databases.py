@@ -1,5 +1,6 @@
 """A solved game as a read-only Datasette database that knows its row counts."""
 
+import os
 import re
 import sqlite3
 import threading
@@ -75,11 +76,8 @@ class GameFile(Database):  # type: ignore[misc]  # Datasette ships no types
     @property
     def stamp(self) -> Hashable:
         """A value that changes when the file or its content does."""
-        try:
-            there = self.store.path.stat()
-        except OSError:
-            return id(self.store), None
-        return id(self.store), there.st_ino, there.st_mtime_ns, there.st_size
+        there = self._stat()
+        return id(self.store), there and (there.st_ino, there.st_mtime_ns, there.st_size)
 
     def refresh(self) -> None:
         """Open the file that has replaced the old one, for example after ``build --force``.
@@ -221,12 +219,14 @@ class GameFile(Database):  # type: ignore[misc]  # Datasette ships no types
         guard(held.connection, store.functions(), held.watch)
         held.store = store
 
+    def _stat(self) -> os.stat_result | None:
+        with suppress(OSError):
+            return self.store.path.stat()
+        return None
+
     def _identity(self) -> tuple[int, int] | None:
-        try:
-            there = self.store.path.stat()
-        except OSError:
-            return None
-        return there.st_dev, there.st_ino
+        there = self._stat()
+        return there and (there.st_dev, there.st_ino)
 
 
 for _each in DESCRIBING.split():
