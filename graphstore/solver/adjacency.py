@@ -85,13 +85,30 @@ class Links(NamedTuple):
 class Arrays:
     """A directed graph of n nodes, as an algorithm on arrays reads it."""
 
-    labels: NDArray[np.int64]  # [n], the node of every row
+    labels: NDArray[Any]  # [n] of int64 or object: the node of every row
     row: Callable[[Any], int]  # returns the row of a node, or raises a KeyError or TypeError
     children: Links  # the edges, as networkx orders them
     parents: Links  # the edges backwards, likewise
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    @classmethod
+    def of_mappings(cls, succ: Any, pred: Any) -> "Arrays":
+        """Return the arrays of the adjacency of any networkx.DiGraph."""
+        labels = np.empty(len(succ), dtype=object)
+        labels[:] = nodes = list(succ)
+        rows = dict(zip(nodes, range(len(nodes)), strict=True))
+
+        def links(near: Any) -> Links:
+            to = [rows[node] for edges in near.values() for node in edges]
+            return Links(
+                offsets(np.array([*map(len, near.values())])), np.array(to, dtype=np.int32)
+            )
+
+        return cls(
+            labels, rows.__getitem__, links(succ), links({node: pred[node] for node in nodes})
+        )
 
     def nodes(self, rows: Any = slice(None)) -> list[Any]:
         """Return the nodes of some rows, or all."""

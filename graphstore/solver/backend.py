@@ -34,7 +34,7 @@ class NotOnArraysError(Exception):
 
 
 def convert_from_nx(graph: Any, **_: Any) -> Any:
-    """Return the graph itself: networkx's own functions run on any graph but a GameGraph.
+    """Return the graph itself: the functions read any networkx graph.
 
     networkx is about to keep the result, and would warn of it in the next call.
     """
@@ -90,10 +90,12 @@ def on_arrays(function: F) -> F:
 
 
 def arrays_of(graph: Any) -> Arrays:
-    """Return the arrays of a GameGraph; those of other graphs would take as long as an answer."""
-    if not isinstance(graph, GameGraph):
+    """Return the arrays of a GameGraph, or those made of another DiGraph with nodes."""
+    if isinstance(graph, GameGraph):
+        return graph._arrays
+    if not graph or not graph.is_directed() or graph.is_multigraph():
         raise NotOnArraysError
-    return graph._arrays
+    return Arrays.of_mappings(graph._succ, graph._pred)
 
 
 def rows_of(arrays: Arrays, nodes: Any) -> list[int]:
@@ -104,9 +106,15 @@ def rows_of(arrays: Arrays, nodes: Any) -> list[int]:
         raise NotOnArraysError from None
 
 
-def count_edges_as_one(weight: Any) -> None:
-    """Raise a NotOnArraysError if edges have the weight, or the weight is a function."""
-    if weight is not None and (not isinstance(weight, str) or weight == "moves"):
+def count_edges_as_one(graph: Any, weight: Any) -> None:
+    """Raise a NotOnArraysError if an edge may have the weight, or the weight is a function."""
+    if weight is None:
+        return
+    if not isinstance(weight, str) or weight == "moves":
+        raise NotOnArraysError
+    if not isinstance(graph, GameGraph) and any(
+        weight in data for *_, data in graph.edges(data=True)
+    ):
         raise NotOnArraysError
 
 
@@ -161,7 +169,7 @@ def dag_longest_path_length(G: Any, weight: Any = "weight", default_weight: Any 
 def _unweighted(graph: Any, weight: Any, default: Any, order: Any = None) -> Arrays:
     if order is not None or default != 1:
         raise NotOnArraysError
-    count_edges_as_one(weight)
+    count_edges_as_one(graph, weight)
     return _acyclic(graph)
 
 
@@ -246,7 +254,7 @@ def multi_source_dijkstra_path_length(
     if not sources or not isinstance(sources, set | list | tuple):
         raise NotOnArraysError
     arrays = arrays_of(G)
-    count_edges_as_one(weight)
+    count_edges_as_one(G, weight)
     return _distances(
         arrays, arrays.children, sources, lambda far: cutoff is None or not far > cutoff
     )
@@ -433,7 +441,7 @@ def to_scipy_sparse_array(
     """Return the adjacency matrix."""
     arrays = arrays_of(G)
     links, size = arrays.children, len(arrays)
-    count_edges_as_one(weight)
+    count_edges_as_one(G, weight)
     if nodelist is not None and (type(nodelist) is not list or nodelist != arrays.nodes()):
         raise NotOnArraysError
     if not len(links.to):

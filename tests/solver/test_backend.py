@@ -113,6 +113,17 @@ def test_results_on_random_graphs_are_those_of_networkx(monkeypatch, narrow, cyc
     law()
 
 
+@given(st.lists(st.tuples(*[st.sampled_from("abcdefgh")] * 2), max_size=20), CUTOFFS)
+def test_results_on_any_digraph_are_those_of_networkx(edges, cutoff):
+    """`backend=` and networkx's own tests run the functions on plain graphs."""
+    known = nx.DiGraph([("a", "b"), *edges])
+    for name, arguments in calls("a", "b", cutoff, ["b", "a"]):
+        mine, own = getattr(backend, name), _registered_algorithms[name].orig_func
+        ordered = name not in ("immediate_dominators", "dominance_frontiers")
+        found = answer(mine, known, *arguments, ordered=ordered)
+        assert (name, found) == (name, answer(own, known, *arguments, ordered=ordered))
+
+
 @pytest.mark.parametrize("name", ["tictactoe", "morris(king)", "nim(2,3,4)"])
 def test_results_on_games_are_those_of_networkx(name):
     graph = explore(find_game(name))
