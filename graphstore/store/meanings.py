@@ -106,7 +106,7 @@ COLUMNS: Final = {
     "agent.random": "the state of the agent's random number generator",
     "bead.state": _BOX,
     "bead.move": "the kind of bead: the lowest of the moves that lead to one child",
-    "number": "the number of the first game of the block; a game against a person has its own number",
+    "number": "the number of the first game of the block; of a game against a person, its own",
     "side": "the player that the agent was; 0 is both",
     "opponent": "the opponent that the agent played against",
     "played.winner": f"the winner: {_PLAYERS}",
