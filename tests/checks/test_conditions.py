@@ -147,7 +147,7 @@ IMPOSSIBLE = [
     ("UPDATE played SET games = 0 WHERE number = 7", "played", "games"),
     ("DELETE FROM played WHERE number = 126", "played", "games"),
     ("UPDATE played SET number = 124 WHERE number = 121 AND games > 1", "played", "number"),
-    ("UPDATE played SET number = 121 WHERE number = 126", "played", "games"),
+    ("UPDATE OR REPLACE played SET number = 121 WHERE number = 126", "played", "games"),
     ("UPDATE played SET number = 141 WHERE number = 136", "played", "number"),
     ("UPDATE played SET number = 0 WHERE number = 7", "played", "number"),
     (

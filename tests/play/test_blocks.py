@@ -226,6 +226,8 @@ def test_an_older_file_is_not_written_before_the_upgrade(older, run):
     with pytest.raises(StoreError, match=f"first run: graphstore upgrade {older}; or add --drop-a"):
         build(GAME, older, force=True)
     assert older.read_bytes() == before
+    with Store.open(older) as store:
+        agents.remove(store, "first")
     upgrade(older)
     train(older, "both", games=1)
-    assert build(GAME, older, force=True).agents == ("both", "first")
+    assert build(GAME, older, force=True).agents == ("both",)

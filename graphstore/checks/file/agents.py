@@ -5,7 +5,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
-from sqlalchemy import cast, func, select
+from sqlalchemy import func, select
 
 from graphstore.checks.file.findings import Problem
 from graphstore.errors import GraphstoreError, OpponentError
@@ -162,12 +162,12 @@ def _games(store: Store, lengths: _Lengths, known: Agent) -> Iterator[Problem]:
     """Yield the games whose side, opponent or result cannot be."""
     table = schema.played.c
     kinds = (table.side, table.opponent, table.winner, table.plies)
-    count = cast(func.sum(table.games), schema.Big)
-    alike = select(*kinds, count, func.min(table.number)).where(table.agent == known.id)
+    number = func.count(), func.min(table.number)
+    alike = select(*kinds, *number).where(table.agent == known.id).group_by(*kinds)
     with store.connect() as connection:
-        groups = connection.execute(alike.group_by(*kinds)).all()
-    for *game, games, first in sorted(groups, key=lambda row: row[-1]):
-        row = f"(agent {known.name}, number {first}{f' and {games - 1:,} more' * (games > 1)})"
+        groups = connection.execute(alike).all()
+    for *game, rows, first in sorted(groups, key=lambda row: row[-1]):
+        row = f"(agent {known.name}, number {first}{f' and {rows - 1:,} more' * (rows > 1)})"
         try:
             yield from (Problem("played", row, *each) for each in _wrong(lengths, known, *game))
         except OpponentError:
