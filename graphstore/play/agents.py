@@ -181,7 +181,8 @@ def save(
 ) -> Agent:
     """Write the games and beads of an agent since it was `known`, and return the new agent.
 
-    `connection` comes from `writing`; a checkpoint is (games, boxes that keep the value).
+    `connection` comes from `writing`; `new` has the numbers of the games since then; a checkpoint
+    is (games, boxes that keep the value).
 
     Raises:
         StoreError: another program has changed the agent meanwhile.
@@ -209,9 +210,9 @@ def save(
     ]
     if changed:
         connection.execute(_CHANGE, changed)
-    played = [{"agent": known.id, **key._asdict(), "games": n} for key, n in new.items()]
-    if played:
-        connection.execute(_COUNT, played)
+    counts = [{"agent": known.id, **key._asdict(), "games": n} for key, n in new.items()]
+    if counts:
+        connection.execute(_COUNT, counts)
     rows = [
         {"agent": known.id, "games": at, "kept": kept, "boxes": len(filled.rows)}
         for at, kept in checkpoints
