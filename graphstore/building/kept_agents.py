@@ -13,10 +13,15 @@ def carry_over(connection: Connection, old: str, new: str, address: str) -> list
     """Copy the agents of a game into the game that will replace it; return their names.
 
     `old` and `new` are the schemas of both games, as the connection names them. Raise a StoreError
-    if the new game has other states or moves.
+    if the new game has other states or moves, or the old one has an older schema of agents.
     """
     run = connection.exec_driver_sql
     kept = [str(name) for (name,) in run(f"SELECT name FROM {old}.agent ORDER BY name")]
+    if str(run(f"SELECT version_num FROM {old}.alembic_version").scalar()) < schema.BLOCKS:
+        raise StoreError(
+            f"{address} has agents ({', '.join(kept)}) of an older schema; first run: "
+            f"graphstore upgrade {address}; or {DROP}"
+        )
     if run(_OTHER_STATES.format(old=old, new=new)).first() is not None:
         raise StoreError(
             f"{address} has agents ({', '.join(kept)}) that cannot be kept: the game now has "

@@ -5,6 +5,7 @@ was after its last saved game.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain
@@ -13,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, Row, Select, and_, bindparam, func, select
+from sqlalchemy import Connection, Row, Select, and_, bindparam, func, select, text
 
 from graphstore.errors import AgentMissingError, NotAStoreError, StoreError, shown
 from graphstore.play.arena import Arena
@@ -49,12 +50,13 @@ class Agent(NamedTuple):
 
 
 class Played(NamedTuple):
-    """Games against one opponent from which an agent has learned, in order."""
+    """Games of a block that ended alike: the key of a row of the table `played`."""
 
-    side: list[int]  # the player that the agent was, 1 or 2; 0 for both
+    number: int  # of the first game of the block, or of the only game
+    side: int  # the player that the agent was, 1 or 2; 0 for both
     opponent: str
-    winner: list[int]  # 1, 2, or 0 for a draw
-    plies: list[int]
+    winner: int  # 1, 2, or 0 for a draw
+    plies: int
 
 
 def names(store: Store) -> list[str]:
@@ -174,17 +176,18 @@ def save(
     arena: Arena,
     filled: Boxes,
     random: Random,
-    new: Played,
+    new: Counter[Played],
     checkpoints: Sequence[tuple[int, int]],
 ) -> Agent:
     """Write the games and beads of an agent since it was `known`, and return the new agent.
 
-    `connection` comes from `writing`; a checkpoint is (games, boxes that keep the value).
+    `connection` comes from `writing`; `new` has the numbers of the games since then; a checkpoint
+    is (games, boxes that keep the value).
 
     Raises:
         StoreError: another program has changed the agent meanwhile.
     """
-    count = len(new.winner)
+    count = new.total()
     games = known.games + count
     now = known._replace(games=games, random=_state(random))
     updated = connection.execute(
@@ -207,16 +210,9 @@ def save(
     ]
     if changed:
         connection.execute(_CHANGE, changed)
-    if count:
-        columns = {
-            "agent": np.full(count, known.id),
-            "number": np.arange(known.games + 1, games + 1),
-            "side": np.array(new.side, dtype=np.int64),
-            "opponent": [new.opponent] * count,
-            "winner": np.array(new.winner, dtype=np.int64),
-            "plies": np.array(new.plies, dtype=np.int64),
-        }
-        insert_rows(connection, "played", columns)
+    counts = [{"agent": known.id, **key._asdict(), "games": n} for key, n in new.items()]
+    if counts:
+        connection.execute(_COUNT, counts)
     rows = [
         {"agent": known.id, "games": at, "kept": kept, "boxes": len(filled.rows)}
         for at, kept in checkpoints
@@ -226,6 +222,12 @@ def save(
     return now
 
 
+_COUNT = text("""
+INSERT INTO played (agent, number, side, opponent, winner, plies, games)
+VALUES (:agent, :number, :side, :opponent, :winner, :plies, :games)
+ON CONFLICT (agent, number, side, opponent, winner, plies)
+DO UPDATE SET games = played.games + excluded.games
+""")
 _CHANGE = (
     bead.update()
     .where(

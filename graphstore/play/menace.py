@@ -208,8 +208,27 @@ def next_checkpoint(games: int) -> int:
     >>> next_checkpoint(9), next_checkpoint(95), next_checkpoint(1000)
     (10, 100, 1500)
     """
-    step = 1 if games < 10 else 5 * int(f"1{'0' * (len(str(games)) - 2)}")
+    step = _step(games, 2)
     return (games // step + 1) * step
+
+
+def block(games: int) -> range:
+    """Return the numbers of the next game and of those that are counted together with it.
+
+    The first 100 games are blocks of their own; then there are 180 blocks in each power of ten. A
+    checkpoint, and half of one, is the end of a block.
+
+    >>> block(99), block(123), block(1234)
+    (range(100, 101), range(121, 126), range(1201, 1251))
+    """
+    step = _step(games, 3)
+    first = games // step * step + 1
+    return range(first, first + step)
+
+
+def _step(games: int, digits: int) -> int:
+    """Return five in the place of the given digit of a number of games, from the left, or 1."""
+    return 5 * 10 ** (len(str(games)) - digits) if games >= 10 ** (digits - 1) else 1
 
 
 def checkpoints(games: int) -> list[int]:

@@ -5,17 +5,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import and_, func, select
+from sqlalchemy import and_, cast, func, select
 
 from graphstore.errors import NotAStoreError
 from graphstore.play.agents import Agent, integers
 from graphstore.play.menace import Settings
 from graphstore.store import schema
-from graphstore.store.schema import agent, checkpoint, played
+from graphstore.store.schema import Big, agent, checkpoint, played
 from graphstore.store.store import Store
 
+_GAMES = cast(func.sum(played.c.games), Big).label("games")
 _BY_WINNER = [
-    func.count().filter(played.c.winner == winner).label(label)
+    cast(func.coalesce(func.sum(played.c.games).filter(played.c.winner == winner), 0), Big).label(
+        label
+    )
     for winner, label in ((1, "won_by_1"), (0, "drawn"), (2, "won_by_2"))
 ]
 
@@ -63,7 +66,7 @@ def summaries(store: Store) -> list[dict[str, Any]]:
 def record(store: Store, known: Agent) -> list[dict[str, Any]]:
     """Return the games of an agent by side and opponent, counted by winner."""
     query = (
-        select(played.c.side, played.c.opponent, func.count().label("games"), *_BY_WINNER)
+        select(played.c.side, played.c.opponent, _GAMES, *_BY_WINNER)
         .where(played.c.agent == known.id)
         .group_by(played.c.side, played.c.opponent)
         .order_by(func.min(played.c.number))
@@ -103,24 +106,26 @@ def curve(store: Store, known: Agent) -> Curve:
         .order_by(checkpoint.c.games)
     )
     results = (
-        select(played.c.side, played.c.winner)
+        select(played.c.side, played.c.winner, played.c.games)
         .where(played.c.agent == known.id)
         .order_by(played.c.number)
     )
     with store.connect() as connection:
         rows = connection.execute(points).all()
-    side, winner = integers(store, results, 2).T
+    side, winner, count = integers(store, results, 3).T
     if not rows:
         raise NotAStoreError(f"{store.address} is damaged: {known.name} has no checkpoints")
     games = np.array([row[0] for row in rows], dtype=np.int64)
     kept = np.array([np.nan if row[1] is None else row[1] for row in rows], dtype=np.float64)
     alone = bool((side != 0).all()) and bool(len(side))
-    until = np.minimum(games, len(winner))
+    played_by = np.cumsum(count)  # a checkpoint, and half of one, is the end of a block
+    until = np.minimum(games, played_by[-1] if len(count) else 0)
     since = until // 2
+    last, before = (np.searchsorted(played_by, each, side="right") for each in (until, since))
     rates: list[NDArray[np.float64]] = []
     for wanted in (np.where(alone, side, 1), 0, np.where(alone, 3 - side, 2)):
-        met = np.concatenate(([0], np.cumsum(winner == wanted)))
+        met = np.concatenate(([0], np.cumsum(np.where(winner == wanted, count, 0))))
         with np.errstate(invalid="ignore"):
-            rates.append((met[until] - met[since]) / (until - since))
+            rates.append((met[last] - met[before]) / (until - since))
     won, drawn, lost = rates
     return Curve(games, kept, won, drawn, lost, alone)

@@ -5,18 +5,21 @@ games is a function of its seed.
 """
 
 import time
+from collections import Counter
 from random import Random
 from typing import Any, NamedTuple
 
-from graphstore.errors import OpponentError, SettingError, TooLargeError, shown
+from sqlalchemy import text
+
+from graphstore.errors import OlderStoreError, OpponentError, SettingError, TooLargeError, shown
 from graphstore.play import agents
 from graphstore.play.agents import Agent, Played
 from graphstore.play.arena import RESIGN, Arena, Choose, at_random, mistaken, perfect
 from graphstore.play.match import PERSON, Match
-from graphstore.play.menace import Boxes, Settings, next_checkpoint, whole_number, written
+from graphstore.play.menace import Boxes, Settings, block, next_checkpoint, whole_number, written
 from graphstore.play.opponents import read_opponent
 from graphstore.rules.game import DRAW, IN_PLAY, LOSS, WIN, Progress, quiet
-from graphstore.store.format import BOOK, STRATEGY
+from graphstore.store.format import BLOCKS, BOOK, STRATEGY
 from graphstore.store.store import Address, Store, opened
 
 SELF = "self"
@@ -86,7 +89,7 @@ def train(
                 f"{store.address} holds {what.get(store.info['extent'], 'the first plies only')}; "
                 "train agents on a whole game"
             )
-        refuse_too_large(store)
+        refuse_store(store)
         known = agents.find(store, agent)
         wanted = given
         if known is not None:
@@ -121,8 +124,20 @@ def train(
     )
 
 
-def refuse_too_large(store: Store) -> None:
-    """Raise a TooLargeError if a game has more than `LARGEST` moves."""
+def refuse_store(store: Store) -> None:
+    """Raise an error if agents cannot learn in a database.
+
+    Raises:
+        TooLargeError: the game has more than `LARGEST` moves.
+        OlderStoreError: the schema is too old.
+    """
+    with store.connect() as connection:
+        revision = connection.scalar(text("SELECT version_num FROM alembic_version"))
+    if revision < BLOCKS:
+        raise OlderStoreError(
+            f"{store.address} has schema {revision}, in which agents cannot learn; "
+            f"run: graphstore upgrade {store.address}"
+        )
     if store.info["moves"] > LARGEST:
         raise TooLargeError(
             f"{store.address} has {store.info['moves']:,} moves; "
@@ -134,10 +149,10 @@ def refuse_match(match: Match) -> None:
     """Raise an error if agents cannot learn from a match.
 
     Raises:
-        TooLargeError: see `refuse_too_large`.
+        TooLargeError, OlderStoreError: see `refuse_store`.
         OpponentError: machines play it from a position that is not a start.
     """
-    refuse_too_large(match.store)
+    refuse_store(match.store)
     first = match.turns[0].before if match.turns else match.probe
     if first.ply > 0 and PERSON not in match.opponents:
         raise OpponentError(
@@ -152,7 +167,7 @@ def learn_from(match: Match) -> list[str]:
     They do not learn from a match that is not over; the list is then empty.
 
     Raises:
-        TooLargeError, OpponentError: see `refuse_match`.
+        TooLargeError, OlderStoreError, OpponentError: see `refuse_match`.
     """
     if not match.over or not match.agents:
         return []
@@ -174,8 +189,9 @@ def learn_from(match: Match) -> list[str]:
                     edges.append(arena.edge(row, rows[turn.move.state]))
             boxes.learn(edges, _value(winner, player))
         opponent = match.opponents[2 - side] if side else SELF
-        played = Played([side], opponent, [winner], [len(match.turns)])
         number = known.games + 1
+        first = number if opponent == PERSON else block(known.games).start
+        played = Counter([Played(first, side, opponent, winner, len(match.turns))])
         due = [(number, boxes.kept)] if number == next_checkpoint(known.games) else []
         with agents.writing(store) as connection:
             agents.save(connection, known, arena, boxes, known.generator(), played, due)
@@ -205,20 +221,22 @@ def _play(
     to_move: list[int] = arena.to_move.tolist()
     side, alternates = known.settings.side, against != SELF
     number, last = known.games, known.games + games
-    new = Played([], against, [], [])
+    new: Counter[Played] = Counter()
     checkpoints: list[tuple[int, int]] = []
     saved = time.perf_counter()
     while number < last:
-        until = min(next_checkpoint(number), last, number + BATCH)
+        numbers = block(number)
+        until = min(numbers[-1], last, number + BATCH)
+        ended: Counter[tuple[int, int, int]] = Counter()  # games by side, winner and plies
         for each in range(number + 1, until + 1):
             seat = 2 - each % 2 if alternates and not side else side
             winner, plies = _game(
                 arena, to_move, boxes, players[seat], seat, known.settings.longest, random
             )
-            results[winner] += 1
-            new.side.append(seat)
-            new.winner.append(winner)
-            new.plies.append(plies)
+            ended[seat, winner, plies] += 1
+        for (seat, winner, plies), count in ended.items():
+            results[winner] += count
+            new[Played(numbers.start, seat, against, winner, plies)] += count
         if until == next_checkpoint(number):
             checkpoints.append((until, boxes.kept))
         number = until
@@ -226,7 +244,7 @@ def _play(
         if now - saved > SAVE_EVERY or number == last:
             with agents.writing(store, "games since the last save are lost") as connection:
                 known = agents.save(connection, known, arena, boxes, random, new, checkpoints)
-            new, checkpoints, saved = Played([], against, [], []), [], now
+            new, checkpoints, saved = Counter(), [], now
         progress("train", games - (last - number), games)
     return results
 

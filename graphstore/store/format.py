@@ -7,11 +7,15 @@ takes longer than a probe.
 from typing import Final
 
 APPLICATION_ID: Final = 0x67726673  # "grfs", at offset 68 of the header of a SQLite file
-REVISIONS: Final = ("0001", "0002", "0003", "0004", "0005", "0006")
+REVISIONS: Final = ("0001", "0002", "0003", "0004", "0005", "0006", "0007")
 """The alembic revisions, oldest first; a database is current at the last one."""
-READABLE: Final = REVISIONS[-3:]
+READABLE: Final = REVISIONS[3:]
 """The revisions that are read without an upgrade: before 0005 moves have no names, before 0006
-states have no `LATER` columns, and every move passes the turn, in the views, too."""
+states have no `LATER` columns, and every move passes the turn, in the views, too; before `BLOCKS`
+each game of an agent has a row."""
+BLOCKS: Final = "0007"
+"""The first revision in which an agent's games are counted in blocks: in older databases agents do
+not learn."""
 
 WHOLE: Final = "whole"
 BELOW: Final = "below"
@@ -45,6 +49,7 @@ _NEW: Final = (
         f"{BY_MARGIN} AS SELECT parent AS state, move, child, CAST(NULL AS SMALLINT) AS margin "
         "FROM {}.edge WHERE 1 = 0",
     ),
+    (BLOCKS, "played AS SELECT *, 1 AS games FROM {}.played"),
 )
 
 
@@ -66,7 +71,7 @@ _TABLES: Final = {
     "digest": "name blake2b",
     "agent": "id name side stages win draw loss empty longest seed games random",
     "bead": "agent state move beads",
-    "played": "agent number side opponent winner plies",
+    "played": "agent number side opponent winner plies games",
     "checkpoint": "agent games kept boxes",
 }
 _VIEWS: Final = {

@@ -11,6 +11,7 @@ from sqlalchemy.schema import CreateView, SchemaItem
 
 from graphstore.store.format import APPLICATION_ID as APPLICATION_ID
 from graphstore.store.format import BELOW as BELOW
+from graphstore.store.format import BLOCKS as BLOCKS
 from graphstore.store.format import BOOK as BOOK
 from graphstore.store.format import BY_MARGIN as BY_MARGIN
 from graphstore.store.format import COLUMNS as COLUMNS
@@ -154,13 +155,15 @@ played = _table(
         "agent", sa.Integer, sa.ForeignKey("agent.id"), primary_key=True, autoincrement=False
     ),
     sa.Column("number", Big, primary_key=True, autoincrement=False),
-    sa.Column("side", Small, nullable=False),
-    sa.Column("opponent", Words, nullable=False),
-    sa.Column("winner", Small, nullable=False),
-    sa.Column("plies", sa.Integer, nullable=False),
+    sa.Column("side", Small, primary_key=True, autoincrement=False),
+    sa.Column("opponent", Words, primary_key=True),
+    sa.Column("winner", Small, primary_key=True, autoincrement=False),
+    sa.Column("plies", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("games", Big, nullable=False),
     sa.CheckConstraint("side IN (0, 1, 2)", name="side"),
     sa.CheckConstraint("winner IN (0, 1, 2)", name="winner"),
     sa.CheckConstraint("plies >= 0", name="plies"),
+    sa.CheckConstraint("games >= 1", name="games"),
     with_rowid=False,
 )
 

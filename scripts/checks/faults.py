@@ -297,7 +297,7 @@ class Bench:
             if checked.code:
                 return f"verify: {checked.out}{checked.err}"
         if words.startswith("train"):
-            more = len(new["played"]) - len(found["played"])
+            more = sum(row[-1] for row in new["played"]) - sum(row[-1] for row in found["played"])
             words = f"train {task.target} --games {more}"
         elif found not in (old, new) or (done.code == 0 and found != new):
             return "the content is neither old nor new, or not new after success"

@@ -17,7 +17,7 @@ from graphstore import Store, build, train
 from graphstore.cli.console import print_json, print_table
 
 SHARES = ("won", "drawn", "lost", "kept")
-RESULTS = """SELECT winner, count(*) FROM played JOIN agent ON agent.id = played.agent
+RESULTS = """SELECT winner, sum(played.games) FROM played JOIN agent ON agent.id = played.agent
     WHERE name = ? AND number > ? GROUP BY winner"""
 
 
@@ -31,7 +31,10 @@ def main() -> None:
         "--games", type=int, default=3000, help="of each agent, default: %(default)s"
     )
     parser.add_argument(
-        "--last", type=int, default=500, help="games that count, default: %(default)s"
+        "--last",
+        type=int,
+        default=500,
+        help="games that count, in whole blocks, default: %(default)s",
     )
     parser.add_argument(
         "--seeds", type=int, default=20, help="number of agents, default: %(default)s"

@@ -95,7 +95,7 @@ def test_a_computed_column_that_is_wrong_is_named(spoilt):
 @for_all(
     ("table", "columns", "statement"),
     [
-        ("played", "winner INTEGER NOT NULL", "UPDATE played SET winner = NULL WHERE number = 3"),
+        ("played", "games INTEGER NOT NULL", "UPDATE played SET games = NULL WHERE number = 3"),
         ("played", ",\n STRICT", "UPDATE played SET winner = 'x' WHERE number = 3"),
         ("state", "ply INTEGER NOT NULL", "UPDATE state SET ply = NULL WHERE id = 0"),
         ("state", "\n STRICT", "UPDATE state SET position = X'00' WHERE id = 0"),
@@ -142,7 +142,20 @@ IMPOSSIBLE = [
     ("UPDATE played SET opponent = 'self' WHERE agent = 2 AND number = 7", "played", "opponent"),
     ("UPDATE agent SET longest = 8", "played", "plies"),
     ("UPDATE agent SET seed = -1", "agent", "seed"),
-    ("INSERT INTO played VALUES (9, 1, 0, 'self', 1, 5)", "played", "agent"),
+    ("INSERT INTO played VALUES (9, 1, 0, 'self', 1, 5, 1)", "played", "agent"),
+    ("UPDATE played SET games = games + 1 WHERE number = 121", "played", "games"),
+    ("UPDATE played SET games = 0 WHERE number = 7", "played", "games"),
+    ("DELETE FROM played WHERE number = 126", "played", "games"),
+    ("UPDATE played SET number = 124 WHERE number = 121 AND games > 1", "played", "number"),
+    ("UPDATE OR REPLACE played SET number = 121 WHERE number = 126", "played", "games"),
+    ("UPDATE played SET number = 141 WHERE number = 136", "played", "number"),
+    ("UPDATE played SET number = 0 WHERE number = 7", "played", "number"),
+    (
+        "INSERT INTO played SELECT agent, number + 1, side, opponent, winner, plies, games "
+        "FROM played WHERE number = 121",
+        "played",
+        "games",
+    ),
     ("INSERT INTO bead VALUES (1, 8706, 99, 3)", "agent", "content"),
     ("DELETE FROM bead WHERE agent = 2", "agent", "content"),
 ]
@@ -164,8 +177,8 @@ def taught(tictactoe_db, tmp_path_factory):
     """The path of tic-tac-toe with two agents."""
     path = tmp_path_factory.mktemp("taught") / "taught.db"
     shutil.copyfile(tictactoe_db, path)
-    train(path, "both", games=40, seed=1)
-    train(path, "second", games=40, seed=1, side=2)
+    train(path, "both", games=140, seed=1)
+    train(path, "second", games=140, seed=1, side=2)
     assert verdict_on(path).ok
     return path
 

@@ -2,6 +2,7 @@
 
 import sqlite3
 import threading
+from collections import Counter
 from contextlib import closing
 
 import pytest
@@ -73,16 +74,25 @@ def test_beads_are_what_the_games_have_added(copy):
     train(copy, games=400, seed=1, stages=(100,))  # enough that no box becomes empty
     with closing(sqlite3.connect(copy)) as connection:
         (added,) = connection.execute("SELECT sum(beads - 100) FROM bead").fetchone()
-        games = connection.execute("SELECT winner, plies FROM played").fetchall()
+        games = connection.execute("SELECT winner, plies, games FROM played").fetchall()
     expected = 0
-    for winner, plies in games:
+    for winner, plies, count in games:
         moves = {1: (plies + 1) // 2, 2: plies // 2}
         if plies == 9:
             moves[1] -= 1  # the last free cell has no box
         for player in (1, 2):
             reward = 1 if winner == 0 else 3 if winner == player else -1
-            expected += reward * moves[player]
+            expected += reward * moves[player] * count
     assert added == expected
+
+
+def winners(path, since, agent=1):
+    """Return the numbers of games after the first `since`, the end of a block, by winner."""
+    late = Counter()
+    for row in rows(path, "played", agent):
+        late[row["winner"]] += row["games"] * (row["number"] > since)
+    assert late.total() > 0
+    return late
 
 
 def test_an_agent_of_one_side_learns_only_that_side(spoilt):
@@ -119,15 +129,14 @@ def test_menace_as_x_comes_to_draw_with_a_perfect_opponent_on_most_seeds(copy):
     for seed in range(20):
         name = f"seed-{seed}"
         train(copy, name, games=3000, side=1, seed=seed)
-        winners = [row["winner"] for row in rows(copy, "played", seed + 1)][-500:]
-        drawn.append(winners.count(0) / len(winners))
+        drawn.append(winners(copy, since=2500, agent=seed + 1)[0] / 500)
     assert sum(share >= 0.9 for share in drawn) > 10
 
 
 def test_it_wins_more_and_more_against_random_play(copy):
     train(copy, games=4000, side=1, seed=1, against="random")
-    won = [row["winner"] == 1 for row in rows(copy, "played")]
-    assert sum(won[-500:]) > sum(won[:500]) + 50
+    in_all, after_500, late = (winners(copy, since=n)[1] for n in (0, 500, 3500))
+    assert late > in_all - after_500 + 50
 
 
 @pytest.mark.parametrize(
@@ -167,9 +176,9 @@ def test_the_first_checkpoint_is_before_the_first_game_and_the_kept_are_those_of
             GROUP BY state HAVING min(keeps) = 1)""")
     assert kept == (report.kept,)
     assert curve.games.tolist() == [point["games"] for point in points]
-    late = [row["winner"] for row in rows(copy, "played")][750:]
-    assert curve.drawn[-1] == late.count(0) / 750
-    assert curve.won[-1] == late.count(1) / 750
+    late = winners(copy, since=750)
+    assert curve.drawn[-1] == late[0] / 750
+    assert curve.won[-1] == late[1] / 750
 
 
 @for_all(
@@ -240,7 +249,7 @@ def test_two_programs_that_train_one_agent_do_not_overwrite_each_other(copy):
         arena = training.Arena.of(store.graph())
         boxes = agents.boxes(store, arena, known)
         train(copy, games=10)
-        new = agents.Played([0], "self", [1], [5])
+        new = Counter([agents.Played(11, 0, "self", 1, 5)])
         with agents.writing(store) as connection, pytest.raises(StoreError, match="meanwhile"):
             agents.save(connection, known, arena, boxes, known.generator(), new, [])
     assert verify_ok(copy)
@@ -309,8 +318,8 @@ def test_training_goes_on_while_its_file_is_rebuilt(copy, tmp_path, monkeypatch,
         ("UPDATE bead SET move = move + 9 WHERE state = 0 AND move = 0", "not those of its boxes"),
         ("UPDATE agent SET random = '[]'", "generator"),
         ("UPDATE agent SET stages = 'x'", "4/3/2/1"),
-        ("UPDATE agent SET games = games + 1", "1 to 101"),
-        ("DELETE FROM played WHERE number = 7", "1 to 100"),
+        ("UPDATE agent SET games = games + 1", "numbers 101 to 101): games is 0, not 1"),
+        ("DELETE FROM played WHERE number = 7", "numbers 7 to 7): games is 0, not 1"),
         ("UPDATE checkpoint SET kept = kept + 1 WHERE games = 100", "kept"),
         ("DELETE FROM checkpoint", "games is wrong at 0"),
         ("DELETE FROM checkpoint WHERE games = 15", "games is wrong at 15"),

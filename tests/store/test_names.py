@@ -18,6 +18,7 @@ from graphstore.errors import MoveError, RulesError
 from graphstore.games import find_game
 from graphstore.rules.game import move_text
 from graphstore.store import schema
+from graphstore.store.sqlite.structure import made
 from graphstore.web import addresses
 from graphstore.web.application import application
 
@@ -189,13 +190,15 @@ def test_wrong_names_are_found(with_rules, rules, tmp_path):
         assert compare(path, other).tables.keys() == {"move"}
 
 
-def test_an_older_file_is_read_and_written_without_names(rules, run, tmp_path):
+def test_an_older_file_is_read_without_names_and_written_after_an_upgrade(rules, run, tmp_path):
     game, path = find_game(rules("Texts")), tmp_path / "texts.db"
     build(game, path)
     shutil.copy(path, tmp_path / "new.db")
     changed(
         path,
         "DROP TABLE move",
+        "DROP TABLE played",
+        made("0004")["played"],
         "DELETE FROM digest WHERE name LIKE 'move.%'",
         f"DROP VIEW {schema.BY_MARGIN}",
         *(f"ALTER TABLE state DROP COLUMN {name}" for name in schema.LATER),
@@ -208,12 +211,12 @@ def test_an_older_file_is_read_and_written_without_names(rules, run, tmp_path):
             assert list(store.sql("SELECT * FROM move")) == []
         assert verify(path).ok
         assert compare(path, tmp_path / "new.db", rows=True).same
-        package.train(path, f"menace-{upgraded}", games=2, seed=1)
         assert package.export(path, tmp_path / f"{upgraded}.csv", "csv", table="move").rows == {
             "move": 0
         }
         assert upgrade(path) == (schema.REVISIONS[-1] if upgraded else "0004")
     assert upgrade(path) == schema.REVISIONS[-1]
+    package.train(path, games=2, seed=1)
     build(game, path, force=True)
     assert sorted(names_in(path).values()) == sorted(NAMES["Texts"])
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import threading
 import time
+from collections import Counter
 from contextlib import closing
 
 import numpy as np
@@ -804,7 +805,7 @@ def test_of_two_programs_that_train_one_agent_the_later_is_refused(server):
         arena = Arena.of(store.graph())
         boxes = agents.boxes(store, arena, known)
         train(place, games=10)
-        new = agents.Played([0], "self", [1], [5])
+        new = Counter([agents.Played(11, 0, "self", 1, 5)])
         with pytest.raises(StoreError, match="meanwhile"), agents.writing(store) as connection:
             agents.save(connection, known, arena, boxes, known.generator(), new, [])
         assert agents.load(store, "menace").games == 20

@@ -12,7 +12,7 @@ from graphstore.errors import GraphstoreError, OpponentError
 from graphstore.play import agents
 from graphstore.play.agents import Agent
 from graphstore.play.arena import Arena
-from graphstore.play.menace import Boxes, box_rows, checkpoints
+from graphstore.play.menace import Boxes, block, box_rows, checkpoints
 from graphstore.play.opponents import agent_name, read_opponent
 from graphstore.rules.game import DRAW, IN_PLAY, WIN, Ints
 from graphstore.store import schema
@@ -100,6 +100,7 @@ def impossible(store: Store, names: list[str]) -> Iterator[Problem]:
             yield Problem("agent", name, "seed", known.seed, "from 0 to 2**63 - 1")
         elif not known.games and known.generator().getstate() != Random(known.seed).getstate():
             yield Problem("agent", name, "random", "another state", f"that of seed {known.seed}")
+        yield from _blocks(store, known)
         yield from _games(store, lengths, known)
         yield from _checkpoints(store, arena, known, boxes)
 
@@ -134,21 +135,39 @@ def _checkpoints(store: Store, arena: Arena, known: Agent, boxes: Boxes) -> Iter
                 yield Problem("checkpoint", row, "kept", point.kept, sure)
 
 
-def _games(store: Store, lengths: _Lengths, known: Agent) -> Iterator[Problem]:
-    """Yield the games whose number, side, opponent or result cannot be."""
+def _blocks(store: Store, known: Agent) -> Iterator[Problem]:
+    """Yield the first block with too few or too many games, and rows that belong to no block."""
     table = schema.played.c
-    mine = table.agent == known.id
-    count = select(func.count(), func.min(table.number), func.max(table.number)).where(mine)
+    rows = select(table.number, table.games).where(table.agent == known.id).order_by(table.number)
+    number, games = agents.integers(store, rows, 2).T
+    first = [1]
+    while (following := block(first[-1] - 1).stop) <= known.games:
+        first.append(following)
+    starts = np.array(first, dtype=np.int64)
+    of = np.searchsorted(starts, number, side="right") - 1
+    # A game against a person, or in an older file, has its own number.
+    alone = (games == 1) & (number <= known.games)
+    for row in np.flatnonzero((of < 0) | ((number != starts[of]) & ~alone))[:1].tolist():
+        found = f"{number[row]} of {games[row]} games"
+        yield Problem("played", known.name, "number", found, "the first game of a block")
+    counts = np.zeros(len(starts), dtype=np.int64)
+    np.add.at(counts, of[of >= 0], games[of >= 0])
+    due = np.diff(starts, append=known.games + 1)
+    for each in np.flatnonzero(counts != due)[:1].tolist():
+        row = f"(agent {known.name}, numbers {starts[each]} to {starts[each] + due[each] - 1})"
+        yield Problem("played", row, "games", int(counts[each]), int(due[each]))
+
+
+def _games(store: Store, lengths: _Lengths, known: Agent) -> Iterator[Problem]:
+    """Yield the games whose side, opponent or result cannot be."""
+    table = schema.played.c
     kinds = (table.side, table.opponent, table.winner, table.plies)
-    alike = select(*kinds, func.count(), func.min(table.number)).where(mine).group_by(*kinds)
+    number = func.count(), func.min(table.number)
+    alike = select(*kinds, *number).where(table.agent == known.id).group_by(*kinds)
     with store.connect() as connection:
-        number, least, most = connection.execute(count).one()
         groups = connection.execute(alike).all()
-    if (number, least or 0, most or 0) != (known.games, min(known.games, 1), known.games):
-        found = f"{number} games, numbered {least or 0} to {most or 0}"
-        yield Problem("played", known.name, "number", found, f"1 to {known.games}")
-    for *game, games, first in sorted(groups, key=lambda row: row[-1]):
-        row = f"(agent {known.name}, number {first}{f' and {games - 1:,} more' * (games > 1)})"
+    for *game, rows, first in sorted(groups, key=lambda row: row[-1]):
+        row = f"(agent {known.name}, number {first}{f' and {rows - 1:,} more' * (rows > 1)})"
         try:
             yield from (Problem("played", row, *each) for each in _wrong(lengths, known, *game))
         except OpponentError:

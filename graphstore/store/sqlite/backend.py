@@ -162,11 +162,19 @@ class SqliteFile:
     def upgrading(self) -> "Iterator[Connection]":
         """Yield a connection in a transaction that may change tables.
 
-        SQLite first rolls back the transaction of a killed program.
+        SQLite first rolls back the transaction of a killed program. If most of the file is empty at
+        the end, it becomes smaller.
         """
         _check_header(self.path)
         with self.writing(foreign_keys=False) as connection:
             yield connection
+        with suppress(sqlite3.Error), closing(connect(self.path, "mode=rw")) as driver:
+            free, pages = (
+                driver.execute(f"PRAGMA {each}").fetchone()[0]
+                for each in ("freelist_count", "page_count")
+            )
+            if free > pages // 2:
+                driver.execute("VACUUM")
 
     def altered(self) -> Iterator[tuple[str, str]]:
         from graphstore.store.sqlite.structure import made, objects
