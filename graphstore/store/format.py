@@ -7,11 +7,12 @@ takes longer than a probe.
 from typing import Final
 
 APPLICATION_ID: Final = 0x67726673  # "grfs", at offset 68 of the header of a SQLite file
-REVISIONS: Final = ("0001", "0002", "0003", "0004", "0005", "0006")
+REVISIONS: Final = ("0001", "0002", "0003", "0004", "0005", "0006", "0007")
 """The alembic revisions, oldest first; a database is current at the last one."""
-READABLE: Final = REVISIONS[-3:]
+READABLE: Final = REVISIONS[3:]
 """The revisions that are read without an upgrade: before 0005 moves have no names, before 0006
-states have no `LATER` columns, and every move passes the turn, in the views, too."""
+states have no `LATER` columns, and every move passes the turn, in the views, too; before 0007
+digests of columns are of an earlier kind, `digests.OrderedDigests`."""
 
 WHOLE: Final = "whole"
 BELOW: Final = "below"

@@ -24,7 +24,7 @@ from graphstore.solver.exploration import MAX_STATES
 from graphstore.store import schema
 from graphstore.store.arrow import pyarrow
 from graphstore.store.columns import BUILT_WITH
-from graphstore.store.digests import of_content
+from graphstore.store.digests import added, of_content
 from graphstore.store.folder.folder import Folder
 from graphstore.store.folder.layout import (
     MANIFEST,
@@ -180,7 +180,7 @@ def build(
             names = _names(game, chain(*explored))
             digests: dict[str, str] = {}
             if with_digests:
-                digests = _digests(path, workers, memory, progress)
+                digests = _digests(path, workers, progress)
                 info["digest"] = of_content(digests)
                 lap("digest")
             waves = tuple(zip(setup.parts, setup.ones, strict=True))
@@ -201,15 +201,12 @@ def _check(path: Path, sums: dict[str, int]) -> None:
         raise damaged(found)
 
 
-def _digests(path: Path, workers: Workers, memory: int, progress: Progress) -> dict[str, str]:
-    """Return the digests of all columns. A table is one step: a digest depends on the row order."""
+def _digests(path: Path, workers: Workers, progress: Progress) -> dict[str, str]:
+    """Return the digests of all columns; a table is one step."""
     if workers.size == 1:
-        return digests_of(path, memory=memory, progress=progress)
-    found: dict[str, str] = {}
-    calls = [(path, (table,), memory) for table in TABLES]
-    for _, digests in workers.run(digests_of, calls):
-        found |= digests
-    return dict(sorted(found.items()))
+        return digests_of(path, progress=progress)
+    calls = [(path, (table,)) for table in TABLES]
+    return added(digests for _, digests in workers.run(digests_of, calls))
 
 
 def _describe(
