@@ -55,8 +55,7 @@ def built(game):
     hashes, rows = ColumnDigests(), {"state": [], "edge": []}
     for table, parts in (("state", state_parts(graph, solve(graph))), ("edge", edge_parts(graph))):
         for _, _, columns in parts:
-            for name, column in columns.items():
-                hashes.update(f"{table}.{name}", column)
+            hashes.update_table(table, columns)
             cells = [c if isinstance(c, list) else c.tolist() for c in columns.values()]
             rows[table] += [
                 dict(zip(columns, row, strict=True)) for row in zip(*cells, strict=True)
