@@ -158,6 +158,7 @@ def compare(
         digests = [_digests(each) for each in both]
         differing = tuple(sorted({name for name, _ in digests[0].items() ^ digests[1].items()}))
         of_one_kind = are_ordered(digests[0]) == are_ordered(digests[1])
+        stored = digests[0] | digests[1]
         if not of_one_kind:
             rows = True
         elif not differing and first.info["digest"] != second.info["digest"]:
@@ -176,7 +177,7 @@ def compare(
             _compare_agents(found, both, progress)
     return Comparison(
         names=(_name(first), _name(second)),
-        digests=differing if of_one_kind else tuple(sorted(found.columns().intersection(*digests))),
+        digests=differing if of_one_kind else tuple(sorted(found.columns().intersection(stored))),
         read=tuple(read),
         tables=found.counts(),
         differences=tuple(found.listed),

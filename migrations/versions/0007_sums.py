@@ -13,7 +13,7 @@ from alembic.util import CommandError
 revision = "0007"
 down_revision = "0006"
 
-CHUNK = 50_000  # rows read at once
+CHUNK = 20_000  # rows read at once
 NULL = -(2**63)
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 FIRST = np.array([[0xFF51AFD7ED558CCD], [0xBF58476D1CE4E5B9]], dtype=np.uint64)
@@ -85,8 +85,9 @@ def _columns(table: str, names: list[str]) -> Iterator[dict[str, Any]]:
             if name in REALS:
                 columns[name] = np.array(cells, dtype="<f8")
             elif name not in TEXTS:
-                filled = [NULL if cell is None else cell for cell in cells]
-                columns[name] = np.array(filled, dtype="<i8")
+                if None in cells:
+                    cells = [NULL if cell is None else cell for cell in cells]
+                columns[name] = np.array(cells, dtype="<i8")
         yield columns
 
 
