@@ -403,6 +403,24 @@ def test_what_was_changed_in_a_file_of_an_older_version_is_named(
         upgrade(path)
 
 
+@for_all("game", ["kayles(5)", "hexapawn(3,3)"])
+def test_older_nimbers_and_names_of_moves_have_digests_of_their_kind(game, tmp_path):
+    older, new = tmp_path / "older.db", tmp_path / "new.db"
+    for path in (older, new):
+        build(game, path, force=True)
+    make_older(older)
+    assert verify(older).ok
+    found = compare(older, new)
+    assert (found.digests, found.digests_tell, found.same) == ((), True, True)
+    assert upgrade(older) == "0006"
+    assert content(older) == content(new)
+    make_older(older)
+    change(older, "UPDATE state SET nimber = NULL", "DELETE FROM digest WHERE name LIKE '%nimber'")
+    found = compare(older, new)
+    digests_ = ("state.nimber",) if game == "kayles(5)" else ()
+    assert (found.digests, found.digests_tell) == (digests_, True)
+
+
 def test_agents_of_an_older_version_are_kept(tmp_path):
     path = tmp_path / "game.db"
     build("nim(1,2)", path)
