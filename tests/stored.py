@@ -91,32 +91,48 @@ def other_values(cell, others, chance):
     return [cell + 1, cell - 1, -1 - cell, cell ^ 1 << 40, 0, -(2**63), None, chance.choice(others)]
 
 
-def redigest(path):
+def new_digests(read, kind=digests.OrderedDigests):
+    """Return SQL that sets the digests of a game to those of its content.
+
+    `read` returns the rows of a query, tuples. The digests are those of older files, by default.
+    """
+    hashes = kind()
+    for table, keys in digests.KEYS.items():
+        columns = [each for each in schema.metadata.tables[table].columns if each.computed is None]
+        names = [column.name for column in columns]
+        rows = read(f"SELECT {', '.join(names)} FROM {table} ORDER BY {', '.join(keys)}")
+        if rows:
+            kinds = [column.type.python_type for column in columns]
+            cells = map(_cells, kinds, zip(*rows, strict=True))
+            hashes.update_table(table, dict(zip(names, cells, strict=True)))
+    of_columns = hashes.of_columns()
+    content = digests.of_content({k: v for k, v in of_columns.items() if k[:5] != "move."})
+    of_columns["game.digest"] = digests.of_json(content)
+    return [
+        f"UPDATE game SET digest = '{content}'",
+        *(f"UPDATE digest SET blake2b = '{v}' WHERE name = '{k}'" for k, v in of_columns.items()),
+    ]
+
+
+def _cells(kind, cells):
+    if kind is str:
+        return list(cells)
+    if kind is float:
+        return np.array(cells, dtype=np.float64)
+    return np.array([digests.NULL if cell is None else cell for cell in cells], dtype=np.int64)
+
+
+def redigest(path, kind=digests.ColumnDigests):
     """Set the digests to those of the content, as a careful forger would."""
-    kinds = {str: list, float: np.array}
-    hashes = digests.ColumnDigests()
     with closing(sqlite3.connect(path)) as connection:
-        connection.row_factory = sqlite3.Row
-        for table, keys in (("state", "id"), ("edge", "parent, move")):
-            rows = connection.execute(f"SELECT * FROM {table} ORDER BY {keys}").fetchall()
-            for column in schema.metadata.tables[table].columns:
-                if column.computed is None:
-                    kind = column.type.python_type
-                    cells = [row[column.name] for row in rows]
-                    if kind is float:
-                        cells = np.array(cells, dtype=np.float64)
-                    elif kind not in kinds:
-                        empty = digests.NULL
-                        cells = np.array([empty if c is None else c for c in cells], dtype=np.int64)
-                    hashes.update(f"{table}.{column.name}", cells)
-        of_columns = hashes.of_columns()
-        connection.execute("UPDATE game SET digest = ?", (digests.of_content(of_columns),))
-        row = dict(connection.execute("SELECT * FROM game").fetchone())
-        of_columns |= digests.of_row("game", row)
-        connection.executemany(
-            "UPDATE digest SET blake2b = ? WHERE name = ?",
-            [(value, name) for name, value in of_columns.items()],
-        )
+        read = lambda query: connection.execute(query).fetchall()  # noqa: E731
+        for statement in new_digests(read, kind):
+            connection.execute(statement)
+        of_game = connection.execute("SELECT * FROM game")
+        names = [name for name, *_ in of_game.description]
+        row = digests.of_row("game", dict(zip(names, of_game.fetchone(), strict=True)))
+        statement = "UPDATE digest SET blake2b = ? WHERE name = ?"
+        connection.executemany(statement, [(value, name) for name, value in row.items()])
         connection.commit()
 
 

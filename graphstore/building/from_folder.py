@@ -71,6 +71,9 @@ class FolderRows:
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
         self._hashes = digests.ColumnDigests()
+        # Folders of earlier versions have other digests, which are compared, but not written.
+        before = digests.OrderedDigests() if digests.are_ordered(folder.digests) else None
+        self._compared: digests.Digests = before or self._hashes
         self.name: str = folder.info["name"]
         self.states: int = folder.info["states"]
         self.moves: int = folder.info["moves"]
@@ -87,9 +90,10 @@ class FolderRows:
         """Yield the rows of a table; at the end, raise if the folder was changed."""
         folder = self._folder
         for done, total, columns in rows_of(folder.path, folder.contents, table):
-            self._hashes.update_table(table, columns)
+            for hashes in {self._hashes, self._compared}:
+                hashes.update_table(table, columns)
             yield done, total, columns
-        found, built = self._hashes.of_columns(), self._folder.digests
+        found, built = self._compared.of_columns(), self._folder.digests
         names = {name for name in found.keys() | built if name.startswith(f"{table}.")}
         differing = sorted(name for name in names if found.get(name) != built.get(name))
         if built and differing:

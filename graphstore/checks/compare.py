@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Table, select
 from graphstore.rules.game import Progress, quiet
 from graphstore.store import schema
 from graphstore.store.bulk import streamed
+from graphstore.store.digests import are_ordered
 from graphstore.store.names import read_names
 from graphstore.store.reader import Reader
 from graphstore.store.store import Address, Store, opened
@@ -67,7 +68,8 @@ class Comparison(NamedTuple):
     """The result of `compare`.
 
     `digests` are the columns of `state` and `edge` with different stored digests; if there are
-    none, ``game.digest``, if that differs, which is the digest of them all.
+    none, ``game.digest``, if that differs, which is the digest of them all. If the digests of one
+    database are of an earlier kind, they are the columns with different cells.
     """
 
     names: tuple[str, str]  # the name and the version of the rules of each game
@@ -103,7 +105,7 @@ def compare(
     """Return the differences between two databases, each in SQLite or PostgreSQL.
 
     The stored digests are trusted: a table is read only with `rows`, or if the digest of one of its
-    columns differs.
+    columns differs, or is of an earlier kind in one database only.
 
     Args:
         first: the first database, open or as an address.
@@ -128,7 +130,11 @@ def compare(
         _compare_names(found, *(read_names(Reader.of(each)) for each in both))
         digests = [_digests(each) for each in both]
         differing = tuple(sorted({name for name, _ in digests[0].items() ^ digests[1].items()}))
-        if not differing and first.info["digest"] != second.info["digest"]:
+        of_one_kind = are_ordered(digests[0]) == are_ordered(digests[1])
+        stored = digests[0] | digests[1]
+        if not of_one_kind:
+            rows = True
+        elif not differing and first.info["digest"] != second.info["digest"]:
             differing, rows = ("game.digest",), True
         read = []
         for table, size in ((schema.state, "states"), (schema.edge, "moves")):
@@ -144,7 +150,7 @@ def compare(
             _compare_agents(found, both, progress)
     return Comparison(
         names=(_name(first), _name(second)),
-        digests=differing,
+        digests=differing if of_one_kind else tuple(sorted(found.columns().intersection(stored))),
         read=tuple(read),
         tables=found.counts(),
         differences=tuple(found.listed),
@@ -216,6 +222,18 @@ class _Differences:
             in_order = {name: cells[name] for name in columns if cells[name]}
             found[table] = Counts(rows["only_first"], rows["only_second"], rows["differ"], in_order)
         return found
+
+    def columns(self) -> set[str]:
+        """Return the columns that have different cells, as ``state.value``.
+
+        If a row is in one database only, these are all columns of its table.
+        """
+        return {
+            str(column)
+            for table, rows in self.rows.items()
+            for column in schema.metadata.tables[table].columns
+            if self.cells[table][column.name] or rows["only_first"] or rows["only_second"]
+        }
 
 
 def _compare_table(

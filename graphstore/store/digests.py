@@ -199,7 +199,7 @@ class OrderedDigests:
 
     def update_table(self, table: str, columns: Mapping[str, Any]) -> None:
         """See `Digests`; rows ascend by key."""
-        for name, cells in columns.items():
+        for name, cells in columns.items() if len(columns[KEYS[table][0]]) else ():
             if isinstance(cells, list):
                 found = "\0".join([*cells, ""]).encode()
             elif cells.dtype.kind == "f":

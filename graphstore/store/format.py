@@ -7,12 +7,13 @@ takes longer than a probe.
 from typing import Final
 
 APPLICATION_ID: Final = 0x67726673  # "grfs", at offset 68 of the header of a SQLite file
-REVISIONS: Final = ("0001", "0002", "0003", "0004", "0005", "0006", "0007")
+REVISIONS: Final = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008")
 """The alembic revisions, oldest first; a database is current at the last one."""
 READABLE: Final = REVISIONS[3:]
 """The revisions that are read without an upgrade: before 0005 moves have no names, before 0006
 states have no `LATER` columns, and every move passes the turn, in the views, too; before `BLOCKS`
-each game of an agent has a row."""
+each game of an agent has a row; before 0008 digests of columns are of an earlier kind,
+`digests.OrderedDigests`."""
 BLOCKS: Final = "0007"
 """The first revision in which an agent's games are counted in blocks: in older databases agents do
 not learn."""

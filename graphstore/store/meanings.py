@@ -13,7 +13,7 @@ TABLES: Final = {
     "edge": "Every legal move of the canonical positions. Two moves to one child are two rows.",
     "move": "The names of the moves of edge; empty if the rules give them none.",
     "game": "The name and size of the game, and how it was built: one row.",
-    "digest": "A BLAKE2b digest of every column, by which graphstore verify finds changes.",
+    "digest": "A digest of every column, by which graphstore verify finds changes.",
     "agent": "Agents that learn as MENACE does, by matchboxes of beads.",
     "bead": "The beads in the matchboxes. The view matchbox adds positions and values.",
     "played": "The games that agents have learned from, counted in blocks of consecutive games.",
@@ -90,7 +90,9 @@ COLUMNS: Final = {
     "can reach; strategy: one move of player 1 and all of player 2, so that depths are bounds; "
     "book: the states of the first plies, of which those in play at the last ply have no moves",
     "digest.name": "the column, as table.column",
-    "blake2b": "the BLAKE2b digest, in hexadecimal",
+    "blake2b": "the digest, in hexadecimal: of a column, 128 bits, the sum over its rows of a hash "
+    "of key and cell, against accidents, not forgers; of a cell of game, 256 bits, its BLAKE2b "
+    "hash, as of columns before schema 0008",
     "agent": "the agent's id",
     "agent.id": "the number of the agent in other tables",
     "name": "the agent's name",

@@ -265,21 +265,29 @@ def _ddl(connection: sqlite3.Connection, name: str) -> str:
 
 def piece_upgrade(task: Task) -> Figures:
     """Measure the upgrade of a file of the first schema, which lacks `best_response`."""
-    from graphstore import upgrade
+    from graphstore import Store, upgrade
+    from graphstore.checks.file.reading import DatabaseRows
     from graphstore.store import schema
-    from graphstore.store.digests import of_content
+    from graphstore.store.digests import OrderedDigests, of_content
 
     file = task.folder / "older.db"
     shutil.copyfile(task.folder / DATABASE, file)
     columns = schema.state.c.keys()
     later = columns[columns.index("best_response") :]
+    hashes = OrderedDigests()
+    with Store.open(file) as store:
+        for table in schema.STORED:
+            for part in DatabaseRows(store).parts(table):
+                hashes.update_table(table, part)
     with closing(sqlite3.connect(file)) as connection:
         for view in schema.VIEWS:
             connection.execute(f"DROP VIEW {view}")
         for table in (*reversed(schema.AGENT_TABLES), schema.move):
             connection.execute(f"DROP TABLE {table}")
         connection.execute("ALTER TABLE game DROP COLUMN extent")
-        connection.execute("DELETE FROM digest WHERE name = 'game.extent'")
+        connection.execute("DELETE FROM digest WHERE name = 'game.extent' OR name LIKE 'move.%'")
+        put = "UPDATE digest SET blake2b = ? WHERE name = ?"
+        connection.executemany(put, [(each, name) for name, each in hashes.of_columns().items()])
         for name in later:
             connection.execute(f"ALTER TABLE state DROP COLUMN {name}")
             connection.execute("DELETE FROM digest WHERE name = ?", (f"state.{name}",))

@@ -6,10 +6,12 @@ import time
 
 import numpy as np
 import postgresql
+import pyarrow
 import pytest
 from conftest import DATABASES, SLOW, error_line, few, some_of, table_games
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pyarrow import parquet
 from stored import scatter
 
 from graphstore import Store, build, explore, find_game, load, solve, train
@@ -21,8 +23,11 @@ from graphstore.checks.compare import compare
 from graphstore.errors import NotAStoreError, StoreExistsError
 from graphstore.games import rules_of
 from graphstore.store.columns import BUILT_WITH, SolvedGraph
+from graphstore.store.digests import OrderedDigests, of_content
+from graphstore.store.folder import layout
 from graphstore.store.folder.folder import Folder
 from graphstore.store.folder.layout import MANIFEST, Contents, write_manifest
+from graphstore.store.folder.rows import ordered
 
 
 def in_parts(game, path, parts=3):
@@ -289,3 +294,37 @@ def test_a_load_that_is_interrupted_leaves_no_draft(warm, folder, database, phas
     done = running.end()
     assert (done.returncode, done.stderr) == (130, "graphstore: interrupted\n")
     assert schemas(database) == []
+
+
+def as_older(path, monkeypatch):
+    """Give a folder the digests and the format of older versions."""
+    folder, hashes = Folder.open(path), OrderedDigests()
+    for table in ("state", "edge"):
+        for _, _, columns in ordered(folder.files(table), table):
+            hashes.update_table(table, columns)
+    of_columns = hashes.of_columns()
+    info = folder.info | {"digest": of_content(of_columns)}
+    with monkeypatch.context() as older:
+        older.setattr(layout, "FORMAT", 1)
+        write_manifest(path, folder.contents._replace(info=info, digests=of_columns))
+    return info["digest"]
+
+
+def test_a_folder_of_an_older_version_is_checked_by_its_own_digests(
+    spoilt_folder, tictactoe_db, tmp_path, monkeypatch
+):
+    older = as_older(spoilt_folder, monkeypatch)
+    assert verify(spoilt_folder).ok
+    load(spoilt_folder, tmp_path / "t.db")
+    assert verify(tmp_path / "t.db").ok
+    with Store.open(tmp_path / "t.db") as store, Store.open(tictactoe_db) as built:
+        assert store.info["digest"] == built.info["digest"] != older
+    file = Folder.open(spoilt_folder).files("state")[3]
+    rows = parquet.read_table(file)
+    score = pyarrow.array(np.nextafter(rows["score"].to_numpy(), 2))
+    rows = rows.set_column(rows.schema.get_field_index("score"), rows.schema.field("score"), score)
+    parquet.write_table(rows, file)
+    with pytest.raises(NotAStoreError, match=r"cells were changed in state\.score; nothing"):
+        load(spoilt_folder, tmp_path / "t.db", force=True)
+    named = {problem.row for problem in verify(spoilt_folder).problems if problem.table == "digest"}
+    assert named == {"state.score"}

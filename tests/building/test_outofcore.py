@@ -30,7 +30,7 @@ from graphstore.errors import (
     StoreExistsError,
     TooLargeError,
 )
-from graphstore.store.folder.layout import draft_of
+from graphstore.store.folder.layout import FORMAT, draft_of
 
 SLOW_RULES = """
 import pathlib, time
@@ -114,7 +114,7 @@ def test_a_folder_of_a_newer_version_is_left_to_it_but_a_damaged_one_is_replaced
     folder = tmp_path / "game"
     build_folder("nim(1,2)", folder)
     manifest = folder / "game.json"
-    newer = manifest.read_text().replace('"format": 1', '"format": 99')
+    newer = manifest.read_text().replace(f'"format": {FORMAT}', '"format": 99')
     manifest.write_text(newer)
     with pytest.raises(NewerStoreError, match="a newer graphstore wrote"):
         build_folder("nim(1,2)", folder, force=True)

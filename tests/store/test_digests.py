@@ -2,15 +2,20 @@
 
 import math
 import random
+import shutil
 import struct
 from hashlib import blake2b
 
 import numpy as np
 import pytest
-from conftest import check_all
+from conftest import check_all, for_all
 from hypothesis import given
 from hypothesis import strategies as st
+from stored import change, content, redigest
 
+from graphstore import Store, build, train, upgrade, verify
+from graphstore.checks.compare import compare
+from graphstore.errors import NotAStoreError
 from graphstore.store import digests
 from graphstore.store.digests import ColumnDigests, OrderedDigests, added
 
@@ -354,3 +359,73 @@ def test_the_length_of_a_digest_tells_its_kind():
     assert not digests.are_ordered(found)
     assert digests.are_ordered(before)
     assert not digests.are_ordered({})
+
+
+def make_older(path):
+    """Give a file the digests and the schema of older versions."""
+    redigest(path, OrderedDigests)
+    change(path, "UPDATE alembic_version SET version_num = '0007'")
+
+
+def test_a_file_of_an_older_version_is_checked_by_its_own_digests(copy, tictactoe_db):
+    make_older(copy)
+    verdict = verify(copy)
+    assert (verdict.problems, verdict.skipped) == ((), ())
+    assert verify(copy, sample=20, seed=1).ok
+    for pair in ((copy, tictactoe_db), (tictactoe_db, copy)):
+        found = compare(*pair)
+        assert found.same
+        assert (found.read, found.digests, found.digests_tell) == (("state", "edge"), (), True)
+    assert compare(copy, copy).read == ()
+    assert upgrade(copy) == "0007"
+    assert content(copy) == content(tictactoe_db)
+    assert compare(copy, tictactoe_db).read == ()
+
+
+@for_all(
+    ("statement", "columns"),
+    [
+        ("UPDATE state SET value = 1 - abs(value) WHERE ply = 1", ["state.value"]),
+        ("UPDATE edge SET child = child + 1 WHERE parent = 0", ["edge.child"]),
+        ("DELETE FROM edge WHERE parent = 0", ["edge.child", "edge.move", "edge.parent"]),
+    ],
+)
+def test_what_was_changed_in_a_file_of_an_older_version_is_named(
+    statement, columns, tictactoe_db, tmp_path
+):
+    path = shutil.copy(tictactoe_db, tmp_path / "older.db")
+    make_older(path)
+    change(path, statement)
+    assert {each.row for each in verify(path).problems if each.table == "digest"} >= {*columns}
+    found = compare(path, tictactoe_db)
+    assert (found.digests, found.digests_tell, found.same) == ((*columns,), True, False)
+    with pytest.raises(NotAStoreError, match=f"changed in {', '.join(columns)}; rebuild"):
+        upgrade(path)
+
+
+@for_all("game", ["kayles(5)", "hexapawn(3,3)"])
+def test_older_nimbers_and_names_of_moves_have_digests_of_their_kind(game, tmp_path):
+    older, new = tmp_path / "older.db", tmp_path / "new.db"
+    for path in (older, new):
+        build(game, path, force=True)
+    make_older(older)
+    assert verify(older).ok
+    found = compare(older, new)
+    assert (found.digests, found.digests_tell, found.same) == ((), True, True)
+    assert upgrade(older) == "0007"
+    assert content(older) == content(new)
+    make_older(older)
+    change(older, "UPDATE state SET nimber = NULL", "DELETE FROM digest WHERE name LIKE '%nimber'")
+    found = compare(older, new)
+    digests_ = ("state.nimber",) if game == "kayles(5)" else ()
+    assert (found.digests, found.digests_tell) == (digests_, True)
+
+
+def test_agents_of_an_older_version_are_kept(tmp_path):
+    path = tmp_path / "game.db"
+    build("nim(1,2)", path)
+    make_older(path)
+    train(path, "m", games=3, seed=1)
+    assert build("nim(1,2)", path, force=True).agents == ("m",)
+    with Store.open(path) as store:
+        assert verify(store).ok

@@ -9,6 +9,7 @@ from contextlib import closing
 
 import pytest
 from conftest import graphstore
+from stored import redigest
 
 import graphstore as package
 from graphstore import Match, Store, build, upgrade, verify
@@ -18,6 +19,7 @@ from graphstore.errors import MoveError, RulesError
 from graphstore.games import find_game
 from graphstore.rules.game import move_text
 from graphstore.store import schema
+from graphstore.store.digests import OrderedDigests
 from graphstore.store.sqlite.structure import made
 from graphstore.web import addresses
 from graphstore.web.application import application
@@ -194,6 +196,7 @@ def test_an_older_file_is_read_without_names_and_written_after_an_upgrade(rules,
     game, path = find_game(rules("Texts")), tmp_path / "texts.db"
     build(game, path)
     shutil.copy(path, tmp_path / "new.db")
+    redigest(path, OrderedDigests)
     changed(
         path,
         "DROP TABLE move",

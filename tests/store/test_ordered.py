@@ -11,7 +11,7 @@ from stored import scatter
 from graphstore import explore, solve
 from graphstore.errors import NotAStoreError
 from graphstore.store.columns import edge_parts, state_parts
-from graphstore.store.digests import ColumnDigests
+from graphstore.store.digests import ColumnDigests, OrderedDigests
 from graphstore.store.folder import rows as folder_rows
 from graphstore.store.folder.layout import files_of
 from graphstore.store.folder.rows import digests_of, ordered
@@ -25,7 +25,7 @@ def tables(graph):
 
 @settings(max_examples=few(15), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(table_games(cyclic=True), st.data())
-def test_digests_do_not_depend_on_the_files_or_on_the_number_of_rows_in_memory(
+def test_neither_rows_nor_digests_depend_on_the_files_or_on_the_number_of_rows_in_memory(
     tmp_path_factory, game, data
 ):
     graph = explore(game)
@@ -33,14 +33,19 @@ def test_digests_do_not_depend_on_the_files_or_on_the_number_of_rows_in_memory(
     ids = graph.states.id.tolist()
     numbers = st.lists(st.integers(0, 3), min_size=len(ids), max_size=len(ids))
     parts = dict(zip(ids, data.draw(numbers), strict=True))
-    hashes = ColumnDigests()
+    hashes, in_order, found = ColumnDigests(), OrderedDigests(), OrderedDigests()
     for table, columns in tables(graph).items():
         scatter(path, table, columns, parts, data.draw(st.integers(1, 5)))
         hashes.update_table(table, columns)
+        in_order.update_table(table, columns)
     with pytest.MonkeyPatch.context() as small:
         small.setattr(folder_rows, "_FEWEST", data.draw(st.integers(1, 6)))
         small.setattr(folder_rows, "_MOST", data.draw(st.integers(1, 9)))
-        assert digests_of(path, memory=1) == hashes.of_columns()
+        assert digests_of(path) == hashes.of_columns()
+        for table in ("state", "edge"):
+            for _, _, columns in ordered(files_of(path, table), table, memory=1):
+                found.update_table(table, columns)
+        assert found.of_columns() == in_order.of_columns()
 
 
 def many_moves(count):

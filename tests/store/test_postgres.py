@@ -437,6 +437,7 @@ def test_an_upgrade_from_the_first_schema_computes_what_a_build_does(database):
     build("tictactoe", database)
     query = "SELECT id, best_response FROM tictactoe.state ORDER BY id"
     before = postgresql.ask(database, query)
+    postgresql.make_older_digests(f"{database}&schema=tictactoe")
     later = schema.state.c.keys()[schema.state.c.keys().index("best_response") :]
     agents_of = "tictactoe.checkpoint, tictactoe.played, tictactoe.bead, tictactoe.agent"
     for statement in (
@@ -863,6 +864,7 @@ def test_an_older_schema_is_upgraded(server):
         expected = list(store.sql("SELECT * FROM state ORDER BY id"))
         digests = list(store.sql("SELECT * FROM digest ORDER BY name"))
     views = ", ".join(f"{name}.{view}" for view in schema.VIEWS)
+    postgresql.make_older_digests(place)
     postgresql.ask(
         server,
         f"SET search_path TO {name}; DROP VIEW {views}; "

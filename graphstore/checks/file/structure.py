@@ -39,7 +39,8 @@ def digests_differ(
     if info["digest"] != content:
         yield Problem("game", "1", "digest", info["digest"], content)
     stored = {name: each for name, each in stored.items() if not name.startswith("schema.")}
-    expected = dict(of_columns) | digests.of_names(names) | digests.of_row("game", info)
+    of_names = digests.of_names(names, ordered=digests.are_ordered(stored))
+    expected = dict(of_columns) | of_names | digests.of_row("game", info)
     for name in sorted(expected.keys() | stored.keys()):
         if stored.get(name) != expected.get(name):
             yield Problem("digest", name, "blake2b", stored.get(name), expected.get(name))

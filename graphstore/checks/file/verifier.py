@@ -206,7 +206,8 @@ def _of_folder(folder: Folder, rules: Game | None, progress: Progress) -> Verdic
     try:
         check_files(folder.path, folder.contents)
         reader = Whole(rows, info, findings, progress)
-        stored = folder.digests | digests.of_names(names) | digests.of_row("game", info)
+        of_names = digests.of_names(names, ordered=digests.are_ordered(folder.digests))
+        stored = folder.digests | of_names | digests.of_row("game", info)
         _content(reader, game, info, stored if folder.digests else None, names, findings, progress)
         if not folder.digests:
             findings.skipped.append("digests of columns: the folder has none; load computes them")
@@ -238,6 +239,8 @@ def _content(
     """Check rows, the row of `game` and the names of moves; and digests, if any are `stored`."""
     last = info["plies"] if info["extent"] == schema.BOOK else None
     is_strategy = info["extent"] == schema.STRATEGY
+    if isinstance(reader, Whole) and digests.are_ordered(stored or {}):
+        reader.hashes = digests.OrderedDigests()
     to_search = _verify_rows(reader, game, findings, last, is_strategy=is_strategy)
     if isinstance(reader, Whole) and len(to_search) > SEARCHED:
         to_search = np.sort(np.random.default_rng().choice(to_search, SEARCHED, False))

@@ -12,7 +12,7 @@ from graphstore.checks.file.consistency import Links, States
 from graphstore.checks.file.findings import Check, Findings, WrongCells, plain
 from graphstore.checks.file.reading import Rows, by_parent
 from graphstore.rules.game import Ints, Progress
-from graphstore.store.digests import NULL, ColumnDigests
+from graphstore.store.digests import NULL, ColumnDigests, Digests
 from graphstore.util.ahead import ahead
 from graphstore.util.arrays import distinct, found_in, member
 
@@ -31,7 +31,7 @@ class Whole:
         self.moves, self.names = 0, set[int]()  # the number of edges, and their moves
         self._rows, self._info = rows, info
         self._findings, self._progress = findings, progress
-        self.hashes = ColumnDigests()
+        self.hashes: Digests = ColumnDigests()
         self._positions = 0
 
     def states(self) -> Iterator[dict[str, Any]]:
@@ -41,8 +41,7 @@ class Whole:
         done, total = 0, self._info["states"]
         with closing(ahead(self._rows.parts("state"))) as found:
             for part in found:
-                if len(part["id"]):  # an empty column has no digest
-                    self.hashes.update_table("state", part)
+                self.hashes.update_table("state", part)
                 # Python's sum is exact, also for large cells.
                 self._positions += sum(part["orbit"][part["orbit"] != NULL].tolist())
                 parts.append(States.of(part))
@@ -74,8 +73,7 @@ class Whole:
         counts = np.zeros(len(ids) + 1, dtype=np.int64)
         with closing(ahead(by_parent(self._rows.parts("edge"), ids))) as parts:
             for rows, part in parts:
-                if len(part["parent"]):
-                    self.hashes.update_table("edge", part)
+                self.hashes.update_table("edge", part)
                 row, from_ = found_in(part["parent"], ids[rows])
                 child, to = found_in(part["child"], ids)
                 self._findings.note(Check.CLOSURE, consistency.dangling(part, from_, to))

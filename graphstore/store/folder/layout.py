@@ -16,7 +16,7 @@ from graphstore.store.columns import Column
 from graphstore.store.digests import of_json
 from graphstore.util.files import checksum, explained, put
 
-FORMAT: Final = 1
+FORMAT: Final = 2  # in 1, digests are `OrderedDigests`
 ROW_GROUP: Final = {"state": 4_096, "edge": 65_536}
 """The most rows that are compressed together: the least that a look-up reads."""
 

@@ -1,6 +1,6 @@
 """The rows of a folder in key order, merged from its files.
 
-Each file is in key order, and no key is in two files. Some rows of each file are held in memory;
+Each file is in key order, and rows of one id are in one file. Some rows of each are held in memory;
 the rows below the first key that may be unread are sorted and yielded.
 """
 
@@ -16,12 +16,11 @@ from graphstore.errors import NotAStoreError, StoreError
 from graphstore.rules.game import Ints
 from graphstore.store.arrow import pyarrow, types_of
 from graphstore.store.columns import Chunk, Column
+from graphstore.store.digests import KEYS
 from graphstore.store.folder.layout import ROW_GROUP, TABLES, Contents, damaged_file, files_of
 from graphstore.store.format import LATER
 from graphstore.util.arrays import member
 
-PRIMARY: Final = {"state": ("id",), "edge": ("parent", "move")}
-"""The key of each table; files are merged by its first column, and rows of one id share a file."""
 MEMORY: Final = 1 << 30  # bytes held in memory, by default
 _MOST = 250_000  # rows per chunk: more are not sorted faster
 _FEWEST = 1_000  # rows held of a file: fewer would open it too often
@@ -92,7 +91,7 @@ def ordered(
         bound = min((run.keys[-1] for run in runs if run.left), default=_LAST)
         bound = _cut(runs, bound, most)
         pieces = [piece for run in runs if len(piece := run.take(bound))]
-        rows = _in_order(pieces, PRIMARY[table][0])
+        rows = _in_order(pieces, KEYS[table][0])
         runs = [run for run in runs if run.left or len(run.keys)]
         cells = _columns(rows)
         before = _check_order(files[0].parents[1], table, cells, before)
@@ -106,7 +105,7 @@ class RowFile:
     def __init__(self, file: Path, table: str, columns: Sequence[str] | None = None) -> None:
         self._file = file
         self._wanted = columns
-        self._key = PRIMARY[table][0]
+        self._key = KEYS[table][0]
         self._never_null = [column.name for column in TABLES[table] if not column.nullable]
         with self._blamed():
             if not file.is_file():  # a pipe would block
@@ -262,7 +261,7 @@ def _check_order(
     folder: Path, table: str, columns: dict[str, Column], before: tuple[int, int]
 ) -> tuple[int, int]:
     """Return the last key of a chunk; raise NotAStoreError unless keys ascend from `before`."""
-    keys = [columns[name] for name in PRIMARY[table]]
+    keys = [columns[name] for name in KEYS[table]]
     first = np.concatenate(([before[0]], keys[0]))
     ascends = first[1:] > first[:-1]
     if len(keys) == 2:
@@ -270,7 +269,7 @@ def _check_order(
         ascends |= (first[1:] == first[:-1]) & (second[1:] > second[:-1])
     wrong = np.flatnonzero(~ascends)
     if wrong.size:
-        row = " ".join(f"{name} {columns[name][wrong[0]]}" for name in PRIMARY[table])
+        row = " ".join(f"{name} {columns[name][wrong[0]]}" for name in KEYS[table])
         raise NotAStoreError(f"{folder} is damaged: {row} is out of order, or occurs twice")
     return int(keys[0][-1]), int(keys[-1][-1])
 
