@@ -207,6 +207,7 @@ def test_an_upgrade_in_postgresql_makes_the_same_rows(server, older):
         .replace("number INTEGER", "number BIGINT")
         + f"; INSERT INTO played VALUES {each}; UPDATE alembic_version SET version_num = '0006'",
     )
+    postgresql.make_older_digests(place)
     with Store.open(place) as store:
         before = standings.record(store, agents.load(store, "both"))
     for address in (place, older):
