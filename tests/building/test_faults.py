@@ -678,7 +678,7 @@ def test_in_a_removed_working_folder_absolute_names_work_and_others_name_the_cau
             assert "the working folder does not exist any more" in error_line(done)
 
 
-@pytest.mark.parametrize("megabytes", some_of(range(100, 700, 150), 2))
+@pytest.mark.parametrize("megabytes", some_of(range(100, 600, 200), 2))
 @pytest.mark.parametrize(
     "words",
     [

@@ -177,13 +177,12 @@ def test_the_generator_of_an_agent_without_games_is_that_of_its_seed(copy):
 
 
 TAUGHT = [  # small; with and without boards, cycles, margins and kept turns
-    *("tictactoe", "nim(1,3,5,7,misere)", "hexapawn(3,3)", "mnk(3,3,3,misere)"),
-    *("kalah(2,3,empty)", "connect(4,3)", "dots_and_boxes(1,3)", "domineering(3,3)"),
-    *("vanishing", "morris(king,pass,straight)", "subtraction(30,2,5,6,misere)", "octal(4.3,9)"),
+    *("tictactoe", "nim(1,3,5,7,misere)", "kalah(2,3,empty)"),
+    *("connect(4,3)", "vanishing", "hexapawn(3,3)"),
 ]
 
 
-@for_all("name", some_of(TAUGHT, 4))
+@for_all("name", some_of(TAUGHT, 2))
 def test_no_agent_that_was_trained_is_wrong(tmp_path, name):
     path = tmp_path / "trained.db"
     build(name, path, force=True, drop_agents=True)
