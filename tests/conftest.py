@@ -2,6 +2,7 @@
 
 import atexit
 import csv
+import gc
 import inspect
 import io
 import os
@@ -33,10 +34,10 @@ GRAPHSTORE = (sys.executable, "-m", "graphstore")
 SLOW = pytest.mark.slow
 
 # Tests may run on slow, shared machines, so examples have no deadline. The gate draws the same
-# examples each time.
+# examples each time, so more of them would find nothing new.
 GATE = os.environ.get("GRAPHSTORE_EXAMPLES") == "gate"
-settings.register_profile("quick", deadline=None, derandomize=GATE, max_examples=25)
-settings.register_profile("slow", deadline=None, derandomize=GATE, max_examples=50)
+settings.register_profile("quick", deadline=None, derandomize=GATE, max_examples=10 if GATE else 25)
+settings.register_profile("slow", deadline=None, derandomize=GATE, max_examples=25 if GATE else 50)
 
 
 def pytest_addoption(parser):
@@ -71,6 +72,12 @@ def pytest_collection_modifyitems(config, items):
     slow = [item for item in items if item.get_closest_marker("slow")]
     config.hook.pytest_deselected(items=slow)
     items[:] = [item for item in items if not item.get_closest_marker("slow")]
+
+
+def pytest_collection_finish():
+    """Keep what was imported out of the garbage collector, which would read it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_xdist_auto_num_workers(config):

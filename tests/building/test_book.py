@@ -29,7 +29,6 @@ LARGE = [
     ("connect(5,4,3)", 4),
     ("connect(4,4)", 3),
     ("connect(4,4)", 9),
-    ("connect(5,4)", 8),
     ("mnk(3,4,3,misere)", 3),
     ("mnk(4,3,3)", 4),
 ]

@@ -153,7 +153,6 @@ def line_of(error):
         pytest.param("vanishing", 2, marks=SLOW),
         pytest.param("morris(king,pass,straight)", 2, marks=SLOW),
         pytest.param("mnk(4,4,4)", None, marks=SLOW),
-        pytest.param("connect(5,4)", None, marks=SLOW),
     ],
 )
 def test_two_processes_build_what_one_builds_in_memory(workers, tmp_path, name, parts):

@@ -334,7 +334,7 @@ def test_a_flipped_bit_in_any_file_of_a_stopped_build_gives_the_right_game_or_on
     draft = draft_of(folder)
     files = [each for each in draft.rglob("*") if each.is_file() and each.stat().st_size]
     refused = 0
-    for file in some_of(sorted(files), 15):
+    for file in some_of(sorted(files)[::5], 3):
         shutil.copytree(draft, tmp_path / "kept")
         flip(file, chance)
         try:

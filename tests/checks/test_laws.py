@@ -340,12 +340,6 @@ def test_a_check_stops_at_its_number_also_among_starts_and_within_a_wave():
     check_all(cases, law)
 
 
-@SLOW
-def test_a_check_of_a_million_starts_stops_at_its_number():
-    rules = changed(Heap, starts=lambda _: [*range(1_000_000)])
-    assert check_rules(rules, max_positions=50).positions == 50
-
-
 # n: positions that play reaches, positions that the states stand for
 DODGEM = [(2, 15, 28), (3, 1_963, 2_698)]
 
@@ -357,13 +351,6 @@ def test_a_check_counts_positions_that_play_reaches_and_those_that_states_stand_
     found = check_rules(dodgem.Dodgem(n))
     assert found == ((), reached, True, orbits)
     assert explore(dodgem.Dodgem(n)).number_of_positions() == orbits
-
-
-@SLOW
-def test_of_dodgem_on_a_board_of_4_by_4_play_reaches_two_thirds_of_the_positions():
-    alone = type("Alone", (dodgem.Dodgem,), {"symmetries": PlainGame.symmetries})
-    assert len(explore(alone(4))) == 393_900
-    assert explore(dodgem.Dodgem(4)).number_of_positions() == 553_664
 
 
 def test_of_a_built_in_game_play_reaches_all_positions_that_its_states_stand_for():

@@ -173,7 +173,7 @@ TAKEN = {
 
 @for_all("name", sorted(TAKEN))
 def test_a_user_s_class_may_have_any_other_names(name):
-    for helper in (lambda *_: "helper", None, 5, property(lambda self: 1 / 0)):
+    for helper in (lambda *_: "helper", property(lambda self: 1 / 0)):
         game = rules(**{name: helper})
         starts = game.start_states()
         assert explore(game.game).number_of_nodes() == 8
