@@ -31,6 +31,7 @@ from graphstore.solver.columns import (
     kept_turns,
 )
 from graphstore.util.arrays import numbered
+from graphstore.util.memory import machine_memory
 
 STATE: Final = (
     *("id", "position", "ply", "to_move", "ended", "value", "remoteness", "score", "win_depth"),
@@ -247,9 +248,16 @@ class GameGraph(nx.DiGraph):  # type: ignore[misc]  # networkx has no types
         return self._edge_data[1][np.argsort(self._arrays.children.to, kind="stable")]
 
     @cached_property
+    def keeps_data(self) -> bool:
+        """True if the data of states and edges that networkx reads are kept; see `views.SHARE`."""
+        need = len(self.states.id) * views.BYTES_A_STATE
+        need += len(self.edges_by_move.move) * views.BYTES_AN_EDGE
+        return need <= machine_memory() // views.SHARE
+
+    @cached_property
     def _rows(self) -> dict[int, int]:
-        """The row of every state of a small graph; empty for a larger one."""
-        ids = self.states.id if len(self.states.id) <= views.KEEPING else self.states.id[:0]
+        """The row of every state of a graph that keeps data; empty for a larger one."""
+        ids = self.states.id if self.keeps_data else self.states.id[:0]
         return dict(zip(ids.tolist(), range(len(ids)), strict=True))
 
     @cached_property

@@ -13,9 +13,10 @@ from graphstore.rules.game import IN_PLAY
 from graphstore.solver.adjacency import Links
 from graphstore.solver.columns import NONE, Solution
 
-KEEPING: Final = 2**17
-"""A graph of up to so many states keeps the data that was read, for the next reading: in the end
-1 kB a state, as a DiGraph does. A larger one makes the data whenever it is read."""
+BYTES_A_STATE, BYTES_AN_EDGE = 500, 260  # of the data that are kept, as measured
+SHARE: Final = 10
+"""A graph keeps the data that was read, for the next reading, as a DiGraph does, if in the end they
+take at most this part of the machine's memory. A larger one makes them whenever they are read."""
 
 ALONE: Final = 1000
 """After so many single readings a graph that keeps its data makes the rest of it at once."""
@@ -76,7 +77,7 @@ class ByState(Mapping[int, Any]):
         """Return all states with their data."""
         if not self.whole:
             data = chain.from_iterable(map(self.some, spans(len(self))))
-            if len(self) > KEEPING:
+            if not self.graph.keeps_data:
                 return zip(self, data, strict=True)
             self.kept, self.whole = dict(zip(self, data, strict=True)), True
         return iter(self.kept.items())
@@ -101,7 +102,7 @@ class ByState(Mapping[int, Any]):
         if data is not None:
             return data
         row = self.graph.row(state)
-        if len(self) > KEEPING:
+        if not self.graph.keeps_data:
             return self.one(row)
         if len(self.kept) < ALONE:
             return self.kept.setdefault(state, self.one(row))

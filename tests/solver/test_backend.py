@@ -196,10 +196,10 @@ def test_other_graphs_run_as_before(tictactoe):
     assert nx.number_connected_components(nx.Graph([(1, 2)])) == 1
 
 
-@pytest.mark.parametrize("keeping", [0, 2**17], ids=["large", "small"])
+@pytest.mark.parametrize("share", [2**60, 10], ids=["large", "small"])
 @pytest.mark.parametrize("solved", [False, True], ids=["not solved", "solved"])
-def test_large_graphs_that_keep_nothing_read_the_same(monkeypatch, keeping, solved):
-    monkeypatch.setattr(views, "KEEPING", keeping)
+def test_large_graphs_that_keep_nothing_read_the_same(monkeypatch, share, solved):
+    monkeypatch.setattr(views, "SHARE", share)
     monkeypatch.setattr(views, "ALONE", 3)
     monkeypatch.setattr(views, "STEP", 4)
 
