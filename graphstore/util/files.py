@@ -237,8 +237,11 @@ def new_file(name: str, *, keep: bool = True) -> Iterator[TextIO]:
 
 
 def sync_all(folder: Path) -> None:
-    """Flush a folder and everything in it to the disk: first the files, then the names."""
-    paths = [*folder.rglob("*"), folder]
+    """Flush a folder and everything in it to the disk: first the files, then the names.
+
+    Drafts are left out: a process may remove them meanwhile.
+    """
+    paths = [*(path for path in folder.rglob("*") if not path.name.startswith(".")), folder]
     for path in sorted(paths, key=lambda path: (path.is_dir(), -len(path.parts))):
         sync(path)
 

@@ -100,16 +100,23 @@ def drafting(target: Path, plan: Mapping[str, Any], *, force: bool) -> Iterator[
         check_free(target, force=force)  # another program may have created it meanwhile
         shutil.rmtree(path / WORK, ignore_errors=True)
         keep_rights(target, path)
-        for left in path.rglob(".*"):  # the drafts of killed processes
-            left.unlink()
+        _clean(path)
         sync_all(path)
         with suppress(OSError):
             target.rmdir()  # if it is empty
         if force and target.exists():
             rename(target, place / OLD)
         name_new(path, target)
+        _clean(target)  # an abandoned step may have begun one
         sync(target.parent)
         clear(place)
+
+
+def _clean(folder: Path) -> None:
+    """Remove the drafts of files that processes did not complete."""
+    for left in folder.rglob(".*"):
+        with suppress(OSError):  # it was completed meanwhile, or removed
+            left.unlink()
 
 
 def _begun(place: Path, plan: Mapping[str, Any], *, force: bool) -> Path:

@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from errno import ENOENT
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
@@ -90,7 +91,8 @@ class Work:
 
     def drop(self, kind: str, at: BlockId) -> None:
         """Remove the arrays of a kind and block, if they exist."""
-        self._file(kind, at).unlink(missing_ok=True)
+        with suppress(PermissionError):  # Windows, if an abandoned step has it open
+            self._file(kind, at).unlink(missing_ok=True)
 
     def clear(self, *kinds: str) -> None:
         """Remove the arrays of all blocks, by patterns of kinds such as ``upward_*``."""
