@@ -11,7 +11,8 @@ from graphstore.store import digests
 from graphstore.store.backend import UNCHANGED
 from graphstore.store.columns import Chunk
 from graphstore.store.folder.folder import Folder
-from graphstore.store.folder.rows import check_files, chunks, ordered
+from graphstore.store.folder.moves import blocks_of, rows_of
+from graphstore.store.folder.rows import check_files
 from graphstore.store.store import find_backend
 from graphstore.util import arguments
 
@@ -84,7 +85,8 @@ class FolderRows:
 
     def rows(self, table: str) -> Iterator[Chunk]:
         """Yield the rows of a table; at the end, raise if the folder was changed."""
-        for done, total, columns in ordered(self._folder.files(table), table):
+        folder = self._folder
+        for done, total, columns in rows_of(folder.path, folder.contents, table):
             self._hashes.update_table(table, columns)
             yield done, total, columns
         found, built = self._hashes.of_columns(), self._folder.digests
@@ -102,8 +104,7 @@ class FolderRows:
 
     def blocks(self, table: str) -> list[Iterator[Chunk]]:
         """Return the rows of each file, the largest file first."""
-        files = sorted(self._folder.files(table), key=lambda file: -file.stat().st_size)
-        return [chunks(file, table) for file in files]
+        return blocks_of(self._folder.path, self._folder.contents, table)
 
     def digests(self) -> dict[str, str]:
         """See `saving.Content`."""

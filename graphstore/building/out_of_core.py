@@ -55,7 +55,11 @@ class BuildOptions(TypedDict, total=False):
 
 
 def build_folder(
-    game: Game | PlainGame | str, folder: str | os.PathLike[str], **options: Unpack[BuildOptions]
+    game: Game | PlainGame | str,
+    folder: str | os.PathLike[str],
+    *,
+    edges: bool = True,
+    **options: Unpack[BuildOptions],
 ) -> Report:
     """Explore and solve a game in parts, and write it to a folder of Parquet files.
 
@@ -64,6 +68,8 @@ def build_folder(
     Args:
         game: the rules, or a name for `graphstore.find_game`; on a cluster, rules with a name.
         folder: the folder to write; until it is complete, a draft next to it holds the files.
+        edges: False to write no files of edges, for a built-in game: its moves follow from the
+            rules, and whatever reads edges expands the states again.
         options: see `BuildOptions`.
 
     Raises:
@@ -74,7 +80,8 @@ def build_folder(
         MissingExtraError: pyarrow, or for a cluster distributed, is not installed.
     """
     clock = Clock()
-    row = _build(rules_of(game), arguments.path("folder", folder), clock, **options).info
+    target = arguments.path("folder", folder)
+    row = _build(rules_of(game), target, clock, with_edges=edges, **options).info
     return Report(
         file=os.fspath(folder),
         game=row["name"],

@@ -55,6 +55,11 @@ def games(as_json: bool) -> None:
     help="Build out of core and write Parquet files to FOLDER instead of a database.",
 )
 @click.option(
+    "--no-edges",
+    is_flag=True,
+    help="Write no files of edges to FOLDER: moves of a built-in game follow from the rules.",
+)
+@click.option(
     "--memory",
     type=options.size,
     metavar="SIZE",
@@ -75,6 +80,7 @@ def build(
     drop_agents: bool,
     out_of_core: bool,
     folder: str | None,
+    no_edges: bool,
     as_json: bool,
     **settings: Any,
 ) -> None:
@@ -97,6 +103,8 @@ def build(
         raise click.UsageError(
             "--folder does not write a database; leave out --db and --drop-agents"
         )
+    if no_edges and folder is None:
+        raise click.UsageError("--no-edges is for files of a --folder; a database has edges")
     of_parts = {name: settings.pop(name) for name in ("cluster", "memory", "parts")}
     tls = tuple(settings.pop(f"tls_{part}") for part in ("ca", "cert", "key"))
     if tls != (None,) * 3:
@@ -122,7 +130,7 @@ def build(
             if folder is None:
                 report = build_out_of_core(rules, target, **settings)
             else:
-                report = build_folder(rules, folder, **settings)
+                report = build_folder(rules, folder, edges=not no_edges, **settings)
     except KeyboardInterrupt:
         options.say("finished parts are kept; run the same command again to resume")
         raise

@@ -4,8 +4,9 @@ import json
 import random
 import sys
 
+import numpy as np
 import pytest
-from conftest import DATA, TableGame, few, some_of, table_games
+from conftest import DATA, SLOW, TableGame, few, some_of, table_games
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from turngames import TurnGame, turn_games
@@ -16,6 +17,8 @@ from graphstore.building.parts.build import build
 from graphstore.building.parts.workers import OwnProcess
 from graphstore.errors import RulesError
 from graphstore.games import rules_of
+from graphstore.games.base import ArrayGame
+from graphstore.rules.game import IN_PLAY, LOSS, Moves
 from graphstore.store.arrow import pyarrow
 from graphstore.store.columns import edge_parts, state_parts
 from graphstore.store.digests import ColumnDigests
@@ -49,11 +52,17 @@ def rows_of(folder, table):
     return sorted(found, key=lambda row: tuple(row[name] for name in key))
 
 
+def solved(game):
+    """Return the parts of both tables of a game built in memory."""
+    graph = explore(game, max_states=10_000_000)
+    return ("state", state_parts(graph, solve(graph))), ("edge", edge_parts(graph))
+
+
 def built(game):
     """Return (rows of the states, rows of the edges, digests) of a game built in memory."""
-    graph = explore(game)
-    hashes, rows = ColumnDigests(), {"state": [], "edge": []}
-    for table, parts in (("state", state_parts(graph, solve(graph))), ("edge", edge_parts(graph))):
+    rows = {"state": [], "edge": []}
+    hashes = ColumnDigests()
+    for table, parts in solved(game):
         for _, _, columns in parts:
             hashes.update_table(table, columns)
             cells = [c if isinstance(c, list) else c.tolist() for c in columns.values()]
@@ -230,6 +239,38 @@ def test_workers_share_the_states_unless_they_are_few(little, shares, monkeypatc
         in_parts("nim(1,3,5,7,misere)", tmp_path / "parts", workers=workers).info["states"] == 143
     )
     assert [at.part for step, at, *_ in workers.taken if step == "gather"] == [*range(shares)]
+
+
+class Loops(ArrayGame):
+    """Two moves from each number, to numbers that hashing gives; some are lost."""
+
+    name, size = "loops", 2_000_000
+
+    def expand(self, positions):
+        parent, move = np.indices((len(positions), 2)).reshape(2, -1)
+        mixed = (2 * positions[parent] + move).astype(np.uint64) * np.uint64(0xD6E8FEB86659FD93)
+        child = (mixed >> np.uint64(32)).astype(np.int64) % self.size
+        return Moves(parent, move.astype(np.int32), child)
+
+    def outcomes(self, positions):
+        return np.where(positions % 21 == 5, LOSS, IN_PLAY).astype(np.int8)
+
+    def texts(self, positions):
+        return [*map(str, positions.tolist())]
+
+
+@SLOW
+def test_a_game_of_a_million_states_in_which_play_can_cycle_is_as_in_memory(tmp_path):
+    folder = in_parts(Loops(), tmp_path / "parts", memory=1 << 26)
+    hashes = ColumnDigests()
+    for table, parts in solved(Loops()):
+        for _, _, columns in parts:
+            hashes.update_table(table, columns)
+    assert folder.digests == hashes.of_columns()
+    assert folder.info["cyclic"] == 1
+    assert folder.info["states"] > 1_000_000
+    assert folder.contents.took["solve"]["messages"] > 100
+    assert {value for (value,) in folder.sql("SELECT DISTINCT value FROM state")} == {-1, 0, 1}
 
 
 class Stuck(TableGame):

@@ -18,6 +18,7 @@ from graphstore.building.parts.steps import Build
 from graphstore.building.parts.work import BlockId, Record, damaged
 from graphstore.building.parts.workers import LITTLE, Call, Workers, take_all
 from graphstore.errors import NotAStoreError, RulesError, TooLargeError
+from graphstore.games import find_builtin
 from graphstore.rules.adapter import ArrayRules
 from graphstore.rules.game import Game, Progress, quiet, unless_numbers
 from graphstore.solver.columns import kind_of
@@ -159,6 +160,7 @@ def build(
     memory: int | None = None,
     max_states: int | None = None,
     with_digests: bool = True,
+    with_edges: bool = True,
     lap: Callable[[str], None] = lambda _: None,
     progress: Progress = quiet,
 ) -> Folder:
@@ -166,10 +168,17 @@ def build(
 
     See `building.out_of_core.build_folder`. Each step may take `memory` bytes. `with_digests` is
     False if the folder will be loaded, which computes them. `lap` is called after each phase.
+    Without `with_edges`, which is for built-in games, the folder gets no files of edges.
     """
     pyarrow()  # raises if it is missing, before anything is written
     target, since = target_of(folder), perf_counter()
     plan = {"name": game.name, "rules": game.rules, "below": list(below), "parts": parts}
+    plan |= {} if with_edges else {"edges": False}
+    if not with_edges and find_builtin(game.name) is None:
+        raise RulesError(
+            f"{game.name} is not built in, so its moves must be stored; leave out --no-edges "
+            "(edges=)"
+        )
     memory, most = memory or MEMORY, MAX_STATES if max_states is None else max_states
     with drafting(target, plan, force=force) as path:
         if not (path / MANIFEST).is_file():  # it is there if a build was killed just before its end
@@ -182,6 +191,7 @@ def build(
                 kind=kind_of(game),
                 keeps_moves=isinstance(game, ArrayRules) or game.max_plies is None,
                 with_digests=with_digests,
+                with_edges=with_edges,
             )
             setup.work.check()
             setup, explored = _explore(setup, workers, parts, most, game.name, progress)
@@ -199,7 +209,7 @@ def build(
             digests = added(record.get("digests", {}) for record in records)
             info["digest"] = of_content(digests) if digests else ""
             waves = tuple(zip(setup.parts, setup.ones, strict=True))
-            contents = Contents(info, digests, tuple(below), took, sums, names, waves)
+            contents = Contents(info, digests, tuple(below), took, sums, names, waves, with_edges)
             write_manifest(path, contents)
         else:
             try:

@@ -48,6 +48,7 @@ class Build(NamedTuple):
     memory: int = 0  # bytes that a step may take
     kind: Kind = PLAIN  # of the known waves
     with_digests: bool = True  # of all columns
+    with_edges: bool = True  # else no files of edges are written
     keeps_moves: bool = False  # from exploring to solving; else states are expanded again
 
     @property
@@ -116,7 +117,7 @@ def recorded(step: Step) -> Step:
             with redirect_stdout(sys.stderr):  # rules may print, and a worker shares the stdout
                 record = step(build, at, *rest)
         except KeyboardInterrupt as error:
-            if current_thread() is not main_thread():  # it is no Ctrl-C
+            if current_thread() is not main_thread():  # not by Ctrl-C
                 raise RulesError(f"{build.name}: the rules raise KeyboardInterrupt") from error
             raise
         record["seconds"] = round(perf_counter() - since, 6)
@@ -282,7 +283,8 @@ def write_file(
 ) -> Record:
     """Write the rows of a block.
 
-    Return the CRC-32 of the file by its path in the folder, and the digests of its columns.
+    Return the CRC-32 of the file, if one is written, by its path in the folder, and the digests of
+    the columns.
     """
     file, hashes = file_of(build.path, table, *at), ColumnDigests()
 
@@ -292,7 +294,12 @@ def write_file(
                 hashes.update_table(table, columns)
             yield columns
 
-    sums = {file.relative_to(build.path).as_posix(): write_rows(file, table, hashed())}
+    sums = {}
+    if table == "edge" and not build.with_edges:
+        for _ in hashed():
+            pass
+    else:
+        sums[file.relative_to(build.path).as_posix()] = write_rows(file, table, hashed())
     return {"sums": sums, "digests": hashes.of_columns()}
 
 

@@ -12,7 +12,7 @@ from graphstore.store import schema
 from graphstore.store.bulk import joined
 from graphstore.store.digests import NULL
 from graphstore.store.folder.folder import Folder
-from graphstore.store.folder.rows import ordered
+from graphstore.store.folder.moves import rows_of
 from graphstore.util.arrays import member
 
 MEMORY: Final = 1 << 27  # bytes of rows held while files are merged
@@ -45,7 +45,7 @@ class FolderRows:
 
     def _parts(self, table: str) -> Iterator[dict[str, Any]]:
         """Yield the columns of a table in key order; one empty part if it has no rows."""
-        found = ordered(self._folder.files(table), table, memory=MEMORY)
+        found = rows_of(self._folder.path, self._folder.contents, table, memory=MEMORY)
         parts = (part for _, _, part in found)
         yield next(parts, _empty(table))
         yield from parts

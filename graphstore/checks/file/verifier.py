@@ -210,6 +210,8 @@ def _of_folder(folder: Folder, rules: Game | None, progress: Progress) -> Verdic
         _content(reader, game, info, stored if folder.digests else None, names, findings, progress)
         if not folder.digests:
             findings.skipped.append("digests of columns: the folder has none; load computes them")
+        if not folder.contents.has_edges:
+            findings.skipped.append("edges: the folder has none; they follow from the rules")
         findings.note(Check.CONDITIONS, rows.wrong)
         # Look-ups also read what no row shows: bounds of row groups, names of files.
         sums = folder.contents.sums

@@ -74,6 +74,7 @@ class Folder:
                 {_name(file): crc for file, crc in found.get("sums", {}).items()},
                 {_integer(int(move)): str(name) for move, name in found.get("names", {}).items()},
                 tuple((int(parts), int(ones)) for parts, ones in found.get("waves", ())),
+                bool(found.get("has_edges", True)),
             )
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
             raise NotAStoreError(f"{file} is damaged; rebuild the folder") from error

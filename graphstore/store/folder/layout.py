@@ -44,6 +44,7 @@ class Contents(NamedTuple):
         names: the names of moves by number, ascending; empty if they have none.
         waves: the number of parts of each wave, and as bits the one-bit counts of its ids; empty in
             folders of older versions.
+        has_edges: False if there are no files of edges, which follow from the rules.
     """
 
     info: dict[str, Any]
@@ -53,6 +54,7 @@ class Contents(NamedTuple):
     sums: dict[str, int] = {}  # noqa: RUF012  # nothing changes it
     names: dict[int, str] = {}  # noqa: RUF012
     waves: tuple[tuple[int, int], ...] = ()
+    has_edges: bool = True
 
 
 def buckets(ids: Ints) -> NDArray[np.uint16]:
@@ -114,6 +116,7 @@ def write_manifest(path: Path, contents: Contents) -> None:
         "sums": contents.sums,
         "names": {str(move): name for move, name in contents.names.items()},
         "waves": contents.waves,
+        "has_edges": contents.has_edges,
     }
     manifest["check"] = of_json(manifest)
     put(path / MANIFEST, lambda file: file.write(json.dumps(manifest, indent=1).encode()))

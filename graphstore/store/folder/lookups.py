@@ -5,7 +5,7 @@ ids have as many one-bits.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +16,7 @@ from graphstore.rules.game import Ints
 from graphstore.store.arrow import pyarrow
 from graphstore.store.by_key import Keyed
 from graphstore.store.folder.layout import BUCKETS, TABLES, Contents, buckets, files_of
+from graphstore.store.folder.moves import edge_columns, rules_for
 from graphstore.store.folder.rows import RowFile
 from graphstore.util.arrays import distinct, member
 
@@ -26,7 +27,7 @@ class Lookups:
     """Look-ups in a folder; any thread may call `find`."""
 
     def __init__(self, path: Path, contents: Contents) -> None:
-        self._waves = contents.waves
+        self._path, self._contents, self._waves = path, contents, contents.waves
         self._files: dict[str, dict[int, dict[int, Path]]] = {}
         for table in TABLES:
             waves = self._files[table] = defaultdict(dict)
@@ -44,7 +45,11 @@ class Lookups:
         needs = {"winner": ("to_move", "value"), "NULL": ()}
         wanted = {name for column in query.columns for name in needs.get(column, (column,))}
         columns = sorted({query.key, *wanted})
-        find = self._by_text if query.key == "position" else self._by_id
+        find: Callable[[Keyed, Sequence[str], Sequence[Any]], Iterator[Any]] = self._by_id
+        if query.key == "position":
+            find = self._by_text
+        elif query.table == "edge" and not self._contents.has_edges:
+            find = self._expanded
         found = list(find(query, columns, keys))
         if not found:
             return []
@@ -86,6 +91,13 @@ class Lookups:
         for each in distinct(part).tolist():
             if each in files:
                 yield files[each], keys[part == each]
+
+    def _expanded(self, query: Keyed, columns: Sequence[str], keys: Sequence[int]) -> Iterator[Any]:
+        """Yield a table of the moves of those keys that are states."""
+        states = self.find(Keyed(["id"], "state", "id"), keys)
+        ids = np.array([state for (state,) in states], dtype=np.int64)
+        edges = edge_columns(rules_for(self._path, self._contents), ids)
+        yield pyarrow().table({name: edges[name] for name in columns})
 
     def _by_text(self, query: Keyed, columns: Sequence[str], texts: Sequence[str]) -> Iterator[Any]:
         """Yield the row of the state with a text; files are searched until it is found."""

@@ -47,24 +47,30 @@ def check_files(path: Path, contents: Contents) -> None:
 
     Checksums count only if there are no digests of columns, which say more.
     """
-    for table, count in (("state", "states"), ("edge", "moves")):
-        check_rows(path, table, contents.info[count])
+    check_rows(path, "state", contents.info["states"])
+    check_rows(path, "edge", contents.info["moves"] if contents.has_edges else 0)
     changed = None if contents.digests else damaged_file(path, contents.sums)
     if changed is not None:
         raise NotAStoreError(f"{path} is damaged: {changed} was changed")
 
 
-def chunks(file: Path, table: str) -> Iterator[Chunk]:
-    """Yield the chunks of one file, in its order."""
-    run, done = RowFile(file, table), 0
+def chunks(file: Path, table: str, columns: Sequence[str] | None = None) -> Iterator[Chunk]:
+    """Yield the chunks of one file, in its order: some columns, by default all."""
+    run, done = RowFile(file, table, columns), 0
     while run.left:
         rows = run.read(_MOST)
         done += len(rows)
         yield done, run.rows, _columns(rows)
 
 
-def ordered(files: Sequence[Path], table: str, *, memory: int = MEMORY) -> Iterator[Chunk]:
-    """Yield the rows of all files in key order, as chunks.
+def ordered(
+    files: Sequence[Path],
+    table: str,
+    *,
+    memory: int = MEMORY,
+    columns: Sequence[str] | None = None,
+) -> Iterator[Chunk]:
+    """Yield the rows of all files in key order, as chunks: some columns, by default all.
 
     About `memory` bytes are held. If one row group of each file takes more than half of that, row
     groups are decoded several times.
@@ -72,7 +78,7 @@ def ordered(files: Sequence[Path], table: str, *, memory: int = MEMORY) -> Itera
     Raises:
         NotAStoreError: a file is damaged or not in order.
     """
-    runs = [run for run in (RowFile(file, table) for file in files) if run.left]
+    runs = [run for run in (RowFile(file, table, columns) for file in files) if run.left]
     if len({run.columns for run in runs}) > 1:
         raise NotAStoreError(f"{files[0].parents[1]} is damaged: its files have different columns")
     total, done, before = sum(run.rows for run in runs), 0, (-1, -1)
@@ -88,17 +94,18 @@ def ordered(files: Sequence[Path], table: str, *, memory: int = MEMORY) -> Itera
         pieces = [piece for run in runs if len(piece := run.take(bound))]
         rows = _in_order(pieces, PRIMARY[table][0])
         runs = [run for run in runs if run.left or len(run.keys)]
-        columns = _columns(rows)
-        before = _check_order(files[0].parents[1], table, columns, before)
+        cells = _columns(rows)
+        before = _check_order(files[0].parents[1], table, cells, before)
         done += len(rows)
-        yield done, total, columns
+        yield done, total, cells
 
 
 class RowFile:
     """A file of sorted rows; `ordered` holds some of its rows in memory, with their `keys`."""
 
-    def __init__(self, file: Path, table: str) -> None:
+    def __init__(self, file: Path, table: str, columns: Sequence[str] | None = None) -> None:
         self._file = file
+        self._wanted = columns
         self._key = PRIMARY[table][0]
         self._never_null = [column.name for column in TABLES[table] if not column.nullable]
         with self._blamed():
@@ -112,7 +119,8 @@ class RowFile:
                 raise ValueError(f"its columns are not those of {table}")
         self._group = 0
         self._offset = 0  # in the row group, of the next row
-        self._held = types.empty_table()
+        held = types.empty_table()
+        self._held = held if columns is None else held.select(columns)
         self.rows: int = self._metadata.num_rows
         self.left = self.rows  # not read yet
         self.columns = tuple(types.names)
@@ -191,7 +199,7 @@ class RowFile:
     def decoded(self, group: int) -> Any:
         """Return a row group, as one record batch."""
         with self._opened() as file:
-            return self._read(file, group, None)
+            return self._read(file, group, self._wanted)
 
     @contextmanager
     def _opened(self) -> Iterator[Any]:

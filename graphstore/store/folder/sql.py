@@ -16,8 +16,9 @@ from sqlalchemy import Column
 
 from graphstore.errors import NotAStoreError, QueryError
 from graphstore.store import arrow, schema
-from graphstore.store.folder.layout import TABLES, Contents
-from graphstore.store.folder.rows import check_rows, chunks
+from graphstore.store.folder.layout import TABLES, Contents, files_of
+from graphstore.store.folder.moves import EdgeStream
+from graphstore.store.folder.rows import check_files, check_rows, chunks
 from graphstore.store.folder.sql_rows import Session, duckdb, translated
 from graphstore.store.functions import not_a_position
 from graphstore.store.sql import MEMORY, NOTHING, SEVERAL, WRITES, Answer, Statement, Watch, paged
@@ -102,7 +103,7 @@ def _create_tables(connection: duckdb.DuckDBPyConnection, path: Path, contents: 
     for setting in _OF_A_CONNECTION:
         connection.execute(setting)
     for table, count in _COUNTS.items():
-        files = _rows(path, table.name, contents.info[count])
+        files = _rows(path, contents, table.name, contents.info[count])
         connection.register(f"files of {table.name}", files)
         cells = ", ".join(
             f"CAST({each.computed.sqltext if each.computed else each.name} AS {_type(each)})"
@@ -129,8 +130,11 @@ def _create_tables(connection: duckdb.DuckDBPyConnection, path: Path, contents: 
         connection.execute(f"CREATE VIEW {name} AS {view}")
 
 
-def _rows(folder: Path, table: str, wanted: int) -> Any:
+def _rows(folder: Path, contents: Contents, table: str, wanted: int) -> Any:
     """Check the files of a table; return its rows as a dataset, which is not read yet."""
+    if table == "edge" and not contents.has_edges:
+        states = _rows(folder, contents, "state", contents.info["states"])
+        return EdgeStream(folder, contents, states)
     types = arrow.types_of(TABLES[table])
     from pyarrow import dataset
 
@@ -145,8 +149,9 @@ def _rows(folder: Path, table: str, wanted: int) -> Any:
 
 def _check_files(path: Path, contents: Contents) -> None:
     """Read all rows; raise NotAStoreError if a file is damaged."""
-    for table, count in _COUNTS.items():
-        for file in check_rows(path, table.name, contents.info[count]):
+    check_files(path, contents)
+    for table in _COUNTS:
+        for file in files_of(path, table.name):
             for _ in chunks(file, table.name):
                 pass
 
