@@ -259,12 +259,17 @@ class Summed(BufferedWriter):
 
 def checksum(path: Path) -> int | None:
     """Return the CRC-32 of a file, or None if it cannot be read."""
-    found = 0
     with suppress(OSError), path.open("rb") as file:
-        while data := file.read(1 << 20):
-            found = crc32(data, found)
-        return found
+        return checksum_of(file)
     return None
+
+
+def checksum_of(file: Any) -> int:
+    """Return the CRC-32 of the rest of a binary file."""
+    found = 0
+    while data := file.read(1 << 20):
+        found = crc32(data, found)
+    return found
 
 
 def put(path: Path, write: Callable[[Summed], object]) -> int:
