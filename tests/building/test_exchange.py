@@ -20,7 +20,6 @@ from graphstore.building.parts.workers import OwnProcess
 from graphstore.errors import (
     AddressError,
     ArgumentError,
-    GraphstoreError,
     MissingExtraError,
     RulesError,
     StoreError,
@@ -232,7 +231,8 @@ def test_an_address_of_no_use_is_refused_in_one_line(tmp_path, without, run):
     def refuse(url, kind, message):
         with pytest.raises(kind, match=message) as raised:
             build_folder("nim(1)", tmp_path / "parts", exchange=url)
-        (_,) = str(raised.value).splitlines()
+        (line,) = str(raised.value).splitlines()
+        assert "secret" not in line
 
     without("gcsfs")
     check_all(
@@ -252,9 +252,6 @@ def test_an_address_of_no_use_is_refused_in_one_line(tmp_path, without, run):
     refuse("s3://missing/a", MissingExtraError, "pip install s3fs")
     line = run("build", "nim(1)", "--db", tmp_path / "t.db", "--exchange", "s3://a/b").stderr
     assert "--exchange, --memory and --parts need" in line
-    with pytest.raises(GraphstoreError, match="leave the password out") as raised:
-        refuse("s3://me:secret@a/b", GraphstoreError, "secret")
-    assert "secret" not in str(raised.value)
 
 
 @pytest.mark.parametrize("rows", [10, HEAD])

@@ -16,6 +16,7 @@ import time
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from itertools import chain
+from textwrap import dedent
 
 import pytest
 from conftest import ROOT, SLOW
@@ -104,7 +105,7 @@ class Machine:
         (self.library / "bits.py").write_text(RULES)
         (self.library / "log").touch()
 
-    def start(self, *words, before=(), **variables):
+    def start(self, *words, before=(), output=subprocess.PIPE, **variables):
         """Start a Python process on this machine."""
         inside = ("ip", "netns", "exec", self.space) if self.space else ()
         command = [*inside, *before, sys.executable, *map(str, words)]
@@ -112,8 +113,8 @@ class Machine:
             command,
             cwd=self.home,
             env=os.environ | {"PYTHONPATH": str(self.library)} | variables,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stdout=output,
+            stderr=output,
             text=True,
         )
 
@@ -162,7 +163,7 @@ class Site:
             Machine(folder / f"machine{number}", address, f"{name}-{number}" if separate else None)
             for number, address in enumerate(addresses, 1)
         )
-        self.folder, self._running = folder / "shared", running
+        self.folder, self._running, self.keys = folder / "shared", running, {}
         self.folder.mkdir()
         if separate:
             running.enter_context(hub(name, [self.first, *self.others]))
@@ -178,27 +179,55 @@ class Site:
         self._dask(self.first, "scheduler", *host)
 
     def _dask(self, machine, command, *words, **how):
-        process = machine.start(
-            "-m", f"distributed.cli.dask_{command}", *words, *self._words, **how
-        )
+        self._serve(machine, f"distributed.cli.dask_{command}", *words, *self._words, **how)
+
+    def _serve(self, machine, module, *words, **how):
+        process = machine.start("-m", module, *words, output=subprocess.DEVNULL, **how)
         self._running.callback(end, process)
-        return process
 
     def worker(self, machine, **how):
         """Start a worker on a machine."""
         words = ("--nthreads=1", "--no-nanny", f"--local-directory={machine.home}")
-        return self._dask(machine, "worker", self.address, *words, **how)
+        self._dask(machine, "worker", self.address, *words, **how)
 
     def workers(self, how=()):
         """Start a worker on each of the other machines."""
         for machine, options in zip(self.others, [*how, {}, {}], strict=False):
-            self.worker(machine, **options)
+            self.worker(machine, **options, **self.keys)
+
+    def store(self, bucket):
+        """Start an S3 server with a bucket, which all processes that start later can reach."""
+        port = free_port()
+        self.keys = {
+            "AWS_ENDPOINT_URL": f"http://{self.first.address}:{port}",
+            "AWS_ACCESS_KEY_ID": "somebody",
+            "AWS_SECRET_ACCESS_KEY": "secret",
+            "AWS_DEFAULT_REGION": "us-east-1",
+        }
+        self._serve(self.first, "moto.server", "-H", self.first.address, "-p", port, **self.keys)
+        self.in_store(f"""
+            import time
+            for _ in range(600):
+                try:
+                    files.mkdir({bucket!r})
+                    break
+                except OSError:
+                    time.sleep(0.1)
+        """)
+
+    def in_store(self, code):
+        """Run code on the store, `files`; return what it prints."""
+        begin = "from s3fs import S3FileSystem; files = S3FileSystem()\n"
+        done = self.first.start("-c", begin + dedent(code), **self.keys)
+        out, said = done.communicate(timeout=PATIENCE)
+        assert (said, done.returncode) == ("", 0)
+        return out
 
     def building(self, folder="parts", game="bits:Bits", **options):
         """Start to build a game into a folder that all machines see."""
         given = {"cluster": self.address, "tls": self.tls, "parts": 2} | options
         given |= {"game": game, "folder": str(self.folder / folder)}
-        process = self.first.start("-c", DRIVER, json.dumps(given))
+        process = self.first.start("-c", DRIVER, json.dumps(given), **self.keys)
         self._running.callback(end, process)
         return process
 
@@ -331,3 +360,34 @@ def test_a_build_goes_on_without_a_machine_that_is_lost(site, expected, how):
     assert building.communicate(timeout=PATIENCE) == ("", "")
     assert site.digest() == expected
     assert {*range(16, 64)} <= {*other.asked()}
+
+
+def hidden(folder):
+    """Return a command that runs another one, which sees an empty folder instead of this one."""
+    return ("sh", "-c", 'mount -t tmpfs none "$0" && exec "$@"', str(folder))
+
+
+def test_machines_without_a_shared_folder_build_through_an_object_store(either_site, expected):
+    site = either_site
+    site.store("games")
+    how = {"before": hidden(site.folder)} if site.first.space else {}
+    site.workers([how, how])
+    if how:
+        (line,) = site.build("not-seen").splitlines()
+        assert "does not see" in line
+        assert "--exchange" in line
+    for machine in site.others:
+        (machine.library / "log").write_text("")
+        (machine.library / "slow").touch()
+    exchange = "s3://games/some"
+    with_it = site.building(exchange=exchange)
+    wait_for(lambda: any(each >= 16 for machine in site.others for each in machine.asked()))
+    with_it.kill()
+    for machine in site.others:
+        (machine.library / "slow").unlink()
+    assert site.build(exchange=exchange) == ""
+    assert site.digest() == expected
+    asked = sorted(position for machine in site.others for position in machine.asked())
+    assert {*asked} == {*range(1, 64)}
+    assert len([position for position in asked if position < 16]) == 15
+    assert site.in_store("print(files.find('games'))") == "[]\n"

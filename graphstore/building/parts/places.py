@@ -228,7 +228,12 @@ class _Ranges:
 
 
 def exchange_url(url: str) -> str:
-    """Return the address of a place for exchange, as given; raise an AddressError for others."""
+    """Return the address of a place for exchange.
+
+    Raises:
+        AddressError: it is not one, or has a password.
+        MissingExtraError: the package for it is not installed.
+    """
     if not _URL.fullmatch(url) or "::" in url or url.lower().startswith("memory:"):
         raise AddressError(
             f"{shown(url)} is not a place that all workers reach; give --exchange (exchange=) an "
@@ -239,4 +244,4 @@ def exchange_url(url: str) -> str:
             "leave the password out of --exchange (exchange=), and put it into the configuration "
             "of fsspec on every machine"
         )
-    return url.rstrip("/")
+    return Objects(url.rstrip("/")).url  # its packages are there
