@@ -109,7 +109,7 @@ def name_for_others(game: Game) -> str:
 
 
 class _Pace:
-    """How long the steps of a batch take, with `at_once` of them at the same time."""
+    """The time that the steps of a batch take, with `at_once` of them at the same time."""
 
     def __init__(self, at_once: int) -> None:
         self._at_once, self._done = at_once, 0

@@ -1,4 +1,4 @@
-"""Where the processes of a build exchange files: a folder, or a prefix in an object store.
+"""Places where the processes of a build exchange files: a folder, or a prefix in an object store.
 
 A file has a relative name with slashes, and appears under it whole or not at all.
 """
