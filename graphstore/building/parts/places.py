@@ -12,7 +12,7 @@ from functools import lru_cache
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final, Protocol
+from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
 from graphstore.errors import AddressError, MissingExtraError, StoreError, shown
@@ -29,66 +29,41 @@ AT_ONCE: Final = frozenset(("s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "os
 _URL: Final = re.compile(r"[a-z][a-z0-9+]*://[^\s?*\[\]#]+", re.IGNORECASE)
 
 
-class Held(Protocol):
-    """The bytes of a file, read as they are sliced."""
-
-    def __getitem__(self, some: slice, /) -> Any:
-        """Return bytes from ``some.start`` or 0 to ``some.stop`` or the end."""
-
-
-class Place(Protocol):
-    """A place of files. A file that does not exist is a FileNotFoundError."""
-
-    def located(self, name: str) -> str:
-        """Return the path or the address of a file."""
-
-    def is_begun(self) -> bool:
-        """Return whether this process sees the files of the build."""
-
-    def put(self, name: str, write: Callable[[Summed], object]) -> int:
-        """Create or replace a file with the output of `write`; return its CRC-32."""
-
-    def read(self, name: str) -> Held:
-        """Return the bytes of a file."""
-
-    def checksum(self, name: str) -> int | None:
-        """Return the CRC-32 of a file, or None if it cannot be read."""
-
-    def names(self, under: str) -> list[str]:
-        """Return the names of the files under a folder, however deep."""
-
-    def remove(self, names: Iterable[str]) -> None:
-        """Remove files; some may not exist."""
-
-
 class SharedFolder:
-    """The `Place` of a folder that all workers see; large files are mapped."""
+    """A folder that all workers see; large files are mapped."""
 
     def __init__(self, path: str) -> None:
         self.path = Path(path)
 
     def located(self, name: str) -> str:
+        """Return the path or the address of a file."""
         return str(self.path / name)
 
     def is_begun(self) -> bool:
+        """Return whether this process sees the files of the build."""
         return (self.path / WORK).is_dir()
 
     def put(self, name: str, write: Callable[[Summed], object]) -> int:
+        """Create or replace a file with the output of `write`; return its CRC-32."""
         return put(self.path / name, write)
 
     def read(self, name: str) -> memoryview:
+        """Return the bytes of a file, to be sliced; raise a FileNotFoundError without one."""
         with (self.path / name).open("rb") as file:
             small = os.fstat(file.fileno()).st_size <= SMALL
             return memoryview(file.read() if small else mmap(file.fileno(), 0, access=ACCESS_READ))
 
     def checksum(self, name: str) -> int | None:
+        """Return the CRC-32 of a file, or None if it cannot be read."""
         return checksum(self.path / name)
 
     def names(self, under: str) -> list[str]:
+        """Return the names of the files under a folder, however deep."""
         found = (self.path / under).rglob("*")
         return sorted(each.relative_to(self.path).as_posix() for each in found if each.is_file())
 
     def remove(self, names: Iterable[str]) -> None:
+        """Remove files; some may not exist."""
         for name in names:
             # On Windows an abandoned step may have it open.
             with suppress(PermissionError):
@@ -96,7 +71,7 @@ class SharedFolder:
 
 
 class Objects:
-    """The `Place` of a prefix that all workers reach by fsspec."""
+    """A prefix in an object store that all workers reach by fsspec; see `SharedFolder`."""
 
     def __init__(self, url: str) -> None:
         with extra("--exchange needs fsspec: pip install s3fs"):
@@ -140,7 +115,7 @@ class Objects:
             raise StoreError(f"{self.url} was removed by the build")
         return found
 
-    def read(self, name: str) -> Held:
+    def read(self, name: str) -> "_Ranges":
         def fetch(begin: int, end: int | None) -> bytes:
             with self._explained(FileNotFoundError):
                 held: bytes = self._files.cat_file(self._at(name), start=begin, end=end)
@@ -208,8 +183,11 @@ class Objects:
             ) from error
 
 
+Place: TypeAlias = SharedFolder | Objects
+
+
 @lru_cache(maxsize=4)
-def place_of(where: str) -> SharedFolder | Objects:
+def place_of(where: str) -> Place:
     """Return the place at a path or an address."""
     return Objects(where) if "://" in where else SharedFolder(where)
 

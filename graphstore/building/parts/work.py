@@ -5,7 +5,7 @@ little of it. A record is written after the arrays of its step: so a step with a
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from errno import ENOENT
 from fnmatch import fnmatch
 from pathlib import Path
@@ -15,7 +15,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from graphstore.building.parts.places import HEAD, Held, Place
+from graphstore.building.parts.places import HEAD, Place
 from graphstore.errors import StoreError
 from graphstore.rules.game import Ints
 from graphstore.store.arrow import pyarrow
@@ -139,7 +139,7 @@ def _record(step: str, at: BlockId) -> str:
     return f"{WORK}/{step}/{at}.json"
 
 
-def _arrays(held: Held, rows: tuple[int, int] | None) -> Arrays:
+def _arrays(held: Any, rows: tuple[int, int] | None) -> Arrays:
     """Return the arrays in the bytes of a file; see `Work.load`."""
     head = bytes(held[:HEAD])
     begin, places = head.find(b"\n") + 1, {}
@@ -182,9 +182,7 @@ def unpacked(cells: NDArray[np.uint8], count: int) -> Ints:
 def damaged(where: str, why: str = "") -> StoreError:
     """Return the error for a build that cannot resume, because a file is damaged."""
     path = Path(where)
-    drafts: Iterable[Path] = (
-        each for each in (path, *path.parents) if each.name.endswith(BUILDING)
-    )
-    draft = next(iter(drafts), f"the draft .NAME{BUILDING} of the folder NAME")
+    drafts = [each for each in (path, *path.parents) if each.name.endswith(BUILDING)]
+    draft = drafts[0] if drafts else f"the draft .NAME{BUILDING} of the folder NAME"
     what = f"{where} is damaged: {why}" if why else f"{where} is damaged"
     return StoreError(f"{what}; remove {draft} and begin again")
