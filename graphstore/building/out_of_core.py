@@ -36,6 +36,8 @@ class BuildOptions(TypedDict, total=False):
             whose workers see the folder under the same path; by default this process alone.
         tls: for a ``tls://`` scheduler, PEM files: the certificate of the authority, that of this
             client, and its key; by default those of Dask's configuration.
+        exchange: where the workers exchange files if they do not see the folder, as fsspec writes
+            it, such as ``s3://bucket/prefix``; the game is fetched from there at the end.
         parts: the number of parts of each wave; by default the fewest that fit into memory and give
             every process work.
         memory: bytes for each process, at least 400 million; by default half of the memory of this
@@ -48,6 +50,7 @@ class BuildOptions(TypedDict, total=False):
     force: bool
     cluster: str | None
     tls: tuple[str, str, str] | None
+    exchange: str | None
     parts: int | None
     memory: int | None
     max_states: int | None
@@ -148,6 +151,7 @@ def _build(
     below: Sequence[str] | None = None,
     cluster: str | None = None,
     tls: tuple[str, str, str] | None = None,
+    exchange: str | None = None,
     parts: int | None = None,
     memory: int | None = None,
     max_states: int | None = None,
@@ -173,6 +177,7 @@ def _build(
             workers=workers,
             memory=memory,
             below=_texts(below),
+            exchange=None if exchange is None else arguments.path("exchange", exchange),
             parts=arguments.limit("parts", parts, least=1),
             max_states=arguments.limit("max_states", max_states),
             lap=clock.lap,

@@ -48,6 +48,12 @@ def games(as_json: bool) -> None:
 @click.option("--tls-cert", metavar="PEM", help="Connect to it with this certificate.")
 @click.option("--tls-key", metavar="PEM", help="The key of this certificate.")
 @click.option(
+    "--exchange",
+    metavar="URL",
+    help="Let the workers of a cluster exchange files at this address, such as s3://bucket/prefix, "
+    "if they do not see the folder of the build.",
+)
+@click.option(
     "--folder",
     metavar="FOLDER",
     help="Build out of core and write Parquet files to FOLDER instead of a database.",
@@ -103,7 +109,7 @@ def build(
         )
     if no_edges and folder is None:
         raise click.UsageError("--no-edges is for files of a --folder; a database has edges")
-    of_parts = {name: settings.pop(name) for name in ("cluster", "memory", "parts")}
+    of_parts = {name: settings.pop(name) for name in ("cluster", "exchange", "memory", "parts")}
     tls = tuple(settings.pop(f"tls_{part}") for part in ("ca", "cert", "key"))
     if tls != (None,) * 3:
         if of_parts["cluster"] is None or None in tls:
@@ -115,7 +121,9 @@ def build(
         settings["drop_agents"] = drop_agents
     if not out_of_core and of_parts["cluster"] is None and folder is None:
         if any(value is not None for value in of_parts.values()):
-            raise click.UsageError("--memory and --parts need --out-of-core, --cluster or --folder")
+            raise click.UsageError(
+                "--exchange, --memory and --parts need --out-of-core, --cluster or --folder"
+            )
         with options.working() as progress, options.advised(MORE_MEMORY):
             report = build_database(rules, target, progress=progress, **settings)
         print_build(report, as_json=as_json)

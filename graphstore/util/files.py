@@ -237,8 +237,11 @@ def new_file(name: str, *, keep: bool = True) -> Iterator[TextIO]:
 
 
 def sync_all(folder: Path) -> None:
-    """Flush a folder and everything in it to the disk: first the files, then the names."""
-    paths = [*folder.rglob("*"), folder]
+    """Flush a folder and everything in it to the disk: first the files, then the names.
+
+    Drafts are left out: a process may remove them meanwhile.
+    """
+    paths = [*(path for path in folder.rglob("*") if not path.name.startswith(".")), folder]
     for path in sorted(paths, key=lambda path: (path.is_dir(), -len(path.parts))):
         sync(path)
 
@@ -256,12 +259,17 @@ class Summed(BufferedWriter):
 
 def checksum(path: Path) -> int | None:
     """Return the CRC-32 of a file, or None if it cannot be read."""
-    found = 0
     with suppress(OSError), path.open("rb") as file:
-        while data := file.read(1 << 20):
-            found = crc32(data, found)
-        return found
+        return checksum_of(file)
     return None
+
+
+def checksum_of(file: Any) -> int:
+    """Return the CRC-32 of the rest of a binary file."""
+    found = 0
+    while data := file.read(1 << 20):
+        found = crc32(data, found)
+    return found
 
 
 def put(path: Path, write: Callable[[Summed], object]) -> int:

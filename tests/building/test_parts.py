@@ -3,6 +3,7 @@
 import json
 import random
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -192,7 +193,7 @@ class Unnoted(OwnProcess):
 
     def run(self, calls, homes=()):
         for number, (step, *call) in enumerate(calls):
-            work = call[0].path / "work"
+            work = Path(call[0].folder) / "work"
             before = {*work.rglob("*.json")}
             step(*call)
             for record in {*work.rglob("*.json")} - before:
@@ -220,7 +221,7 @@ class Watches(OwnProcess):
     def run(self, calls, homes=()):
         for number, (step, *call) in enumerate(calls):
             yield number, step(*call)
-            self.seen |= {each.name for each in call[0].path.glob("work/*_kept")}
+            self.seen |= {each.name for each in Path(call[0].folder).glob("work/*_kept")}
 
 
 def test_progress_that_does_not_fit_into_memory_is_written_and_read_again(tmp_path):

@@ -11,8 +11,9 @@ from time import perf_counter
 from typing import Any, Final
 
 from graphstore.building.parts import steps
-from graphstore.building.parts.draft import drafting, target_of
+from graphstore.building.parts.draft import drafting, exchanging, fetch, target_of
 from graphstore.building.parts.partition import BUCKETS
+from graphstore.building.parts.places import exchange_url
 from graphstore.building.parts.rounds import solve_in_rounds
 from graphstore.building.parts.steps import Build
 from graphstore.building.parts.work import BlockId, Record, damaged
@@ -34,6 +35,7 @@ from graphstore.store.folder.layout import (
     damaged_file,
     write_manifest,
 )
+from graphstore.util.files import sync_all
 
 MEMORY: Final = 1 << 30  # bytes that a step may take, by default
 BYTES_ASKED, BYTES_A_STATE, BYTES_A_MOVE = 16, 60, 90  # bytes of a block in memory, as measured
@@ -64,10 +66,10 @@ def _explore(
         build = build._replace(parts=(*build.parts, number))
         calls = [(steps.explore_block, at) for at in build.blocks(wave)]
         done = take_all(workers.enough(asked), build, calls, taken=taken)
-        for at in build.blocks(wave - 1) if wave and not build.keeps_moves else ():
-            build.work.drop(build.children, at)  # no later step reads these
+        if wave and not build.keeps_moves:
+            build.work.drop(build.children, wave - 1)  # no later step reads these
         if any(record["parts"] != number for record in done):
-            raise damaged(build.path, f"wave {wave} was begun with another number of parts")
+            raise damaged(build.folder, f"wave {wave} was begun with another number of parts")
         build = build._replace(
             ones=(*build.ones, reduce(or_, (each["ones"] for each in done))),
         )
@@ -144,8 +146,8 @@ def _solve(
         found += take_all(by, build, both, taken=taken)
         read = ("states", wave - 2), ("block", wave), ("asks", wave - 1), ("answers", wave + 1)
         for kind, of in read:
-            for _, at in calls(steps.solve_block, of):  # no later step reads these
-                work.drop(kind, at)
+            if 0 <= of <= last:
+                work.drop(kind, of)  # no later step reads these
     return found
 
 
@@ -161,6 +163,7 @@ def build(
     max_states: int | None = None,
     with_digests: bool = True,
     with_edges: bool = True,
+    exchange: str | None = None,
     lap: Callable[[str], None] = lambda _: None,
     progress: Progress = quiet,
 ) -> Folder:
@@ -168,11 +171,14 @@ def build(
 
     See `building.out_of_core.build_folder`. Each step may take `memory` bytes. `with_digests` is
     False if the folder will be loaded, which computes them. `lap` is called after each phase.
+    `exchange` is the address of a place for the files of the steps instead of the draft.
     Without `with_edges`, which is for built-in games, the folder gets no files of edges.
     """
     pyarrow()  # raises if it is missing, before anything is written
     target, since = target_of(folder), perf_counter()
+    exchange = None if exchange is None else exchange_url(exchange)
     plan = {"name": game.name, "rules": game.rules, "below": list(below), "parts": parts}
+    plan["exchange"] = exchange
     plan |= {} if with_edges else {"edges": False}
     if not with_edges and find_builtin(game.name) is None:
         raise RulesError(
@@ -181,9 +187,10 @@ def build(
         )
     memory, most = memory or MEMORY, MAX_STATES if max_states is None else max_states
     with drafting(target, plan, force=force) as path:
+        objects = None if exchange is None else exchanging(path, exchange)
         if not (path / MANIFEST).is_file():  # it is there if a build was killed just before its end
             setup = Build(
-                str(path),
+                str(path) if objects is None else objects.url,
                 workers.rules(game),
                 game.rules,
                 tuple(below),
@@ -202,6 +209,9 @@ def build(
             sums: dict[str, int] = {}
             for record in records:
                 sums |= record.get("sums", {})
+            if objects is not None:
+                fetch(objects, path, sums)
+                lap("fetch")
             _check(path, sums)
             took = {"explore": _costs([*chain(*explored)]), "solve": _costs(solved)}
             info = _describe(game, setup, explored, solved, since)
@@ -215,7 +225,10 @@ def build(
             try:
                 _check(path, Folder.open(path).contents.sums)
             except NotAStoreError as error:
-                raise damaged(path / MANIFEST) from error
+                raise damaged(str(path / MANIFEST)) from error
+        if objects is not None:
+            sync_all(path)
+            objects.end()
     return Folder.open(target)
 
 
@@ -223,7 +236,7 @@ def _check(path: Path, sums: dict[str, int]) -> None:
     """Raise if a Parquet file is damaged."""
     found = damaged_file(path, sums)
     if found is not None:
-        raise damaged(found)
+        raise damaged(str(found))
 
 
 def _describe(

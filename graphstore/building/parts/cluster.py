@@ -4,7 +4,8 @@ A program that can connect to a scheduler or worker of Dask can run code there. 
 machine accept only TLS connections with a certificate that is made for one build.
 
 Calls and records are small; all other data goes through the folder, which every worker must see. A
-step whose worker dies is taken again by another worker: steps read and write whole files only.
+step whose worker dies is taken again by another worker, and so is one that takes much longer than
+the others: steps read and write whole files only.
 """
 
 import asyncio
@@ -42,6 +43,8 @@ MOST_PROCESSES: Final = 512
 ANSWER: Final = 10.0  # seconds: timeout for a scheduler and its workers
 LOOK: Final = 2.0  # seconds without a result before the scheduler is asked for its workers
 WITHOUT: Final = 60.0  # seconds without any worker before the build gives up
+LATE: Final = 5.0  # seconds that a step has at least, before another worker takes it, too
+TIMES: Final = 4  # how many times as long as the others of its batch it may take
 END: Final = 1.0  # seconds for a local process to end, before it is killed
 SILENT: Final = logging.CRITICAL + 1
 LOCAL_CONFIG: Final = {
@@ -105,6 +108,27 @@ def name_for_others(game: Game) -> str:
     )
 
 
+class _Pace:
+    """The time that the steps of a batch take, with `at_once` of them at the same time."""
+
+    def __init__(self, at_once: int) -> None:
+        self._at_once, self._done = at_once, 0
+        self._begun = self._last = time.monotonic()
+
+    def count(self, done: int) -> None:
+        """Count steps that are done now."""
+        if done:
+            self._done += done
+            self._last = time.monotonic()
+
+    def is_late(self) -> bool:
+        """Return whether each step that runs has taken much longer than the mean of those done."""
+        if not self._done:
+            return False
+        mean = (self._last - self._begun) * self._at_once / self._done
+        return time.monotonic() - self._last > max(LATE, TIMES * mean)
+
+
 class ClusterWorkers:
     """`Workers` of a Dask cluster."""
 
@@ -112,6 +136,8 @@ class ClusterWorkers:
         self.size = size
         self._client = client
         self._where = where
+        self._alone_since: float | None = None
+        self._abandoned: set[Any] = set()
 
     rules = staticmethod(name_for_others)
 
@@ -129,43 +155,81 @@ class ClusterWorkers:
         """
         done: SimpleQueue[Any] = SimpleQueue()
         number_of: dict[Any, int] = {}
+        again: set[int] = set()
+
+        def submit(number: int, worker: str | None) -> None:
+            at = {"workers": [worker], "allow_other_workers": True} if worker else {}
+            with self._lost_as_error():
+                future = self._client.submit(*calls[number], pure=False, **at)
+            number_of[future] = number
+            future.add_done_callback(done.put)
+
         try:
             with self._lost_as_error():
                 workers = sorted(self._client.nthreads()) if homes else []
-            for number, call in enumerate(calls):
-                at: dict[str, Any] = {}
-                if workers:
-                    home = workers[homes[number] % len(workers)]
-                    at = {"workers": [home], "allow_other_workers": True}
-                with self._lost_as_error():
-                    future = self._client.submit(*call, pure=False, **at)
-                number_of[future] = number
-                future.add_done_callback(done.put)
+            for number in range(len(calls)):
+                submit(number, workers[homes[number] % len(workers)] if workers else None)
+            pace = _Pace(min(len(calls), self.size))
             while number_of:
-                futures = self._next(done)
-                for future, record in zip(futures, self._results(futures), strict=True):
-                    yield number_of.pop(future), record
+                futures = {number_of[each]: each for each in self._next(done) if each in number_of}
+                records = self._results([*futures.values()])
+                pace.count(len(records))
+                if pace.is_late():
+                    others = sorted({*number_of.values()} - again)
+                    for number, worker in zip(others, self._idle(), strict=False):
+                        submit(number, worker)
+                        again.add(number)
+                for (number, future), record in zip(futures.items(), records, strict=True):
+                    del number_of[future]
+                    if number in again:
+                        self._abandon(number_of, number)
+                    yield number, record
         finally:
             for future in number_of:  # Dask then cancels the steps that are not done
                 future.release()
 
     def _next(self, done: "SimpleQueue[Any]") -> list[Any]:
-        """Wait for the next futures that are done, and return them."""
-        alone_since = None
-        while True:
-            try:
-                first = done.get(timeout=LOOK)
-                return [first, *(done.get() for _ in range(done.qsize()))]
-            except Empty:
-                with self._lost_as_error():
-                    workers = self._client.nthreads()
-                now = time.monotonic()
-                alone_since = None if workers else alone_since or now
-                if alone_since and now - alone_since > WITHOUT:
-                    raise StoreError(
-                        f"{self._where} has had no workers for {WITHOUT:.0f} seconds; start some, "
-                        f"then {RESUME}"
-                    ) from None
+        """Return the next futures that are done; none if that takes longer than `LOOK`."""
+        try:
+            first = done.get(timeout=LOOK)
+        except Empty:
+            self._look()
+            return []
+        self._alone_since = None
+        return [first, *(done.get() for _ in range(done.qsize()))]
+
+    def _look(self) -> None:
+        """Raise a StoreError if there have been no workers for too long."""
+        with self._lost_as_error():
+            workers = self._client.nthreads()
+        now = time.monotonic()
+        self._alone_since = None if workers else self._alone_since or now
+        if self._alone_since and now - self._alone_since > WITHOUT:
+            raise StoreError(
+                f"{self._where} has had no workers for {WITHOUT:.0f} seconds; start some, "
+                f"then {RESUME}"
+            )
+
+    def _idle(self) -> list[str]:
+        """Return the workers that have no step."""
+        with self._lost_as_error():
+            return sorted(at for at, steps in self._client.processing().items() if not steps)
+
+    def _abandon(self, number_of: dict[Any, int], number: int) -> None:
+        """Drop the other future of a step that is done.
+
+        It is kept until its worker ends the step, so that Dask knows that the worker is not idle.
+        """
+        for other in [future for future, of in number_of.items() if of == number]:
+            del number_of[other]
+            self._abandoned.add(other)
+            other.add_done_callback(self._abandoned.discard)
+
+    def release(self) -> None:
+        """Drop the steps that slow workers still take."""
+        while self._abandoned:
+            with suppress(KeyError):  # it is done
+                self._abandoned.pop().release()
 
     def _results(self, futures: list[Any]) -> list[Any]:
         """Return the results of steps, or raise the exception of one of them."""
@@ -223,7 +287,9 @@ def _local(size: int) -> Iterator[Workers]:
                 raise StoreError(f"cannot start processes on this machine: {why}") from error
             stack.enter_context(processes)
             client = stack.enter_context(distributed.Client(processes, set_as_default=False))
-        yield ClusterWorkers(client, f"local:{size}", size)
+            workers = ClusterWorkers(client, f"local:{size}", size)
+            stack.callback(workers.release)
+        yield workers
 
 
 @contextmanager
@@ -255,7 +321,11 @@ def _running(address: str, tls: tuple[str, str, str] | None) -> Iterator[Workers
                 f"its address and TLS ({_line(error)})"
             ) from error
         try:
-            yield ClusterWorkers(client, address, _check(client, address))
+            workers = ClusterWorkers(client, address, _check(client, address))
+            try:
+                yield workers
+            finally:
+                workers.release()
         finally:
             with suppress(Exception):  # the scheduler may be lost
                 client.close(timeout=ANSWER)
@@ -280,13 +350,17 @@ def _security(distributed: Any, tls: tuple[str, str, str] | None) -> Any:
     return security
 
 
-def versions() -> tuple[str, str, str]:
-    """Return the versions that must be the same in all processes of a build."""
+def versions() -> tuple[str, ...]:
+    """Return the versions that must be the same in all processes of a build.
+
+    A step that is taken twice must write the same bytes, so pyarrow is there in full.
+    """
     python = ".".join(platform.python_version_tuple()[:2])
     return (
         f"graphstore {version('graphstore')}",
         f"Python {python}",
         f"numpy {np.__version__.partition('.')[0]}",
+        f"pyarrow {version('pyarrow')}",
     )
 
 

@@ -4,13 +4,16 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
-from graphstore.building.parts.work import VERSION
+from graphstore.building.parts.places import BEGUN, Objects, place_of
+from graphstore.building.parts.work import VERSION, damaged
 from graphstore.errors import (
+    GraphstoreError,
     NotAStoreError,
     PositionError,
     RulesError,
@@ -20,6 +23,7 @@ from graphstore.errors import (
 from graphstore.store.folder.folder import Folder
 from graphstore.store.folder.layout import MANIFEST, TABLES, WORK, draft_of
 from graphstore.util.files import (
+    checksum,
     clear,
     explained,
     keep_rights,
@@ -34,6 +38,7 @@ from graphstore.util.files import (
 
 OURS: Final = {MANIFEST, *TABLES}
 PLAN: Final = "plan.json"
+FETCHING: Final = 8  # files that are fetched from an exchange at once
 OLD: Final = "old"  # the old folder, while the new one is renamed
 
 
@@ -95,21 +100,67 @@ def drafting(target: Path, plan: Mapping[str, Any], *, force: bool) -> Iterator[
             path = _begun(place, plan, force=force)
             yield path
         except (RulesError, PositionError):  # a resumed build would only raise it again
-            clear(place)
+            _give_up(place)
             raise
         check_free(target, force=force)  # another program may have created it meanwhile
         shutil.rmtree(path / WORK, ignore_errors=True)
         keep_rights(target, path)
-        for left in path.rglob(".*"):  # the drafts of killed processes
-            left.unlink()
+        _clean(path)
         sync_all(path)
         with suppress(OSError):
             target.rmdir()  # if it is empty
         if force and target.exists():
             rename(target, place / OLD)
         name_new(path, target)
+        _clean(target)  # an abandoned step may have begun one
         sync(target.parent)
         clear(place)
+
+
+def _give_up(place: Path) -> None:
+    """Remove a draft, and what it has in an exchange, if that can be reached."""
+    with suppress(OSError, ValueError, TypeError, LookupError, RecursionError, GraphstoreError):
+        begun = json.loads((place / PLAN).read_bytes())
+        objects = place_of(f"{begun['plan']['exchange']}/{begun['token']}")
+        if isinstance(objects, Objects):
+            objects.end()
+    clear(place)
+
+
+def exchanging(path: Path, exchange: str) -> Objects:
+    """Return the place of the files of a draft in an exchange, which the build begins or resumes.
+
+    Raises:
+        StoreError: the exchange cannot be used, or has lost the files.
+    """
+    objects, begun = Objects(f"{exchange}/{path.name}"), path / WORK / BEGUN
+    if (path / MANIFEST).is_file():  # they are not needed any more
+        return objects
+    if begun.exists() and not objects.is_begun():
+        raise StoreError(
+            f"{objects.url} has lost the files of this build; remove {path.parent} and begin again"
+        )
+    objects.begin()
+    begun.touch()
+    return objects
+
+
+def fetch(objects: Objects, path: Path, sums: Mapping[str, int]) -> None:
+    """Copy files from an exchange into a draft, except those that are there; `sums` are CRC-32."""
+
+    def fetch_one(name: str) -> None:
+        if checksum(path / name) != sums[name] and objects.fetch(name, path / name) != sums[name]:
+            raise damaged(objects.located(name))
+
+    with ThreadPoolExecutor(FETCHING) as threads:
+        list(threads.map(fetch_one, sums))
+
+
+def _clean(folder: Path) -> None:
+    """Remove the drafts of files that processes did not complete."""
+    for left in folder.rglob(".*"):
+        with suppress(OSError):  # it was completed meanwhile, or removed
+            left.unlink()
 
 
 def _begun(place: Path, plan: Mapping[str, Any], *, force: bool) -> Path:
@@ -137,7 +188,7 @@ def _begun(place: Path, plan: Mapping[str, Any], *, force: bool) -> Path:
             f"{place} was begun with other options ({differ}); use those to resume, or add "
             "--force (force=True) to begin again"
         )
-    clear(place)
+    _give_up(place)
     token = uuid4().hex[:8]
     path = place / token
     with explained(path):

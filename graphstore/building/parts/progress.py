@@ -195,8 +195,9 @@ def messages_to(build: Build, at: Solving, now: Round, inbox: Inbox) -> list[NDA
     none = Worth.of_ended(np.empty(0, dtype=np.int8), at.kind)
     pieces = [(np.empty(0, dtype=np.int32), *(getattr(none, name) for name in at.fields))]
     for other, first, end in inbox:
-        found = build.work.load(f"{now.phase}_told", BlockId(now.number - 1, other))
-        slot, *told = (found[name][first:end] for name in ("slot", *at.fields))
+        of = BlockId(now.number - 1, other)
+        found = build.work.load(f"{now.phase}_told", of, (first, end))
+        slot, *told = (found[name] for name in ("slot", *at.fields))
         pieces.append((slot + at.share.begin[other].astype(np.int32), *told))
     return [*map(np.concatenate, zip(*pieces, strict=True))]
 

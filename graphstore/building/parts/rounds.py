@@ -68,7 +68,7 @@ def solve_in_rounds(
 
     each(gather)
     if any(record["shares"] != build.shares for record in records):
-        raise damaged(build.path, "its shares were begun with another number of them")
+        raise damaged(build.folder, "its shares were begun with another number of them")
     work.clear("asks")
     each(listen)
     work.clear("share_asks")

@@ -123,7 +123,7 @@ def gather(build: Build, at: BlockId) -> Record:
         turned=turned,
         begin=begin,
     )
-    build.work.save("share_asks", at, id=asked, begin=begin)
+    build.work.save("share_asks", at, begin=begin, id=asked)
     return record
 
 
@@ -132,9 +132,8 @@ def listen(build: Build, at: BlockId) -> Record:
     """Find the slots, of any share, that hear of the states of a share; all must be gathered."""
     asked = []
     for other in range(build.shares):
-        found = build.work.load("share_asks", BlockId(0, other))
-        first, end = found["begin"][at.part : at.part + 2]
-        asked.append(found["id"][first:end])
+        own = at.part, at.part + 1
+        asked.append(build.work.load("share_asks", BlockId(0, other), own)["id"])
     ids = build.work.load("share", at)["id"]
     rows = places(np.concatenate(asked), ids)
     build.work.save(

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphstore.building.parts.partition import apart, by_bucket, overlapping, rows_of, span
+from graphstore.building.parts.places import Place, place_of
 from graphstore.building.parts.texts import Texts, check_texts, merged, register, spelled
 from graphstore.building.parts.work import BlockId, Record, Work, packed, unpacked
 from graphstore.errors import RulesError, StoreError
@@ -38,7 +39,7 @@ from graphstore.util.memory import peak_bytes
 class Build(NamedTuple):
     """The parameters of a build, passed to every step."""
 
-    folder: str  # of the draft; every build that begins has a new one
+    folder: str  # the draft, or its address in an exchange; every build that begins has a new one
     game: Game | str  # for other processes, its name for `find_game`
     rules: str  # the version of the rules
     below: tuple[str, ...] = ()  # positions to begin from; empty for the starts of the game
@@ -52,9 +53,9 @@ class Build(NamedTuple):
     keeps_moves: bool = False  # from exploring to solving; else states are expanded again
 
     @property
-    def path(self) -> Path:
-        """The path of the folder."""
-        return Path(self.folder)
+    def place(self) -> Place:
+        """The place of all files."""
+        return place_of(self.folder)
 
     @property
     def children(self) -> str:
@@ -63,8 +64,8 @@ class Build(NamedTuple):
 
     @property
     def work(self) -> Work:
-        """The files in the folder that are removed when the build is complete."""
-        return Work(self.path)
+        """The files that are removed when the build is complete."""
+        return Work(self.place)
 
     @property
     def name(self) -> str:
@@ -77,10 +78,10 @@ class Build(NamedTuple):
 
     def ready(self) -> Game:
         """Return the rules without any known positions; raise if their version differs."""
-        if not self.work.path.is_dir():
+        if not self.place.is_begun():
             raise StoreError(
                 f"{gethostname()} does not see {self.folder}; choose a folder on a file system "
-                "that all workers share"
+                "that all workers share, or an object store with --exchange (exchange=)"
             )
         game = _find(self.game, self.rules) if isinstance(self.game, str) else self.game
         if game.rules != self.rules:
@@ -160,7 +161,7 @@ def explore_block(build: Build, at: BlockId) -> Record:
     if build.keeps_moves:
         return record | _save_moves(build, game, at, found, texts, keeps)
     children, _, begin = by_bucket(found.found)
-    build.work.save("children", at, id=children, text=spelled(game, children), begin=begin)
+    build.work.save("children", at, begin=begin, id=children, text=spelled(game, children))
     return record | {"asked": len(children)}
 
 
@@ -213,7 +214,7 @@ def _save_moves(
         np.empty(0, dtype=np.int16) if margin is None else margin,
     )
     build.work.save("block", at, **block._asdict())
-    build.work.save("asks", at, id=children, text=spelled(game, children), begin=begin)
+    build.work.save("asks", at, begin=begin, id=children, text=spelled(game, children))
     return {"asked": len(children), "edges": len(found.move) - len(more), **written}
 
 
@@ -231,10 +232,8 @@ def solve_block(build: Build, at: BlockId) -> Record:
     pieces = [worth.at(np.empty(0, dtype=np.int64))]
     rows = np.flatnonzero(block.outcome == IN_PLAY)
     for other in build.blocks(at.wave + 1) if rows.size else ():
-        answers = work.load("answers", other)
-        some = slice(*answers["begin"][at.part : at.part + 2])
-        cells = (answers[name][some] if name in answers else None for name in Worth._fields)
-        pieces.append(Worth._make(cells))
+        answers = work.load("answers", other, (at.part, at.part + 1))
+        pieces.append(Worth._make(map(answers.get, Worth._fields)))
     children = Worth.joined(pieces)
     if build.kind.extra_turns and rows.size:
         children = children.turned(block.turned)
@@ -286,7 +285,7 @@ def write_file(
     Return the CRC-32 of the file, if one is written, by its path in the folder, and the digests of
     the columns.
     """
-    file, hashes = file_of(build.path, table, *at), ColumnDigests()
+    file, hashes = file_of(Path(), table, *at), ColumnDigests()
 
     def hashed() -> Iterator[Mapping[str, Any]]:
         for columns in chunks:
@@ -299,7 +298,10 @@ def write_file(
         for _ in hashed():
             pass
     else:
-        sums[file.relative_to(build.path).as_posix()] = write_rows(file, table, hashed())
+        name = file.as_posix()
+        sums[name] = write_rows(
+            file, table, hashed(), lambda _, write: build.place.put(name, write)
+        )
     return {"sums": sums, "digests": hashes.of_columns()}
 
 
@@ -334,11 +336,10 @@ def states_of(build: Build, at: BlockId) -> tuple[Ints, Texts]:
 
 def _children_in(build: Build, at: BlockId, kind: str) -> Iterator[tuple[Ints, Texts]]:
     """Yield the children in block `at` of each block of the wave before: their ids and texts."""
-    first, end = span(at.part, build.parts[at.wave])
+    buckets = span(at.part, build.parts[at.wave])
     for other in build.blocks(at.wave - 1):
-        found = build.work.load(kind, other)
-        some = slice(found["begin"][first], found["begin"][end])
-        yield found["id"][some], found["text"][some]
+        found = build.work.load(kind, other, buckets)
+        yield found["id"], found["text"]
 
 
 def _candidates(build: Build, game: Game, at: BlockId) -> tuple[Sequence[Ints], Sequence[Texts]]:

@@ -5,11 +5,9 @@ little of it. A record is written after the arrays of its step: so a step with a
 """
 
 import json
-import os
-import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from errno import ENOENT
-from mmap import ACCESS_READ, mmap
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from zlib import crc32
@@ -17,20 +15,20 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from graphstore.building.parts.places import HEAD, Place
 from graphstore.errors import StoreError
 from graphstore.rules.game import Ints
 from graphstore.store.arrow import pyarrow
 from graphstore.store.folder.layout import BUILDING, WORK
 from graphstore.util.extras import short_of_memory
-from graphstore.util.files import Summed, checksum, put
+from graphstore.util.files import Summed
 
-VERSION: Final = 6
+VERSION: Final = 7
 """The version of the files in ``work``; a build of another version is not resumed."""
 
 WHOLE: Final = 0x2144DF1C
 """The CRC-32 of any bytes that are followed by their own CRC-32, the lowest byte first."""
 
-SMALL: Final = 1 << 17  # bytes of a file that is read faster than it is mapped
 ALIGNED: Final = 64  # bytes; each array of a file begins at a multiple of these
 
 Arrays = dict[str, NDArray[Any]]
@@ -48,10 +46,10 @@ class BlockId(NamedTuple):
 
 
 class Work:
-    """The arrays and the records of the build in a folder."""
+    """The arrays and the records of a build."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path / WORK
+    def __init__(self, place: Place) -> None:
+        self.place = place
 
     def save(self, kind: str, at: BlockId, **arrays: NDArray[Any]) -> None:
         """Write arrays, one after the other; the first line tells their names and types."""
@@ -66,60 +64,100 @@ class Work:
                 file.write(bytes(-held.nbytes % ALIGNED))
             file.write(file.checksum.to_bytes(4, "little"))
 
-        put(self._file(kind, at), write)
+        self.place.put(_file(kind, at), write)
 
-    def load(self, kind: str, at: BlockId) -> Arrays:
-        """Return arrays by name; those of a large file are mapped from the disk."""
-        path = self._file(kind, at)
+    def load(self, kind: str, at: BlockId, rows: tuple[int, int] | None = None) -> Arrays:
+        """Return arrays by name; those of a large file are mapped from the disk.
+
+        With `rows`, return only these rows; if there is an array ``begin``, from ``begin[rows[0]]``
+        to ``begin[rows[1]]``.
+        """
+        name = _file(kind, at)
         try:
-            with path.open("rb") as file:
-                small = os.fstat(file.fileno()).st_size <= SMALL
-                return _arrays(file.read() if small else mmap(file.fileno(), 0, access=ACCESS_READ))
+            return _arrays(self.place.read(name), rows)
         except (OSError, ValueError, TypeError) as error:
-            if getattr(error, "errno", None) not in (None, ENOENT) or short_of_memory(error):
+            if isinstance(error, StoreError) or short_of_memory(error):
                 raise
-            raise damaged(path, getattr(error, "strerror", None) or "") from error
+            if getattr(error, "errno", None) not in (None, ENOENT):
+                raise
+            why = getattr(error, "strerror", None) or ""
+            raise damaged(self.place.located(name), why) from error
 
     def check(self) -> None:
         """Raise if a file of a build that resumes is damaged."""
-        for file in sorted(self.path.glob("*/*/*.*")):
-            if (file.suffix == ".arrays" and checksum(file) != WHOLE) or (
-                file.suffix == ".json" and _record_in(file) is None
+        for name in self.place.names(WORK):
+            if (name.endswith(".arrays") and self.place.checksum(name) != WHOLE) or (
+                name.endswith(".json") and self._record(name) is None
             ):
-                raise damaged(file)
+                raise damaged(self.place.located(name))
 
-    def drop(self, kind: str, at: BlockId) -> None:
-        """Remove the arrays of a kind and block, if they exist."""
-        self._file(kind, at).unlink(missing_ok=True)
+    def drop(self, kind: str, wave: int) -> None:
+        """Remove the arrays of a kind and wave, if they exist."""
+        self.place.remove(self.place.names(f"{WORK}/{kind}/{wave:04}"))
 
     def clear(self, *kinds: str) -> None:
-        """Remove the arrays of all blocks, by patterns of kinds such as ``upward_*``."""
-        for folder in [each for kind in kinds for each in self.path.glob(kind)]:
-            shutil.rmtree(folder, ignore_errors=True)  # an abandoned worker may still write there
+        """Remove the files of all blocks, by patterns of kinds such as ``upward_*``."""
+        for name in self.place.names(WORK):
+            if any(fnmatch(name, f"{WORK}/{kind}/*") for kind in kinds):
+                self.place.remove([name])
 
     def note(self, step: str, at: BlockId, record: Mapping[str, Any]) -> None:
         """Write the record of a step that is done."""
         text = json.dumps(record).encode()
-        put(self._record(step, at), lambda file: file.write(b"%08x" % crc32(text) + text))
+        self.place.put(_record(step, at), lambda file: file.write(b"%08x" % crc32(text) + text))
 
     def noted(self, step: str, at: BlockId) -> Record | None:
         """Return the record of a step, or None if it is not done."""
-        return _record_in(self._record(step, at))
+        return self._record(_record(step, at))
 
-    def _file(self, kind: str, at: BlockId) -> Path:
-        return self.path / kind / f"{at}.arrays"
+    def all_noted(self, steps: Sequence[tuple[str, BlockId]]) -> list[Record | None]:
+        """Return the records of steps as `noted` does, with few look-ups of names."""
+        folders = {f"{WORK}/{step}/{at.wave:04}" for step, at in steps}
+        there = {name for folder in folders for name in self.place.names(folder)}
+        names = (_record(*step) for step in steps)
+        return [self._record(name) if name in there else None for name in names]
 
-    def _record(self, step: str, at: BlockId) -> Path:
-        return self.path / step / f"{at}.json"
+    def _record(self, name: str) -> Record | None:
+        """Return the record in a file; None if it is missing or damaged."""
+        try:
+            found = bytes(self.place.read(name)[:])
+            if int(found[:8], 16) != crc32(found[8:]):
+                return None
+            record: Record = json.loads(found[8:])
+        except StoreError:
+            raise
+        except (OSError, ValueError):
+            return None
+        return record
 
 
-def _arrays(held: bytes | mmap) -> Arrays:
-    """Return the arrays in the bytes of a file."""
-    begin, arrays = held.find(b"\n") + 1, {}
-    for name, kind, count in json.loads(held[:begin]):
-        arrays[name] = np.frombuffer(held, kind, count, begin)
-        begin += -(-arrays[name].nbytes // ALIGNED) * ALIGNED
-    return arrays
+def _file(kind: str, at: BlockId) -> str:
+    return f"{WORK}/{kind}/{at}.arrays"
+
+
+def _record(step: str, at: BlockId) -> str:
+    return f"{WORK}/{step}/{at}.json"
+
+
+def _arrays(held: Any, rows: tuple[int, int] | None) -> Arrays:
+    """Return the arrays in the bytes of a file; see `Work.load`."""
+    head = bytes(held[:HEAD])
+    begin, places = head.find(b"\n") + 1, {}
+    for name, kind, count in json.loads(head[:begin]):
+        size = np.dtype(kind).itemsize
+        places[name] = (kind, count, begin, size)
+        begin += -(-size * count // ALIGNED) * ALIGNED
+
+    def array(name: str, some: tuple[int, int] | None) -> NDArray[Any]:
+        kind, count, begin, size = places[name]
+        first, end = (0, count) if some is None else (min(row, count) for row in some)
+        return np.frombuffer(held[begin + first * size : begin + end * size], kind, end - first)
+
+    if rows is not None and "begin" in places:
+        first, end = (int(array("begin", (row, row + 1))[0]) for row in rows)
+        rows = first, end
+        del places["begin"]
+    return {name: array(name, rows) for name in places}
 
 
 def packed(ids: Ints) -> NDArray[np.uint8]:
@@ -141,20 +179,10 @@ def unpacked(cells: NDArray[np.uint8], count: int) -> Ints:
     return np.cumsum(steps, dtype=np.int64)
 
 
-def _record_in(file: Path) -> Record | None:
-    """Return the record in a file; None if it is missing or damaged."""
-    try:
-        found = file.read_bytes()
-        if int(found[:8], 16) != crc32(found[8:]):
-            return None
-        record: Record = json.loads(found[8:])
-    except (OSError, ValueError):
-        return None
-    return record
-
-
-def damaged(path: Path, why: str = "") -> StoreError:
+def damaged(where: str, why: str = "") -> StoreError:
     """Return the error for a build that cannot resume, because a file is damaged."""
+    path = Path(where)
     drafts = [each for each in (path, *path.parents) if each.name.endswith(BUILDING)]
-    what = f"{path} is damaged: {why}" if why else f"{path} is damaged"
-    return StoreError(f"{what}; remove {(drafts or [path])[0]} and begin again")
+    draft = drafts[0] if drafts else f"the draft .NAME{BUILDING} of the folder NAME"
+    what = f"{where} is damaged: {why}" if why else f"{where} is damaged"
+    return StoreError(f"{what}; remove {draft} and begin again")

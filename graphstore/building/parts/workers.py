@@ -69,7 +69,7 @@ def take_all(
     With `homes`, blocks of the same part should run in the same process. `taken` is called with
     each new record.
     """
-    found = [build.work.noted(step.__name__, at) for step, at, *_ in calls]
+    found = build.work.all_noted([(step.__name__, at) for step, at, *_ in calls])
     left = [number for number, record in enumerate(found) if record is None]
     steps = [(step, build, at, *rest) for step, at, *rest in (calls[number] for number in left)]
     part_homes = [calls[number][1].part for number in left] if homes else ()

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -122,7 +122,12 @@ def write_manifest(path: Path, contents: Contents) -> None:
     put(path / MANIFEST, lambda file: file.write(json.dumps(manifest, indent=1).encode()))
 
 
-def write_rows(path: Path, table: str, chunks: Iterable[Mapping[str, Column]]) -> int:
+def write_rows(
+    path: Path,
+    table: str,
+    chunks: Iterable[Mapping[str, Column]],
+    put: Callable[[Path, Callable[[Any], object]], int] = put,
+) -> int:
     """Write the file of a block, all or nothing; return its CRC-32.
 
     Each chunk becomes a row group, so it has `ROW_GROUP` rows at most. The first one decides which
