@@ -28,7 +28,7 @@ from graphstore.util.memory import peak_bytes
 GAMES = ("connect(4,4)", "connect(4,5)", "connect(6,3)", "connect(5,4)")
 LARGE = "connect(6,4)"
 SPLIT = "connect(5,4)"  # its waves are split into parts, and among workers
-PARTS = (1, 2, 4, 8)
+PARTS = (1, 2, 4, 8, 32, 128)
 WORKERS = (1, 2)
 ROUNDS = 3
 
@@ -66,7 +66,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--split", help=f"the game for parts and workers  [default: {SPLIT}]")
     parser.add_argument("--full", action="store_true", help=f"{LARGE}, too: an hour, 7 GB, 15 GB")
     parser.add_argument("--no-cluster", action="store_true", help="no worker processes")
-    parser.add_argument("--parts", type=int, default=8, help="at most so many  [default: 8]")
+    parser.add_argument("--parts", type=int, default=PARTS[-1], help="at most so many")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"turns  [default: {ROUNDS}]")
     parser.add_argument("--again", metavar="FILE", help="measure nothing: what --json has printed")
     parser.add_argument("--json", action="store_true", help="print JSON, for --again")
@@ -171,16 +171,17 @@ def piece_memory(task: Figures, folder: str) -> Figures:
 
 
 def piece_parts(task: Figures, folder: str) -> Figures:
-    """Measure the build in parts: exploring, solving, digests, and the folder into SQLite."""
+    """Measure the build in parts: the folder with its digests, and the folder into SQLite."""
     pyarrow().array(np.zeros(1))  # imports what would count otherwise
     path, most = Path(folder, "game.parts"), 0
-    draft, phases = draft_of(path), set[str]()
+    draft, seen = draft_of(path), set[tuple[str, int]]()
 
-    def look(phase: str, *_: int | None) -> None:
-        """Note how much lies on the disk when a phase begins."""
+    def look(phase: str, done: int, total: int | None) -> None:
+        """Note how much lies on the disk, at most twenty times in a phase."""
         nonlocal most
-        if phase not in phases:
-            phases.add(phase)
+        moment = (phase, 20 * done // total if total else 0)
+        if moment not in seen:
+            seen.add(moment)
             most = max(most, _bytes(draft))
 
     parts, cluster = task["parts"], task["cluster"]
@@ -189,7 +190,6 @@ def piece_parts(task: Figures, folder: str) -> Figures:
     figures = {
         "explore": report.seconds["explore"],
         "solve": report.seconds["solve"],
-        "digests": report.seconds["digest"],
         "states": report.states,
         "moves": report.moves,
         "waves": made.info["plies"] + 1,
@@ -254,11 +254,9 @@ def times(runs: list[Figures]) -> Rows:
     for one, memory in _pairs(runs):
         row = {"game": one["game"], "states": f"{one['states']:,}", "moves": f"{one['moves']:,}"}
         ours, theirs = one["explore"] + one["solve"], memory["explore"] + memory["solve"]
-        folder = ours + one["digests"]
         for what, seconds, in_memory in (
-            ("explore + solve", ours, theirs),
-            ("folder", folder, theirs + memory["files"]),
-            ("SQLite", folder + one["load"], theirs + memory["sqlite"]),
+            ("folder", ours, theirs + memory["files"]),
+            ("SQLite", ours + one["load"], theirs + memory["sqlite"]),
         ):
             row[f"{what}: in memory, s"] = f"{in_memory:.1f}"
             row[f"{what}: in parts"] = f"{seconds:.1f}"
@@ -305,7 +303,7 @@ def split(runs: list[Figures], game: str) -> Rows:
                     "game": run["game"],
                     "by": run["cluster"] or "one process",
                     "parts": f"{run['parts'] or 'chosen'}",
-                    "explore + solve, s": f"{seconds:.1f}",
+                    "folder, s": f"{seconds:.1f}",
                     "speed-up": f"{one / seconds:.2f}",
                     "sent, bytes a state": f"{_sent(run) / run['states']:.0f}",
                     "memory of a process, MB": f"{_peak(run) / MB:,.0f}",
@@ -326,8 +324,7 @@ def extrapolated(run: Figures) -> Rows:
             {
                 "game": game,
                 "states": f"{states:.2g}",
-                "explore + solve, core hours": f"{hours:,.0f}",
-                "digests, hours": f"{more * run['digests'] / 3600:,.0f}",
+                "folder, core hours": f"{hours:,.0f}",
                 "disk while building, TB": f"{more * run['most_bytes'] / TB:,.1f}",
                 "folder, TB": f"{more * (run['state_bytes'] + run['edge_bytes']) / TB:,.1f}",
                 "sent, TB": f"{moves * SENT / TB:,.1f}",
