@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 import s3fs
-from conftest import TableGame, check_all, random_table
+from conftest import SLOW, TableGame, check_all, random_table
 from moto.server import ThreadedMotoServer
 
 from graphstore import build_folder, find_game
@@ -26,8 +26,6 @@ from graphstore.errors import (
 )
 from graphstore.rules.adapter import accept
 from graphstore.store.folder.layout import draft_of
-
-pytestmark = pytest.mark.filterwarnings("ignore:datetime.datetime.utc:DeprecationWarning")
 
 
 @contextmanager
@@ -108,11 +106,11 @@ class Stops(OwnProcess):
 
 def ring():
     """Return a game of few positions whose play can cycle."""
-    return accept(TableGame(random_table(np.random.default_rng(7), 20, 20, cyclic=True), 0))
+    return accept(TableGame(random_table(np.random.default_rng(7), 10, 10, cyclic=True), 0))
 
 
-@pytest.mark.parametrize("scheme", ["s3", "file"])
-@pytest.mark.parametrize("game", [ring(), "nim(1,2,3)"], ids=["ring", "nim"])
+@pytest.mark.parametrize("scheme", ["file", pytest.param("s3", marks=SLOW)])
+@pytest.mark.parametrize("game", [ring(), "nim(1,2)"], ids=["ring", "nim"])
 def test_a_build_that_exchanges_files_resumes_and_leaves_only_the_game(
     bucket, scheme, game, tmp_path
 ):
@@ -121,14 +119,14 @@ def test_a_build_that_exchanges_files_resumes_and_leaves_only_the_game(
     place = f"{bucket}/games" if scheme == "s3" else (tmp_path / "exchange").as_posix()
     taken, target = [], tmp_path / "parts"
     while True:
-        workers = Stops(draft_of(target), 9)
+        workers = Stops(draft_of(target), 19)
         try:
             done = build(game, target, workers=workers, parts=2, exchange=f"{scheme}://{place}/")
             break
         except StoppedError:
             taken += workers.taken
     taken += workers.taken
-    assert len({repr(each) for each in taken}) == len(taken) > 9
+    assert len({repr(each) for each in taken}) == len(taken) > 19
     assert done.info["digest"] == expected.info["digest"]
     assert done.contents.sums == expected.contents.sums
     assert not draft_of(target).exists()
@@ -139,7 +137,7 @@ def test_a_build_that_exchanges_files_resumes_and_leaves_only_the_game(
 @contextmanager
 def begun(bucket, target):
     """Begin a build, stop it, and yield the names of its objects."""
-    workers = Stops(draft_of(target), 9)
+    workers = Stops(draft_of(target), 5)
     with pytest.raises(StoppedError):
         build(ring(), target, workers=workers, parts=2, exchange=f"s3://{bucket}/a")
     yield store().find(bucket)
@@ -155,7 +153,7 @@ def resumed(bucket, target):
 
 def test_a_damaged_object_is_named(bucket, tmp_path):
     with begun(bucket, tmp_path / "parts") as names:
-        name = next(each for each in names if each.endswith(".arrays"))
+        name = next(each for each in names if "/asks/" in each)
         held = bytearray(store().cat_file(name))
         held[len(held) // 2] ^= 1
         store().pipe_file(name, bytes(held))
@@ -234,6 +232,9 @@ def test_an_address_of_no_use_is_refused_in_one_line(tmp_path, without, run):
         (line,) = str(raised.value).splitlines()
         assert "secret" not in line
 
+    words = ("--folder", tmp_path / "built", "--exchange", f"file://{tmp_path.as_posix()}/a")
+    assert run("build", "nim(1)", *words).stdout
+    assert [*(tmp_path / "a").iterdir()] == []
     without("gcsfs")
     check_all(
         [
