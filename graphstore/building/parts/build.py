@@ -174,7 +174,8 @@ def build(
     target, since = target_of(folder), perf_counter()
     plan = {"name": game.name, "rules": game.rules, "below": list(below), "parts": parts}
     plan |= {} if with_edges else {"edges": False}
-    if not with_edges and find_builtin(game.name) is None:
+    builtin = find_builtin(game.name)
+    if not with_edges and (builtin is None or builtin.rules != game.rules):
         raise RulesError(
             f"{game.name} is not built in, so its moves must be stored; leave out --no-edges "
             "(edges=)"
