@@ -178,6 +178,19 @@ def test_a_build_that_was_stopped_goes_on_and_does_nothing_twice(game, steps, tm
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
+@pytest.mark.parametrize("game", [RING, find_game("nim(2,2,3)")], ids=["ring", "nim"])
+def test_a_build_that_was_stopped_goes_on_with_another_memory(game, tmp_path):
+    expected, folder, stops = in_parts(game, tmp_path / "whole").digests, None, 0
+    while folder is None:
+        memory = 1 << 30 if stops % 2 else 1 << 9
+        try:
+            folder = in_parts(game, tmp_path / "parts", workers=Stops(1), memory=memory)
+        except StoppedError:
+            stops += 1
+    assert folder.digests == expected
+    assert stops > 10
+
+
 class Again(OwnProcess):
     """A worker that takes every step twice."""
 
