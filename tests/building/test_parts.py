@@ -15,7 +15,7 @@ from graphstore import explore, find_game, solve
 from graphstore.building.parts import progress, rounds
 from graphstore.building.parts.build import build
 from graphstore.building.parts.workers import OwnProcess
-from graphstore.errors import RulesError
+from graphstore.errors import RulesError, StoreError
 from graphstore.games import rules_of
 from graphstore.games.base import ArrayGame
 from graphstore.rules.game import IN_PLAY, LOSS, Moves
@@ -189,6 +189,14 @@ def test_a_build_that_was_stopped_goes_on_with_another_memory(game, tmp_path):
             stops += 1
     assert folder.digests == expected
     assert stops > 10
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_build_that_was_stopped_does_not_go_on_with_or_without_edges(first, tmp_path):
+    with pytest.raises(StoppedError):
+        in_parts("tictactoe", tmp_path / "t", workers=Stops(4), with_edges=first)
+    with pytest.raises(StoreError, match=rf"other options \(edges {first}, not {not first}\)"):
+        in_parts("tictactoe", tmp_path / "t", with_edges=not first)
 
 
 class Again(OwnProcess):

@@ -172,8 +172,8 @@ def build(
     """
     pyarrow()  # raises if it is missing, before anything is written
     target, since = target_of(folder), perf_counter()
-    plan = {"name": game.name, "rules": game.rules, "below": list(below), "parts": parts}
-    plan |= {} if with_edges else {"edges": False}
+    plan: dict[str, Any] = {"name": game.name, "rules": game.rules, "below": list(below)}
+    plan |= {"parts": parts, "edges": with_edges}
     builtin = find_builtin(game.name)
     if not with_edges and (builtin is None or builtin.rules != game.rules):
         raise RulesError(
