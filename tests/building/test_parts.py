@@ -16,7 +16,7 @@ from graphstore import explore, find_game, solve
 from graphstore.building.parts import progress, rounds
 from graphstore.building.parts.build import build
 from graphstore.building.parts.workers import OwnProcess
-from graphstore.errors import RulesError
+from graphstore.errors import RulesError, StoreError
 from graphstore.games import rules_of
 from graphstore.games.base import ArrayGame
 from graphstore.rules.game import IN_PLAY, LOSS, Moves
@@ -177,6 +177,27 @@ def test_a_build_that_was_stopped_goes_on_and_does_nothing_twice(game, steps, tm
     assert len(taken) == len(whole.taken) > 20
     assert len({repr(each) for each in taken}) == len(taken)
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+@pytest.mark.parametrize("game", [RING, find_game("nim(2,2,3)")], ids=["ring", "nim"])
+def test_a_build_that_was_stopped_goes_on_with_another_memory(game, tmp_path):
+    expected, folder, stops = in_parts(game, tmp_path / "whole").digests, None, 0
+    while folder is None:
+        memory = 1 << 30 if stops % 2 else 1 << 9
+        try:
+            folder = in_parts(game, tmp_path / "parts", workers=Stops(1), memory=memory)
+        except StoppedError:
+            stops += 1
+    assert folder.digests == expected
+    assert stops > 10
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_build_that_was_stopped_does_not_go_on_with_or_without_edges(first, tmp_path):
+    with pytest.raises(StoppedError):
+        in_parts("tictactoe", tmp_path / "t", workers=Stops(4), with_edges=first)
+    with pytest.raises(StoreError, match=rf"other options \(edges {first}, not {not first}\)"):
+        in_parts("tictactoe", tmp_path / "t", with_edges=not first)
 
 
 class Again(OwnProcess):

@@ -5,7 +5,7 @@ import shutil
 
 import postgresql
 import pytest
-from conftest import error_line, some_of
+from conftest import TableGame, error_line, some_of
 
 from graphstore import Folder, Store, build, build_folder, find_game, load, verify
 from graphstore.errors import NotAStoreError, RulesError
@@ -108,6 +108,13 @@ def test_rules_that_are_not_built_in_need_edges(run, tmp_path, monkeypatch):
         build_folder(find_game(f"{tmp_path}/mine.py:Mine"), tmp_path / "t", edges=False)
 
 
+def test_rules_with_the_name_of_a_built_in_game_need_edges(tmp_path):
+    rules = type("tictactoe", (TableGame,), {})({0: {0: 1}, 1: -1}, 0)
+    with pytest.raises(RulesError, match="must be stored"):
+        build_folder(rules, tmp_path / "t", edges=False)
+    assert not any(tmp_path.iterdir())
+
+
 def test_edges_of_rules_that_have_changed_are_refused_in_one_line(run, tmp_path):
     folder = tmp_path / "t"
     build_folder("tictactoe", folder, edges=False)
@@ -118,7 +125,8 @@ def test_edges_of_rules_that_have_changed_are_refused_in_one_line(run, tmp_path)
     assert "1\n" in run("sql", folder, "SELECT count(*) FROM state WHERE ply = 0").stdout
     load_it = ("load", folder, "--db", tmp_path / "t.db")
     for words in (("sql", folder, "SELECT count(*) FROM edge"), load_it):
-        assert "the rules of tictactoe have changed; build it again" in error_line(run(*words))
+        done = run(*words)
+        assert error_line(done).endswith("the rules of tictactoe have changed; build it again")
 
 
 def test_a_database_has_edges(run, tmp_path, monkeypatch):

@@ -177,10 +177,10 @@ def build(
     pyarrow()  # raises if it is missing, before anything is written
     target, since = target_of(folder), perf_counter()
     exchange = None if exchange is None else exchange_url(exchange)
-    plan = {"name": game.name, "rules": game.rules, "below": list(below), "parts": parts}
-    plan["exchange"] = exchange
-    plan |= {} if with_edges else {"edges": False}
-    if not with_edges and find_builtin(game.name) is None:
+    plan: dict[str, Any] = {"name": game.name, "rules": game.rules, "below": list(below)}
+    plan |= {"parts": parts, "edges": with_edges, "exchange": exchange}
+    builtin = find_builtin(game.name)
+    if not with_edges and (builtin is None or builtin.rules != game.rules):
         raise RulesError(
             f"{game.name} is not built in, so its moves must be stored; leave out --no-edges "
             "(edges=)"

@@ -80,7 +80,7 @@ def solve_in_rounds(
         _, last = rounds(around, Round("around", 0))
         _, last = rounds(around, last._replace(ties=last.number))
     each(finish, last)
-    work.clear(f"{last.phase}_*", "share*")
+    work.clear(f"{last.phase}_*", "share", "share_heard")  # not "shares", the number of them
     blocks = [at for wave in range(len(build.parts)) for at in build.blocks(wave)]
     calls = [(write_block, at) for at in blocks]
     records += take_all(workers, build, calls, homes=True)

@@ -17,7 +17,7 @@ from sqlalchemy import Column
 from graphstore.errors import NotAStoreError, QueryError
 from graphstore.store import arrow, schema
 from graphstore.store.folder.layout import TABLES, Contents, files_of
-from graphstore.store.folder.moves import EdgeStream
+from graphstore.store.folder.moves import EdgeStream, rules_for
 from graphstore.store.folder.rows import check_files, check_rows, chunks
 from graphstore.store.folder.sql_rows import Session, duckdb, translated
 from graphstore.store.functions import not_a_position
@@ -148,12 +148,19 @@ def _rows(folder: Path, contents: Contents, table: str, wanted: int) -> Any:
 
 
 def _check_files(path: Path, contents: Contents) -> None:
-    """Read all rows; raise NotAStoreError if a file is damaged."""
-    check_files(path, contents)
-    for table in _COUNTS:
-        for file in files_of(path, table.name):
-            for _ in chunks(file, table.name):
-                pass
+    """Read all rows; raise NotAStoreError if a file is damaged, or if no rules give the edges."""
+    try:
+        check_files(path, contents)
+        for table in _COUNTS:
+            for file in files_of(path, table.name):
+                for _ in chunks(file, table.name):
+                    pass
+    except NotAStoreError as error:
+        raise NotAStoreError(
+            f"a file of the game is damaged; rebuild the folder ({error})"
+        ) from error
+    if not contents.has_edges:
+        rules_for(path, contents)
 
 
 def _type(column: Column[Any]) -> str:

@@ -33,7 +33,7 @@ T = TypeVar("T")
 class Session:
     """A connection, its folder `spill` for temporary files, and the thread that uses it.
 
-    `check` raises NotAStoreError if the files that the connection reads are damaged.
+    `check` raises NotAStoreError if the rows that the connection reads are damaged or missing.
     """
 
     def __init__(
@@ -152,5 +152,5 @@ def translated(error: Exception, watch: Watch, check: Callable[[], None]) -> Bas
         try:
             check()
         except NotAStoreError as damage:
-            return NotAStoreError(f"a file of the game is damaged; rebuild the folder ({damage})")
+            return damage
     return QueryError(f"SQL: {what}")
