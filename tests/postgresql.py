@@ -14,6 +14,8 @@ import psycopg
 import pytest
 from stored import new_digests
 
+from graphstore.store.sqlite.structure import made
+
 OWNER = "me"
 numbers = count(1)
 
@@ -128,6 +130,17 @@ def ask(address: str, statement: str) -> list:
     with psycopg.connect(address.partition("&schema=")[0], autocommit=True) as connection:
         cursor = connection.execute(statement)
         return cursor.fetchall() if cursor.description else []
+
+
+OLDER_PLAYED = "DROP TABLE played; " + (
+    made("0006")["played"]
+    .partition(" WITHOUT")[0]
+    .replace("TEXT", 'TEXT COLLATE "C"')
+    .replace("side INTEGER", "side SMALLINT")
+    .replace("winner INTEGER", "winner SMALLINT")
+    .replace("number INTEGER", "number BIGINT")
+)
+"""SQL that puts a table with a row for each game in the place of the one with blocks."""
 
 
 def make_older_digests(place: str) -> None:

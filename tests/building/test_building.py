@@ -74,7 +74,7 @@ def test_the_report_has_the_numbers_of_the_file(tmp_path):
         assert (report.game, report.file) == (store.info["name"], str(tmp_path / "t.db"))
         assert (
             store.info["digest"]
-            == "7ea0b6ffe0ea1555cfdf4293ed81b9bc857e90d8dfac064c8f718a4bfd23f205"
+            == "e96349b4f1a077c10b64ae85575a05c90eba6f59f109b398b9edcf43792e6ce9"
         )
     assert list(report.seconds) == [
         "explore", "solve", "load edges", "load states", "index", "finish"

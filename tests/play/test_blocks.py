@@ -17,7 +17,6 @@ from graphstore import Match, Store, build, compare, train, upgrade, verify
 from graphstore.errors import OlderStoreError, StoreError
 from graphstore.play import agents, standings, training
 from graphstore.play.menace import block, checkpoints
-from graphstore.store.sqlite.structure import made
 
 OLDER = Path(__file__).parents[1] / "data" / "nim.0006.db.gz"
 GAME = "nim(1,2,3)"
@@ -198,14 +197,8 @@ def test_an_upgrade_in_postgresql_makes_the_same_rows(server, older):
     )
     postgresql.ask(
         server,
-        f"SET search_path TO {name}; DROP TABLE played; "
-        + made("0006")["played"]
-        .partition(" WITHOUT")[0]
-        .replace("TEXT", 'TEXT COLLATE "C"')
-        .replace("side INTEGER", "side SMALLINT")
-        .replace("winner INTEGER", "winner SMALLINT")
-        .replace("number INTEGER", "number BIGINT")
-        + f"; INSERT INTO played VALUES {each}; UPDATE alembic_version SET version_num = '0006'",
+        f"SET search_path TO {name}; {postgresql.OLDER_PLAYED}"
+        f"; INSERT INTO played VALUES {each}; UPDATE alembic_version SET version_num = '0006'",
     )
     postgresql.make_older_digests(place)
     with Store.open(place) as store:

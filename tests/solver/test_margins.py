@@ -41,6 +41,7 @@ from graphstore.games.base import ArrayGame
 from graphstore.rules.game import IN_PLAY, LOSS, Moves
 from graphstore.store.digests import OrderedDigests
 from graphstore.store.probe import margin_of, probe_as_stored
+from graphstore.store.sqlite.structure import made
 
 FILE = Path(scoredgames.__file__)
 ROWS = st.lists(st.integers(-9, 9), min_size=1, max_size=8)
@@ -333,11 +334,12 @@ def older(place):
 
         postgresql.make_older_digests(place)
         name = str(place).partition("schema=")[2]
-        postgresql.ask(str(place), f"SET search_path TO {name}; {statements}")
+        played = postgresql.OLDER_PLAYED
+        postgresql.ask(str(place), f"SET search_path TO {name}; {played}; {statements}")
         return
     redigest(place, OrderedDigests)
     with closing(sqlite3.connect(place)) as file:
-        file.executescript(statements)
+        file.executescript(f"DROP TABLE played; {made('0005')['played']}; {statements}")
 
 
 @pytest.mark.parametrize("name", IMPARTIAL)
