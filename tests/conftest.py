@@ -210,6 +210,16 @@ def random_table(random, least, most, *, cyclic):
     return table
 
 
+@pytest.fixture(scope="session", autouse=True)
+def blocks_of_few_states():
+    """Let builds in parts of this process split waves of few states, too."""
+    from graphstore.building.parts import build
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build, "FEWEST", 1e-9)
+        yield
+
+
 @pytest.fixture(scope="session")
 def tictactoe() -> GameGraph:
     """The solved graph of tic-tac-toe; it is read-only."""

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from turngames import TurnGame, turn_games
 
 from graphstore import explore, find_game, solve
+from graphstore.building.parts import build as building
 from graphstore.building.parts import progress, rounds
 from graphstore.building.parts.build import build
 from graphstore.building.parts.workers import OwnProcess
@@ -99,6 +100,16 @@ def test_a_large_game_in_as_many_parts_as_memory_demands_has_the_same_digest(tmp
     folder = in_parts("connect(4,4)", tmp_path / "parts", memory=1 << 21)
     assert folder.info["digest"] == DIGESTS["connect(4,4)"]
     assert len(list((folder.path / "state").glob("wave-0010/*"))) > 1
+
+
+def test_parts_that_are_given_are_no_smaller_than_they_are_worth(monkeypatch, tmp_path):
+    monkeypatch.setattr(building, "FEWEST", 1000)
+    folder = in_parts("connect(4,4)", tmp_path / "parts", parts=8)
+    assert folder.info["digest"] == DIGESTS["connect(4,4)"]
+    parts = [parts for parts, _ in folder.contents.waves]
+    assert parts[:3] == [1, 1, 1]
+    assert max(parts) == 8
+    assert set(parts) > {1, 8}
 
 
 class Shuffled(OwnProcess):

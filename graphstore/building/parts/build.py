@@ -39,6 +39,7 @@ from graphstore.util.files import sync_all
 
 MEMORY: Final = 1 << 30  # bytes that a step may take, by default
 BYTES_ASKED, BYTES_A_STATE, BYTES_A_MOVE = 16, 60, 90  # bytes of a block in memory, as measured
+FEWEST = 20_000  # states of a block where parts are given: smaller ones cost more than they save
 DOUBT: Final = 1.25  # a wave may have 25 % more states than the growth of the last one suggests
 
 
@@ -105,11 +106,13 @@ def _number_of_parts(
     before = build.work.noted("spread", at)
     if before is not None:
         return int(before["parts"])
+    states = asked * min(ahead[0] * DOUBT, 1.0)
     if parts is None:
-        states = asked * min(ahead[0] * DOUBT, 1.0)
         need = asked * BYTES_ASKED + states * (BYTES_A_STATE + ahead[1] * BYTES_A_MOVE)
         size = workers.size if states > LITTLE else 1
         parts = min(max(size, -(-int(need) // build.memory)), BUCKETS)
+    else:
+        parts = min(parts, max(int(states / FEWEST), 1))
     build.work.note("spread", at, {"parts": parts})
     return parts
 

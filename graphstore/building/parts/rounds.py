@@ -96,8 +96,8 @@ def _number_of_shares(build: Build, workers: Workers, states: int, moves: int) -
     if before is None:
         need = states * BYTES_A_STATE + moves * BYTES_A_MOVE
         size = workers.size if states > LITTLE * workers.size else 1
-        asked = build.parts[0]  # the first wave is small: `parts` as given, else 1
-        before = {"shares": min(max(size, -(-need // build.memory), asked), BUCKETS)}
+        parts = max(build.parts)
+        before = {"shares": min(max(size, -(-need // build.memory), parts), BUCKETS)}
         build.work.note("shares", at, before)
     return int(before["shares"])
 
