@@ -11,12 +11,14 @@ import tempfile
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from shared import Figures, Laps, best_runs, in_own_process, machine, run_main
 
 from graphstore import Folder, GraphstoreError, build_folder, explore, find_game, load, solve
+from graphstore.building.parts import build
 from graphstore.building.saving import save
 from graphstore.solver.columns import Worth
 from graphstore.store.arrow import pyarrow
@@ -67,6 +69,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--full", action="store_true", help=f"{LARGE}, too: an hour, 7 GB, 15 GB")
     parser.add_argument("--no-cluster", action="store_true", help="no worker processes")
     parser.add_argument("--parts", type=int, default=PARTS[-1], help="at most so many")
+    parser.add_argument("--fewest", type=float, default=20_000, help="states of a block, at least")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"turns  [default: {ROUNDS}]")
     parser.add_argument("--again", metavar="FILE", help="measure nothing: what --json has printed")
     parser.add_argument("--json", action="store_true", help="print JSON, for --again")
@@ -74,6 +77,8 @@ def _arguments() -> argparse.Namespace:
     arguments = parser.parse_args()
     if min(arguments.rounds, arguments.parts) < 1:
         parser.error("--rounds and --parts must be at least 1")
+    if arguments.fewest <= 0:
+        parser.error("--fewest must be above 0")
     arguments.split = arguments.split or (arguments.games[-1] if arguments.games else SPLIT)
     return arguments
 
@@ -112,7 +117,9 @@ def measured(arguments: argparse.Namespace) -> tuple[Figures, str]:
     if arguments.full:
         tasks += [_task("memory", LARGE), _task("parts", LARGE, parts=1)]
         tasks += [_task("parts", LARGE, cluster=f"local:{each}") for each in workers]
-    best = best_runs(tasks, _child, lambda run: run["explore"] + run["solve"])
+    best = best_runs(
+        tasks, partial(_child, fewest=arguments.fewest), lambda run: run["explore"] + run["solve"]
+    )
     digests: dict[str, str] = {}
     for each in best.values():
         if digests.setdefault(each["game"], each["digest"]) != each["digest"]:
@@ -135,10 +142,12 @@ def _task(
     return {"piece": piece, "game": game, "parts": parts, "cluster": cluster}
 
 
-def _child(task: Figures) -> Figures:
+def _child(task: Figures, fewest: float) -> Figures:
     """Return a task with its figures, measured in a process of its own; its files are removed."""
     with tempfile.TemporaryDirectory(prefix="graphstore-scaling-") as folder:
-        found: Figures = in_own_process(__file__, f"piece_{task['piece']}", task, folder)
+        found: Figures = in_own_process(
+            __file__, f"piece_{task['piece']}", task | {"fewest": fewest}, folder
+        )
     return task | found
 
 
@@ -184,7 +193,7 @@ def piece_parts(task: Figures, folder: str) -> Figures:
             seen.add(moment)
             most = max(most, _bytes(draft))
 
-    parts, cluster = task["parts"], task["cluster"]
+    parts, cluster, build.FEWEST = task["parts"], task["cluster"], task["fewest"]
     report = build_folder(task["game"], path, parts=parts, cluster=cluster, progress=look)
     made = Folder.open(path)
     figures = {

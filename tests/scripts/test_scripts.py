@@ -594,7 +594,8 @@ BUILT = ("tictactoe", 765, 2270)  # states and moves: tests/data/mnk.jsonl
 def scaling_run(tmp_path_factory):
     """The file of a run of `scaling.py` for a tiny game."""
     done = in_own_process(
-        "checks/scaling.py", BUILT[0], "--no-cluster", "--rounds", "1", "--parts", "2", "--json"
+        *("checks/scaling.py", BUILT[0], "--no-cluster", "--rounds", "1", "--parts", "2"),
+        *("--fewest", "1e-9", "--json"),
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines()[0] == f"1/3  memory {BUILT[0]} ..."
