@@ -38,7 +38,7 @@ class BuildOptions(TypedDict, total=False):
             client, and its key; by default those of Dask's configuration.
         exchange: where the workers exchange files if they do not see the folder, as fsspec writes
             it, such as ``s3://bucket/prefix``; the game is fetched from there at the end.
-        parts: the number of parts of each wave, fewer where they would have less than 20,000
+        parts: the number of parts of each wave, fewer where they would have less than 50,000
             states; by default the fewest that fit into memory and give every process work.
         memory: bytes for each process, at least 400 million; by default half of the memory of this
             machine, divided by the number of processes.

@@ -72,7 +72,7 @@ def games(as_json: bool) -> None:
 )
 @options.number(
     "--parts",
-    "Divide each wave of a build out of core into N parts, of 20,000 states or more.",
+    "Divide each wave of a build out of core into N parts, of 50,000 states or more.",
     least=1,
     most=4096,
     show_default="as few as the memory and the processes allow",

@@ -69,7 +69,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--full", action="store_true", help=f"{LARGE}, too: an hour, 7 GB, 15 GB")
     parser.add_argument("--no-cluster", action="store_true", help="no worker processes")
     parser.add_argument("--parts", type=int, default=PARTS[-1], help="at most so many")
-    parser.add_argument("--fewest", type=float, default=20_000, help="states of a block, at least")
+    parser.add_argument("--fewest", type=float, default=50_000, help="states of a block, at least")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"turns  [default: {ROUNDS}]")
     parser.add_argument("--again", metavar="FILE", help="measure nothing: what --json has printed")
     parser.add_argument("--json", action="store_true", help="print JSON, for --again")

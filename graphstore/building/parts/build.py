@@ -39,7 +39,7 @@ from graphstore.util.files import sync_all
 
 MEMORY: Final = 1 << 30  # bytes that a step may take, by default
 BYTES_ASKED, BYTES_A_STATE, BYTES_A_MOVE = 16, 60, 90  # bytes of a block in memory, as measured
-FEWEST = 20_000  # states of a block where parts are given: smaller ones cost more than they save
+FEWEST = 50_000  # states of a block where parts are given: smaller ones cost more than they save
 DOUBT: Final = 1.25  # a wave may have 25 % more states than the growth of the last one suggests
 
 
