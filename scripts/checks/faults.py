@@ -37,6 +37,7 @@ from graphstore.building.parts import build as in_parts
 from graphstore.cli.console import print_json, print_table
 from graphstore.play import training
 from graphstore.store.folder import sql as folder_sql
+from graphstore.store.folder.layout import TABLES
 
 OLDER = Path(__file__).parents[2] / "tests/data/tictactoe.0001.db.gz"
 TIMES = ("built_at", "built_with", "build_seconds")  # differ between two builds
@@ -178,7 +179,8 @@ def content(path: Path) -> Any:
     if path.is_dir():
         files = {each.name: each.read_bytes() for each in path.glob("*.*")}
         digests = json.loads(files.pop("game.json", b"{}")).get("digests")
-        return files, digests, [each.read_bytes() for each in sorted(path.glob("*/*/*"))]
+        parts = sorted(each for table in TABLES for each in path.glob(f"{table}/*/*"))
+        return files, digests, [each.read_bytes() for each in parts]
     if path.suffix != ".db" or not path.exists():
         return path.read_bytes() if path.exists() else None
     try:
