@@ -56,9 +56,10 @@ class Bits(PlainGame):
 DRIVER = """
 import json, sys
 from graphstore import build_folder
-from graphstore.building.parts import cluster
+from graphstore.building.parts import build as building, cluster
 from graphstore.errors import GraphstoreError
 cluster.LITTLE, cluster.LOOK, cluster.LATE = -1, 0.1, 0.5
+building.FEWEST = 1e-9
 check = cluster._check
 def check_all(client, address):
     client.wait_for_workers(2, timeout=60)
