@@ -31,7 +31,7 @@ from graphstore.solver.exploration import Run, Wave, expand, unseen
 from graphstore.solver.solution import backed_up, scores, solution_of
 from graphstore.store.columns import state_columns
 from graphstore.store.digests import ColumnDigests
-from graphstore.store.folder.layout import ROW_GROUP, file_of, write_rows
+from graphstore.store.folder.layout import CHUNK, file_of, write_rows
 from graphstore.util.arrays import distinct, first_of_runs, offsets, places
 from graphstore.util.memory import peak_bytes
 
@@ -309,11 +309,10 @@ def write_states(build: Build, game: Game, at: BlockId, block: Block, solution: 
     """Write the solved states of a block; return the record of them."""
     ids = block.id
     record: Record = {"positions": 0}
-    size = ROW_GROUP["state"]
 
     def chunks() -> Iterator[Mapping[str, Any]]:
-        for begin in range(0, len(ids), size):
-            some = slice(begin, begin + size)
+        for begin in range(0, len(ids), CHUNK):
+            some = slice(begin, begin + CHUNK)
             ply = np.full(len(ids[some]), at.wave, dtype=np.int32)
             orbits = game.orbits(ids[some])
             record["positions"] += int(orbits.sum())
@@ -381,8 +380,7 @@ def _bits(flags: NDArray[np.bool_]) -> int:
 def _edges(found: Wave) -> Iterator[Mapping[str, Any]]:
     """Yield the edges of a wave, a row group at a time."""
     parent = np.repeat(found.states, found.counts)
-    size = ROW_GROUP["edge"]
-    for begin in range(0, len(found.move), size):
-        some = slice(begin, begin + size)
+    for begin in range(0, len(found.move), CHUNK):
+        some = slice(begin, begin + CHUNK)
         child = found.found[found.into[some]]
         yield {"parent": parent[some], "move": found.move[some], "child": child}

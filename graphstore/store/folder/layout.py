@@ -20,6 +20,9 @@ FORMAT: Final = 2  # in 1, digests are `OrderedDigests`
 ROW_GROUP: Final = {"state": 4_096, "edge": 65_536}
 """The most rows that are compressed together: the least that a look-up reads."""
 
+CHUNK: Final = 65_536
+"""The rows that are computed and written at once: whole row groups."""
+
 MANIFEST: Final = "game.json"
 WORK: Final = "work"
 BUILDING: Final = ".building"
@@ -130,8 +133,8 @@ def write_rows(
 ) -> int:
     """Write the file of a block, all or nothing; return its CRC-32.
 
-    Each chunk becomes a row group, so it has `ROW_GROUP` rows at most. The first one decides which
-    columns of `schema.LATER` there are.
+    A chunk has `CHUNK` rows, the last one maybe less. The first one decides which columns of
+    `schema.LATER` there are.
     """
     chunks = iter(chunks)
     first = next(chunks)
@@ -139,10 +142,12 @@ def write_rows(
     pa = arrow.pyarrow()
 
     def write(file: Any) -> None:
-        with arrow.writer(file, types) as rows:
+        held = pa.output_stream(file, buffer_size=1<<20)
+        with arrow.writer(held, types) as rows:
             for columns in chain([first], chunks):
                 cells = [_cells(pa, field, columns[field.name]) for field in types]
-                rows.write_batch(pa.record_batch(cells, schema=types))
+                rows.write_batch(pa.record_batch(cells, schema=types), ROW_GROUP[table])
+        held.flush()
 
     return put(path, write)
 
