@@ -72,7 +72,7 @@ class Edges(NamedTuple):
                 child.sort(axis=1)  # many short sorts are faster than one
                 row, again = np.nonzero(child[:, 1:] == child[:, :-1])
                 found.append((begin + rows[row]) << 32 | child[row, again])
-        key = np.sort(np.concatenate(found))
+        key = np.sort(np.concatenate(found), kind="stable")
         return (key >> 32).astype(np.int32), key.astype(np.int32)
 
 
@@ -92,7 +92,7 @@ class Backward(NamedTuple):
         key = edges.child.astype(np.int64)
         key <<= 32
         key |= edges.parent
-        key.sort()  # one sort of integers that pack child and parent
+        key.sort(kind="stable")  # one sort of integers that pack child and parent
         rows = len(edges.offset) - 1 if children is None else children
         offset = np.zeros(rows + 1, dtype=np.int64)
         np.cumsum(np.bincount(edges.child, minlength=rows), out=offset[1:])

@@ -92,7 +92,7 @@ def child_parts(graph: "GameGraph") -> Iterator[list[Any]]:
         parent, move, child = map(np.concatenate, zip(*pieces, strict=True))
         pieces.clear()  # frees their memory before the sort
         key = child.astype(np.int64) << 32 | np.arange(len(child))
-        key.sort()  # one sort of integers that pack the child and the edge
+        key.sort(kind="stable")  # one sort of integers that pack the child and the edge
         for begin in range(0, len(key), CHUNK):
             part = key[begin : begin + CHUNK]
             edge = part & 0xFFFFFFFF

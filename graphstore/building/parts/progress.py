@@ -101,7 +101,7 @@ class Upward(_Solving):
             of += (row[: own.start], row[own.stop :])
             rows = NO_ROWS
         told_to, told_of = np.concatenate(hearers), np.concatenate(of)
-        order = np.argsort(told_to)
+        order = np.argsort(told_to, kind="stable")
         return settled, told_to[order], told_of[order]
 
     def arrays(self) -> tuple[NDArray[Any], ...]:

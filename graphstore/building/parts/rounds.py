@@ -165,7 +165,7 @@ def write_block(build: Build, at: BlockId) -> Record:
         places = np.searchsorted(found["id"], block.id[rows[-1]])
         pieces.append([found[name][places] for name in names])
     columns = [*zip(*pieces, strict=True)]
-    order = np.argsort(np.concatenate(rows))
+    order = np.argsort(np.concatenate(rows), kind="stable")
     cells = dict(zip(names, (np.concatenate(column)[order] for column in columns), strict=True))
     score = cells.pop("score")
     solution = solution_of(Worth(**cells), score)

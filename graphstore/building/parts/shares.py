@@ -98,7 +98,7 @@ def gather(build: Build, at: BlockId) -> Record:
     record: Record = {"shares": build.shares, **received(*columns)}
     ids, outcome, counts, child, keeps, margin = map(np.concatenate, columns)
     columns.clear()  # free their memory
-    rows = np.argsort(ids)
+    rows = np.argsort(ids, kind="stable")
     children, into, turned = apart(*numbered(child), keeps if build.kind.extra_turns else None)
     del child, keeps
     asked, place, bucket = by_bucket(children)

@@ -196,7 +196,7 @@ def _save_moves(
     """
     parent = np.repeat(np.arange(len(found.states), dtype=np.int64), found.counts)
     child, into, turned = apart(found.found, found.into, keeps)
-    pairs = np.sort(parent << 32 | into)
+    pairs = np.sort(parent << 32 | into, kind="stable")
     more = pairs[~first_of_runs(pairs)]
     children, place, begin = by_bucket(child)
     turned[place] = turned.copy()

@@ -291,7 +291,7 @@ def distinct_replies(counts: Ints, child: Cells) -> tuple[Ints, Ints]:
     (array([0, 1]), array([5, 0]))
     """
     key = np.repeat(np.arange(len(counts)) << 32, counts) | child
-    key.sort()
+    key.sort(kind="stable")
     key = key[first_of_runs(key)]
     return key >> 32, key & 0xFFFFFFFF
 

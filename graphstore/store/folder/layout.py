@@ -142,12 +142,10 @@ def write_rows(
     pa = arrow.pyarrow()
 
     def write(file: Any) -> None:
-        held = pa.output_stream(file, buffer_size=1<<20)
-        with arrow.writer(held, types) as rows:
+        with arrow.writer(file, types) as rows:
             for columns in chain([first], chunks):
                 cells = [_cells(pa, field, columns[field.name]) for field in types]
                 rows.write_batch(pa.record_batch(cells, schema=types), ROW_GROUP[table])
-        held.flush()
 
     return put(path, write)
 
