@@ -10,9 +10,9 @@ import pytest
 import s3fs
 from conftest import SLOW, TableGame, check_all, random_table
 from moto.server import ThreadedMotoServer
+from stops import StoppedError, Stops
 
 from graphstore import build_folder, find_game
-from graphstore.building.parts import progress
 from graphstore.building.parts.build import build
 from graphstore.building.parts.places import HEAD, Objects, SharedFolder
 from graphstore.building.parts.work import BlockId, Work
@@ -79,29 +79,18 @@ def need_keys(server, *, after):
     connection.close()
 
 
-class StoppedError(Exception):
-    """The build was stopped."""
-
-
-class Stops(OwnProcess):
-    """A worker that stops after some steps, so that a new process must resume."""
+class InExchange(Stops):
+    """A worker that sees that no step leaves a file in the draft."""
 
     def __init__(self, draft, steps=-1):
-        self.draft, self.left, self.taken = draft, steps, []
+        super().__init__(steps)
+        self.draft = draft
 
     def run(self, calls, homes=()):
-        for number, (step, *call) in enumerate(calls):
-            if not self.left:
-                progress._kept.clear()
-                raise StoppedError
-            self.left -= 1
-            self.taken.append((step.__name__, *call[1:]))
-            yield number, step(*call)
-            assert {each.name for each in self.draft.rglob("*") if each.is_file()} <= {
-                "lock",
-                "plan.json",
-                "begun",
-            }
+        for done in super().run(calls, homes):
+            yield done
+            there = {each.name for each in self.draft.rglob("*") if each.is_file()}
+            assert there <= {"lock", "plan.json", "begun"}
 
 
 def ring():
@@ -119,7 +108,7 @@ def test_a_build_that_exchanges_files_resumes_and_leaves_only_the_game(
     place = f"{bucket}/games" if scheme == "s3" else (tmp_path / "exchange").as_posix()
     taken, target = [], tmp_path / "parts"
     while True:
-        workers = Stops(draft_of(target), 19)
+        workers = InExchange(draft_of(target), 19)
         try:
             done = build(game, target, workers=workers, parts=2, exchange=f"{scheme}://{place}/")
             break
@@ -137,7 +126,7 @@ def test_a_build_that_exchanges_files_resumes_and_leaves_only_the_game(
 @contextmanager
 def begun(bucket, target):
     """Begin a build, stop it, and yield the names of its objects."""
-    workers = Stops(draft_of(target), 5)
+    workers = InExchange(draft_of(target), 5)
     with pytest.raises(StoppedError):
         build(ring(), target, workers=workers, parts=2, exchange=f"s3://{bucket}/a")
     yield store().find(bucket)

@@ -19,7 +19,7 @@ from itertools import chain
 from textwrap import dedent
 
 import pytest
-from conftest import ROOT, SLOW
+from conftest import ROOT, SLOW, TESTS
 from distributed import Security
 
 from graphstore import Store, build, find_game
@@ -30,28 +30,7 @@ PATIENCE = 120
 PORT = 8786
 pytestmark = SLOW
 
-RULES = '''
-import os, time
-from pathlib import Path
-from graphstore import PlainGame
-
-HERE = Path(__file__).parent
-
-class Bits(PlainGame):
-    """Add a bit until there are seven; who adds the last one wins by some and loses by others."""
-    def start(self):
-        return 1
-    def moves(self, position):
-        with (HERE / "log").open("a") as log:
-            log.write(f"{position} {os.getpid()}\\n")
-        while position >= 16 and (HERE / "slow").exists():
-            time.sleep(0.01)
-        return (0, 1)
-    def play(self, position, bit):
-        return 2 * position + bit
-    def outcome(self, position):
-        return (1, 0, -1)[position % 3] if position >= 64 else None
-'''
+RULES = (TESTS / "bits.py").read_text()
 
 DRIVER = """
 import json, sys

@@ -10,6 +10,7 @@ import pytest
 from conftest import DATA, SLOW, TableGame, few, some_of, table_games
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from stops import StoppedError, Stops
 from turngames import TurnGame, turn_games
 
 from graphstore import explore, find_game, solve
@@ -148,32 +149,11 @@ def test_any_game_in_parts_has_the_rows_that_it_has_in_memory(
     assert folder.digests == digests
 
 
-class StoppedError(Exception):
-    """The build was stopped."""
-
-
-class Stops(OwnProcess):
-    """A worker that stops after some steps, so that a new process must resume."""
-
-    def __init__(self, steps):
-        self.left = steps
-        self.taken = []
-
-    def run(self, calls, homes=()):
-        for number, (step, *call) in enumerate(calls):
-            if not self.left:
-                progress._kept.clear()
-                raise StoppedError
-            self.left -= 1
-            self.taken.append((step.__name__, *call[1:]))
-            yield number, step(*call)
-
-
 @pytest.mark.parametrize("game", [RING, hashed(RING), "nim(2,2,3)"], ids=["ring", "hashed", "nim"])
 @pytest.mark.parametrize("steps", [1, 7])
 def test_a_build_that_was_stopped_goes_on_and_does_nothing_twice(game, steps, tmp_path):
     game = find_game(game) if isinstance(game, str) else game
-    whole = Stops(-1)
+    whole = Stops()
     expected = in_parts(game, tmp_path / "whole", workers=whole, parts=2).digests
     taken = []
     while True:
@@ -266,7 +246,7 @@ def test_progress_that_does_not_fit_into_memory_is_written_and_read_again(tmp_pa
 @pytest.mark.parametrize(("little", "shares"), [(100_000, 1), (50, 2)])
 def test_workers_share_the_states_unless_they_are_few(little, shares, monkeypatch, tmp_path):
     monkeypatch.setattr(rounds, "LITTLE", little)
-    workers = Stops(-1)
+    workers = Stops()
     workers.size = 2
     assert (
         in_parts("nim(1,3,5,7,misere)", tmp_path / "parts", workers=workers).info["states"] == 143
