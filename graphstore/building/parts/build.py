@@ -1,6 +1,7 @@
 """Build a game in parts: take all steps, wave by wave, except those already done."""
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from functools import reduce
@@ -56,7 +57,7 @@ def _explore(
     asked, seen = 1, 0
     ahead = (1.0, 4.0)
 
-    def taken(record: Record) -> None:
+    def taken(_: Call, record: Record) -> None:
         nonlocal seen
         seen += record["states"]
         progress("explore", seen, None)
@@ -127,10 +128,23 @@ def _solve(
     def calls(step: steps.Step, wave: int) -> list[Call]:
         return [(step, at) for at in build.blocks(wave)] if 0 <= wave <= last else []
 
-    def taken(record: Record) -> None:
+    waiting = Counter[steps.Step]()
+
+    def taken(call: Call, record: Record) -> None:
         nonlocal done
         done += record.get("solved", 0)
         progress("solve", done, total)
+        step, at = call
+        waiting[step] -= 1
+        if not waiting[step]:
+            drop(step, at.wave)
+
+    def drop(step: steps.Step, wave: int) -> None:
+        """Remove the files that only these steps of a wave still had to read."""
+        solved = [("block", wave), ("asks", wave - 1), ("answers", wave + 1)]
+        for kind, of in solved if step is steps.solve_block else [("states", wave)]:
+            if 0 <= of <= last:
+                work.drop(kind, of)
 
     found: list[Record] = []
     progress("solve", 0, total)
@@ -142,15 +156,14 @@ def _solve(
         return found + solve_in_rounds(build, workers, total, moves, progress)
     for wave in reversed(range(last + 3)):
         # To solve a wave takes the moves of it and of the wave before; so those of the next one are
-        # expanded meanwhile.
+        # expanded meanwhile, as far as possible after files of the solved wave were removed.
         begun = [] if build.keeps_moves else calls(steps.expand_block, wave - 2)
-        both = begun + calls(steps.solve_block, wave)
+        both = calls(steps.solve_block, wave) + begun
+        waiting = Counter(step for step, _ in both)
         by = workers.enough(sum(sizes[max(wave - 2, 0) : wave + 1]))
         found += take_all(by, build, both, taken=taken)
-        read = ("states", wave - 2), ("block", wave), ("asks", wave - 1), ("answers", wave + 1)
-        for kind, of in read:
-            if 0 <= of <= last:
-                work.drop(kind, of)  # no later step reads these
+        drop(steps.solve_block, wave)
+        drop(steps.expand_block, wave - 2)
     return found
 
 

@@ -62,12 +62,12 @@ def take_all(
     calls: Sequence[Call],
     *,
     homes: bool = False,
-    taken: Callable[[Record], None] = lambda _: None,
+    taken: Callable[[Call, Record], None] = lambda *_: None,
 ) -> list[Record]:
     """Take every step that has no record; return the records of all, in the order of the calls.
 
     With `homes`, blocks of the same part should run in the same process. `taken` is called with
-    each new record.
+    each call that was taken, and its record.
     """
     found = build.work.all_noted([(step.__name__, at) for step, at, *_ in calls])
     left = [number for number, record in enumerate(found) if record is None]
@@ -75,5 +75,5 @@ def take_all(
     part_homes = [calls[number][1].part for number in left] if homes else ()
     for number, record in workers.run(steps, part_homes):
         found[left[number]] = record
-        taken(record)
+        taken(calls[left[number]], record)
     return [record for record in found if record is not None]
