@@ -191,6 +191,34 @@ def test_a_build_that_was_stopped_does_not_go_on_with_or_without_edges(first, tm
         in_parts("tictactoe", tmp_path / "t", with_edges=not first)
 
 
+class Looks(OwnProcess):
+    """A worker that sees that files are removed as soon as all steps that read them are done."""
+
+    looked = 0
+
+    def run(self, calls, homes=()):
+        for number, (step, setup, at) in enumerate(calls):
+            there = {tuple(name.split("/")[1:]) for name in setup.place.names("work")}
+            if step.__name__ == "solve_block":
+                parts = [
+                    int(part[:4])
+                    for kind, wave, part in there
+                    if kind == "block" and int(wave) == at.wave
+                ]
+                assert sorted(parts) == [*range(at.part, setup.parts[at.wave])]
+            elif step.__name__ == "expand_block" and at.wave + 2 < len(setup.parts):
+                gone = {("block", at.wave + 2), ("asks", at.wave + 1), ("answers", at.wave + 3)}
+                assert not gone & {(kind, int(wave)) for kind, wave, _ in there}
+                self.looked += 1
+            yield number, step(setup, at)
+
+
+def test_files_of_a_solved_wave_are_removed_before_another_one_is_expanded(tmp_path):
+    workers = Looks()
+    in_parts("connect(4,3)", tmp_path / "parts", workers=workers, parts=3)
+    assert workers.looked > 9
+
+
 class Again(OwnProcess):
     """A worker that takes every step twice."""
 

@@ -135,6 +135,8 @@ def _solve(
         done += record.get("solved", 0)
         progress("solve", done, total)
         step, at = call
+        if step is steps.solve_block:
+            work.drop("block", *at)
         waiting[step] -= 1
         if not waiting[step]:
             drop(step, at.wave)

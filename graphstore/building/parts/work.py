@@ -91,9 +91,12 @@ class Work:
             ):
                 raise damaged(self.place.located(name))
 
-    def drop(self, kind: str, wave: int) -> None:
-        """Remove the arrays of a kind and wave, if they exist."""
-        self.place.remove(self.place.names(f"{WORK}/{kind}/{wave:04}"))
+    def drop(self, kind: str, wave: int, part: int | None = None) -> None:
+        """Remove the arrays of a kind and wave, or of one part of it, if they exist."""
+        if part is None:
+            self.place.remove(self.place.names(f"{WORK}/{kind}/{wave:04}"))
+        else:
+            self.place.remove([_file(kind, BlockId(wave, part))])
 
     def clear(self, *kinds: str) -> None:
         """Remove the files of all blocks, by patterns of kinds such as ``upward_*``."""
